@@ -1,0 +1,31 @@
+"""What a deformer gives back: a moving surface, with its causes kept apart."""
+
+from corporeal._typing import Array, Float
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.template import Template
+from corporeal.runtime.nouns import noun
+
+
+@noun(static=("deformer",))
+class Animation:
+    """A body in motion. Offsets are in the rest pose, so that they can be baked for an engine."""
+
+    deformer: str
+    """Name of the deformer that made it."""
+    template: Template
+    identity: Identity
+    motion: Motion
+    vertices: Float[Array, "N V 3"]
+    """Posed skin, metres."""
+    world_from_joint: Float[Array, "N J 4 4"]
+    """Rigid frame of every joint."""
+    pose_offsets: Float[Array, "N V 3"] | None = None
+    """Rest-pose displacements caused by the pose (correctives), metres."""
+    dynamic_offsets: Float[Array, "N V 3"] | None = None
+    """Rest-pose displacements caused by the movement (soft tissue), metres."""
+
+    @property
+    def joints(self) -> Float[Array, "N J 3"]:
+        """Posed joint centres, metres."""
+        return self.world_from_joint[..., :3, 3]

@@ -1,0 +1,23 @@
+"""One person's body, prepared once and posed many times."""
+
+from collections.abc import Mapping
+
+from corporeal._typing import Array, Float
+from corporeal.body.checks import require_finite
+from corporeal.runtime.nouns import noun
+
+
+@noun()
+class Identity:
+    """A prepared body shape in the zero pose (T-pose)."""
+
+    rest_vertices: Float[Array, "*batch V 3"]
+    """Skin, metres."""
+    joints: Float[Array, "*batch J 3"]
+    """Joint centres, metres."""
+    parameters: Mapping[str, Array]
+    """What made it, by name, such as phenotype sliders; empty for a foreign mesh."""
+
+    def check(self) -> None:
+        require_finite("identity rest vertices", self.rest_vertices)
+        require_finite("identity joints", self.joints)

@@ -1,0 +1,49 @@
+"""What all bodies of one kind share: topology, joint tree, skin weights, part labels."""
+
+import numpy as np
+
+from corporeal._typing import Int, NumpyArray
+from corporeal.body.checks import require_indices
+from corporeal.body.mesh import Mesh
+from corporeal.body.skeleton import Skeleton
+from corporeal.body.weights import SkinWeights
+from corporeal.errors import InputError
+from corporeal.runtime.nouns import noun
+
+
+@noun(static=("part_names",))
+class Template:
+    """A rigged surface in its zero pose."""
+
+    mesh: Mesh
+    skeleton: Skeleton
+    weights: SkinWeights
+    part_names: tuple[str, ...]
+    """Names of the body parts, such as `head`, `belly`, `left_thigh`."""
+    part_labels: Int[NumpyArray, "V"]
+    """Index into `part_names` of every vertex."""
+
+    def check(self) -> None:
+        count = self.mesh.vertex_count
+        if len(self.weights.values) != count:
+            raise InputError(
+                f"template has {count} vertices and weights for {len(self.weights.values)}; "
+                f"expected one row a vertex."
+            )
+        if self.weights.joint_count != self.skeleton.joint_count:
+            raise InputError(
+                f"template weights name {self.weights.joint_count} joints and the skeleton has "
+                f"{self.skeleton.joint_count}; expected as many."
+            )
+        require_indices("template part labels", self.part_labels, len(self.part_names))
+        if len(self.part_labels) != count:
+            raise InputError(
+                f"template has {count} vertices and {len(self.part_labels)} part labels; "
+                f"expected one a vertex."
+            )
+
+    def part(self, name: str) -> Int[NumpyArray, "n"]:
+        """Indices of the vertices of one part."""
+        if name not in self.part_names:
+            raise InputError(f"template has no part {name!r}; parts: {', '.join(self.part_names)}.")
+        return np.flatnonzero(self.part_labels == self.part_names.index(name))

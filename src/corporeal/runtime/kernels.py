@@ -1,0 +1,27 @@
+"""The one way to compile a CPU kernel.
+
+Kernels live in modules that only the CPU path imports (named `cpu.py` or `*_cpu.py`), so that numba
+is never needed to import the package or to run on a GPU machine.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+Decorator = Callable[[Callable[..., Any]], Any]
+
+
+def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
+    """Compile with numba, cached on disk; `parallel` allows `numba.prange`.
+
+    The function is unwrapped first: in the tests every function carries a run-time type check,
+    which numba could not compile.
+    """
+
+    def compile_later(function: Callable[..., Any]) -> Any:
+        compiler = numba.njit(cache=True, nogil=True, parallel=parallel, fastmath=fastmath)
+        return compiler(inspect.unwrap(function))
+
+    return compile_later
