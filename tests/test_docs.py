@@ -1,0 +1,66 @@
+"""Every code block in the README and the docs runs."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN, PROSE = ("python", "sh"), ("text", "bibtex", "json", "mermaid")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def run_shell_line(line: str, folder: Path) -> None:
+    """Run a `corporeal …` line; installing is what the continuous integration does first."""
+    words = shlex.split(line, comments=True)
+    if not words or words[0] == "pip":
+        return
+    assert words[0] == "corporeal", f"only corporeal and pip commands can be checked: {line}"
+    command = [sys.executable, "-m", "corporeal.cli.main", *words[1:]]
+    environment = dict(os.environ) | {"COLUMNS": "100"}
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=600, env=environment
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_code_blocks_say_what_they_are(page: Path):
+    """A block without a known language would escape the next test."""
+    for language, _ in blocks(page):
+        assert language in (*RUN, *PROSE), f"{page.name} has a block marked {language!r}"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any(language in RUN for language, _ in blocks(page))],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One page is one session, in one folder: later blocks may use what earlier ones made."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for language, code in blocks(page):
+        if language == "python":
+            exec(compile(code, str(page), "exec"), names)
+        elif language == "sh":
+            for line in code.replace("\\\n", " ").splitlines():
+                for command in line.split("&&"):
+                    run_shell_line(command.strip(), tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_inside_the_repository_lead_somewhere(page: Path):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)", text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
