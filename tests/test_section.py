@@ -71,7 +71,7 @@ def test_tape_around_a_box():
 
 
 def test_two_legs_give_two_loops():
-    left, right = tube(circle(0.1, 12), 1.0), tube(circle(0.1, 12) + [0.5, 0], 1.0)
+    left, right = tube(circle(0.1, 12), 1.0), tube(circle(0.1, 12) + np.array([0.5, 0]), 1.0)
     vertices = np.concatenate([left[0], right[0]])
     triangles = np.concatenate([left[1], right[1] + len(left[0])])
     loops = section_loops(plane_section(vertices, triangles, np.array([0, 0.4, 0]), UP))

@@ -65,7 +65,7 @@ def _hull_half(flat, order, chain, start, sign):
 def hull_corners(flat):
     """Indices of the corners of the convex hull of points in a plane, counter-clockwise.
 
-    Andrew's monotone chain; its sweep is tilted by 1e-12 rad, so that equal abscissae have an order.
+    Andrew's monotone chain; its sweep is tilted by 1e-12 rad, so that ties have an order.
     """
     order = np.argsort(flat[:, 0] + 1e-12 * flat[:, 1])
     chain = np.empty(2 * len(flat) + 2, np.int64)

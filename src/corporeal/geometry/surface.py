@@ -84,9 +84,13 @@ def vertex_normals(
 
     A vertex of no triangle, or whose neighbours cancel, gets the zero vector.
     """
-    area_vectors = triangle_area_vectors(vertices, triangles)
-    normals = np.zeros_like(vertices)
-    for k in range(3):
-        np.add.at(normals, (..., triangles[:, k], slice(None)), area_vectors)
+    from scipy.sparse import csr_array
+
+    count, flat = vertices.shape[-2], vertices.reshape(-1, *vertices.shape[-2:])
+    owners = np.tile(np.arange(len(triangles)), 3)
+    ones = np.ones(3 * len(triangles), vertices.dtype)
+    gather = csr_array((ones, (triangles.T.reshape(-1), owners)), shape=(count, len(triangles)))
+    area_vectors = triangle_area_vectors(flat, triangles)
+    normals = np.stack([gather @ vectors for vectors in area_vectors]).reshape(vertices.shape)
     length = np.linalg.norm(normals, axis=-1, keepdims=True)
     return np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)

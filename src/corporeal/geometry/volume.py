@@ -50,7 +50,7 @@ def volume_gradient(
 
 
 def require_closed(triangles: Int[NumpyArray, "F 3"]) -> None:
-    """Raise `InputError` unless every edge has two triangles that pass it in opposite directions."""
+    """Raise `InputError` unless every edge has two triangles, passing it in opposite directions."""
     directed = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     forward = np.unique(directed, axis=0)
     backward = np.unique(directed[:, ::-1], axis=0)
