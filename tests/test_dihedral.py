@@ -26,7 +26,7 @@ def test_regular_tetrahedron_folds_by_the_tetrahedral_angle():
 
 @pytest.mark.parametrize("turn", np.deg2rad([-179.9, -120.0, -30.0, 0.0, 1e-6, 90.0, 179.9]))
 def test_a_hinge_opens_by_its_angle(turn):
-    """One triangle in y = 0 with its normal up, the other turned down by `turn` about the x axis."""
+    """One triangle in y = 0, its normal up; the other turned down by `turn` about the x axis."""
     vertices = np.array(
         [[0, 0, 0], [1, 0, 0], [0.5, 0, -1], [0.5, -np.sin(turn), np.cos(turn)]], float
     )

@@ -92,7 +92,7 @@ def triangles_meet(vertices, first, second):
 
 @kernel()
 def disjoint_triangles_meet(vertices, first, second):
-    """Whether two triangles without a common corner share a point: a side of one meets the other."""
+    """Whether triangles without a common corner share a point: a side of one meets the other."""
     for one, other in ((first, second), (second, first)):
         a, b, c = vertices[other[0]], vertices[other[1]], vertices[other[2]]
         for i in range(3):

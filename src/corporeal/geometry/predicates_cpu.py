@@ -1,10 +1,9 @@
 """Exact orientation signs, compiled: a filtered determinant, and an expansion where that is unsure.
 
 The determinant is first taken in float64 with Shewchuk's forward error bound ("Adaptive Precision
-Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997, tables 2 and 3). When its sign
-is in doubt the exact terms are summed as a non-overlapping expansion, whose largest component
-carries the sign. Coordinates must be finite, and products of three of them must neither overflow
-nor underflow.
+Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997). When its sign is in doubt,
+the exact terms are summed as a non-overlapping expansion, whose largest component carries the sign.
+Coordinates must be finite, and products of three of them must neither overflow nor underflow.
 """
 
 import numpy as np
