@@ -1,0 +1,21 @@
+"""The list of deformers: a new one is one folder and one line here."""
+
+from importlib import import_module
+
+from corporeal.body.deformer import Deformer
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+
+DEFORMERS: dict[str, str] = {
+    "lbs": "corporeal.skinning.linear:LinearBlendSkinning",
+    "dqs": "corporeal.skinning.dual_quaternion:DualQuaternionSkinning",
+}
+"""Name → module and class; imported when asked for."""
+
+
+def make_deformer(name: str, template: Template) -> Deformer:
+    """The deformer called `name`, for bodies of `template`."""
+    if name not in DEFORMERS:
+        raise InputError(f"no deformer {name!r}; expected one of {', '.join(DEFORMERS)}.")
+    module, class_name = DEFORMERS[name].split(":")
+    return getattr(import_module(module), class_name)(template)

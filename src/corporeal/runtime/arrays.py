@@ -1,0 +1,57 @@
+"""Which kind of array to compute with: NumPy, JAX or PyTorch."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from corporeal._typing import Array
+from corporeal.errors import InputError
+
+
+def namespace_of(*arrays: Array) -> Any:
+    """The array-API namespace to compute in: JAX or PyTorch if any array is theirs, else NumPy.
+
+    NumPy arrays and Python numbers join whatever they meet; JAX and PyTorch do not mix.
+    """
+    foreign = [a for a in arrays if not isinstance(a, np.ndarray | np.generic | float | int)]
+    if not foreign:
+        return array_api_compat.array_namespace(np.empty(0))
+    try:
+        return array_api_compat.array_namespace(*foreign)
+    except TypeError as error:
+        kinds = sorted({type(a).__module__.split(".")[0] for a in foreign})
+        raise InputError(
+            f"arrays come from {', '.join(kinds)}; expected one kind (NumPy joins any). "
+            f"Convert them first."
+        ) from error
+
+
+def is_numpy(namespace: Any) -> bool:
+    """Whether `namespace` computes with NumPy arrays."""
+    return array_api_compat.is_numpy_namespace(namespace)
+
+
+def as_kind_of(like: Array, array: Array) -> Array:
+    """`array` as the kind, dtype and device of `like`; unchanged where it already is."""
+    xp = namespace_of(like)
+    if array_api_compat.is_torch_namespace(xp):
+        return xp.asarray(array, dtype=like.dtype, device=like.device)
+    return xp.asarray(array, dtype=like.dtype)
+
+
+@contextmanager
+def full_precision(namespace: Any) -> Iterator[None]:
+    """Matrix products in the arrays' own precision.
+
+    JAX on a GPU would multiply float32 with 10-bit mantissas, which is millimetres on a body.
+    """
+    if not array_api_compat.is_jax_namespace(namespace):
+        yield
+        return
+    import jax
+
+    with jax.default_matmul_precision("highest"):
+        yield

@@ -1,0 +1,43 @@
+"""Dual-quaternion skinning: every vertex moves rigidly, by a blend of its joints' motions.
+
+Kavan, Collins, Žára, O'Sullivan: Geometric Skinning with Approximate Dual Quaternion Blending,
+ACM Transactions on Graphics 27(4), 2008.
+"""
+
+
+from corporeal._typing import Array, Float, Int, NumpyArray
+from corporeal.geometry.transforms import dual_quaternion_from_rigid, rigid_from_dual_quaternion
+from corporeal.runtime.arrays import as_kind_of, namespace_of
+from corporeal.skinning.geometric import GeometricSkinning
+
+
+def blend_dual_quaternions(
+    world_from_rest: Float[Array, "*batch J 4 4"],
+    joint_indices: Int[NumpyArray, "V K"],
+    weights: Float[Array, "V K"],
+) -> Float[Array, "*batch V 3 4"]:
+    """Rigid motion of every vertex: b_v = Σ_k ± w_vk q_k, made unit (Kavan et al. 2008, eq. 6).
+
+    q and −q are one motion, so each joint's quaternion takes the sign that agrees with the most
+    influential joint's, which must stand in slot 0.
+    """
+    xp = namespace_of(world_from_rest, weights)
+    motions = dual_quaternion_from_rigid(world_from_rest)[..., joint_indices, :]
+    # q_k · q_0 of the real parts
+    agreement = xp.sum(motions[..., :4] * motions[..., :1, :4], axis=-1)
+    signed = xp.where(agreement < 0, -weights, weights)
+    # b_v = Σ_k ± w_vk q_k
+    blended = xp.sum(signed[..., None] * motions, axis=-2)
+    return rigid_from_dual_quaternion(blended)[..., :3, :]
+
+
+class DualQuaternionSkinning(GeometricSkinning):
+    """Deformer `dqs`: keeps volume where joints twist; bulges a little where they bend."""
+
+    name = "dqs"
+
+    def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> Float[Array, "*batch V 3 4"]:
+        weights = self.template.weights
+        return blend_dual_quaternions(
+            world_from_rest, weights.joint_indices, as_kind_of(world_from_rest, weights.values)
+        )

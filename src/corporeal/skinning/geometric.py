@@ -1,0 +1,96 @@
+"""What linear and dual-quaternion skinning share: from pose to skin, frame by frame."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from corporeal._typing import Array, Float
+from corporeal.body.animation import Animation
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.parameter import Parameter
+from corporeal.body.pose import Pose
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.runtime.arrays import as_kind_of, namespace_of
+from corporeal.skinning.kinematics import forward_kinematics, rest_to_world
+
+
+class GeometricSkinning(ABC):
+    """A deformer that moves every vertex by a blend of its joints' motions.
+
+    Results have the pose's kind of array (NumPy, JAX, PyTorch) and its dtype.
+    """
+
+    name: str
+    controls: tuple[Parameter, ...] = ()
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self._dense_weights = template.weights.dense()
+
+    @abstractmethod
+    def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> Float[Array, "*batch V 3 4"]:
+        """Motion of every vertex, from the motion of every joint."""
+
+    def vertices(self, identity: Identity, pose: Pose) -> Float[Array, "*batch V 3"]:
+        """Posed skin, metres; the batches of identity and pose broadcast together."""
+        xp = namespace_of(pose.joint_rotations, identity.rest_vertices)
+        motion = self.vertex_motions(identity, pose)
+        rest = as_kind_of(motion, identity.rest_vertices)
+        # x'_v = T_v (x_v, 1)
+        return xp.sum(motion[..., :3] * rest[..., None, :], axis=-1) + motion[..., 3]
+
+    def vertex_motions(self, identity: Identity, pose: Pose) -> Float[Array, "*batch V 3 4"]:
+        """The affine motion that carries each rest vertex to its posed place."""
+        joints = self._joints_like(identity, pose)
+        world_from_joint = self.world_from_joint(identity, pose)
+        return self.blend(rest_to_world(world_from_joint, joints))
+
+    def world_from_joint(self, identity: Identity, pose: Pose) -> Float[Array, "*batch J 4 4"]:
+        """Rigid frame of every posed joint."""
+        self._require_fit(identity, pose)
+        joints = self._joints_like(identity, pose)
+        return forward_kinematics(
+            pose.joint_rotations, joints, self.template.skeleton.parents, pose.root_translation
+        )
+
+    def animate(
+        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
+    ) -> Animation:
+        """Pose the identity by every frame of the motion; there are no controls."""
+        if controls:
+            raise InputError(
+                f"deformer {self.name!r} was given the controls {sorted(controls)}; it has none. "
+                f"Leave them out."
+            )
+        return Animation(
+            deformer=self.name,
+            template=self.template,
+            identity=identity,
+            motion=motion,
+            vertices=self.vertices(identity, motion.poses),
+            world_from_joint=self.world_from_joint(identity, motion.poses),
+        )
+
+    def _joints_like(self, identity: Identity, pose: Pose) -> Array:
+        return as_kind_of(pose.joint_rotations, identity.joints)
+
+    def _require_fit(self, identity: Identity, pose: Pose) -> None:
+        """Raise `InputError` unless identity and pose have the template's vertices and joints."""
+        expected = self.template.skeleton.joint_count
+        if pose.joint_count != expected:
+            raise InputError(
+                f"pose has {pose.joint_count} joints; the template has {expected}. Give one "
+                f"rotation a joint of {', '.join(self.template.skeleton.names[:3])}, …"
+            )
+        if identity.joints.shape[-2] != expected:
+            raise InputError(
+                f"identity has {identity.joints.shape[-2]} joints; the template has {expected}. "
+                f"Prepare the identity with the model of this template."
+            )
+        vertex_count = self.template.mesh.vertex_count
+        if identity.rest_vertices.shape[-2] != vertex_count:
+            raise InputError(
+                f"identity has {identity.rest_vertices.shape[-2]} vertices; the template has "
+                f"{vertex_count}. Prepare the identity with the model of this template."
+            )
