@@ -1,0 +1,186 @@
+"""What colour every pixel has: light, skin, cloth, tone curve, backdrop.
+
+Columns of the vertex attributes: 0–2 position, 3–5 normal, 6–8 reflectance, 9 garment coverage,
+10 sky seen, 11 key seen, 12 rim seen. Columns of the materials: 0 specular, 1 roughness, 2–4 wrap,
+5–7 garment reflectance; row 0 is cloth.
+"""
+
+import math
+
+import numpy as np
+
+from corporeal.runtime.kernels import kernel
+
+HEM = 0.004
+"""Width of the hem that is stitched along a garment's edge, metres."""
+
+
+@kernel()
+def _tone(x):
+    """Filmic curve from scene light to display light (the fit of Narkowicz 2015)."""
+    return min(max(x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14), 0.0), 1.0)
+
+
+@kernel()
+def _highlight(nl, nh, lh, specular, roughness):
+    """Microfacet highlight (GGX), times the cosine to the light."""
+    if nl <= 0.0:
+        return 0.0
+    a = roughness * roughness
+    d = nh * nh * (a * a - 1.0) + 1.0
+    fresnel = specular + (1.0 - specular) * (1.0 - lh) ** 5
+    return nl * fresnel * a * a / (d * d * max(0.1, lh * lh) * (4.0 * roughness + 2.0))
+
+
+@kernel()
+def _interpolate(corners, triangle, x, y, attributes, out):
+    """Perspective-correct attributes at a sample; gives back whether the front is seen."""
+    i, j, k = triangle[0], triangle[1], triangle[2]
+    p, q, r = corners[i], corners[j], corners[k]
+    e0 = (q[1] * r[2] - q[2] * r[1]) * x + (q[2] * r[0] - q[0] * r[2]) * y
+    e0 += q[0] * r[1] - q[1] * r[0]
+    e1 = (r[1] * p[2] - r[2] * p[1]) * x + (r[2] * p[0] - r[0] * p[2]) * y
+    e1 += r[0] * p[1] - r[1] * p[0]
+    e2 = (p[1] * q[2] - p[2] * q[1]) * x + (p[2] * q[0] - p[0] * q[2]) * y
+    e2 += p[0] * q[1] - p[1] * q[0]
+    total = e0 + e1 + e2
+    b0, b1, b2 = e0 / total, e1 / total, e2 / total
+    for c in range(out.shape[0]):
+        out[c] = b0 * attributes[i, c] + b1 * attributes[j, c] + b2 * attributes[k, c]
+    return total < 0.0  # the axes (column, row, depth) are right-handed, and normals point back
+
+
+@kernel()
+def _light(at, cloth, row, materials, lights, surround, eye, colour):
+    """Light that leaves the surface point `at` towards the eye, into `colour`."""
+    m = 0 if cloth else row
+    specular, roughness = materials[m, 0], materials[m, 1]
+    nx, ny, nz = at[3], at[4], at[5]
+    vx, vy, vz = eye[0] - at[0], eye[1] - at[1], eye[2] - at[2]
+    scale = 1.0 / math.sqrt(vx * vx + vy * vy + vz * vz)
+    vx, vy, vz = vx * scale, vy * scale, vz * scale
+    nv = max(nx * vx + ny * vy + nz * vz, 0.02)
+    open_sky = at[10]
+    gloss = 0.0
+    for c in range(3):
+        albedo = materials[row, 5 + c] if cloth else at[6 + c]
+        # light between close surfaces takes their colour, so creases stay warm
+        bounced = open_sky / (1.0 - 0.75 * albedo * (1.0 - open_sky))
+        up = 0.5 + 0.5 * ny
+        colour[c] = albedo * bounced * (surround[0, c] * up + surround[1, c] * (1.0 - up))
+    for n in range(3):
+        lx, ly, lz = lights[n, 0], lights[n, 1], lights[n, 2]
+        nl = nx * lx + ny * ly + nz * lz
+        seen = open_sky if n == 1 else at[11 + n // 2]
+        # past the terminator the shadow is the body's own: the wrap, not the map, fades it
+        own = min(max(nl / 0.3, 0.0), 1.0)
+        seen = own * seen + (1.0 - own) * min(open_sky * open_sky * 1.2, 1.0)
+        hx, hy, hz = lx + vx, ly + vy, lz + vz
+        scale = 1.0 / max(math.sqrt(hx * hx + hy * hy + hz * hz), 1e-6)
+        nh = max((nx * hx + ny * hy + nz * hz) * scale, 0.0)
+        lh = (lx * hx + ly * hy + lz * hz) * scale
+        gloss = seen * _highlight(nl, nh, lh, specular, roughness)
+        for c in range(3):
+            albedo = materials[row, 5 + c] if cloth else at[6 + c]
+            wrap = materials[m, 2 + c]
+            diffuse = max((nl + wrap) / (1.0 + wrap), 0.0) / (1.0 + 0.5 * wrap)
+            colour[c] += lights[n, 3 + c] * (albedo * diffuse * seen + gloss)
+    # the bright room, mirrored at grazing angles
+    mirror = (specular + (1.0 - roughness) * (1.0 - specular) * (1.0 - nv) ** 5) * open_sky
+    up = 0.5 + 0.5 * (2.0 * nv * ny - vy)
+    for c in range(3):
+        colour[c] += mirror * (surround[0, c] * up + surround[1, c] * (1.0 - up))
+
+
+@kernel()
+def shade(
+    seen, first_row, corners, triangles, attributes, kinds, materials, lights, surround, eye,
+    exposure, samples, pixels,
+):  # fmt: skip
+    """Lay the shaded samples of one band over `pixels` (h w 3), display light; `seen` as drawn."""
+    at = np.empty(attributes.shape[1])
+    colour = np.empty(3)
+    total = np.empty(3)
+    for row in range(pixels.shape[0]):
+        for column in range(pixels.shape[1]):
+            hits = 0
+            total[:] = 0.0
+            for s in range(samples * samples):
+                y, x = row * samples + s // samples, column * samples + s % samples
+                t = seen[y, x]
+                if t < 0:
+                    continue
+                hits += 1
+                front = _interpolate(
+                    corners, triangles[t], x + 0.5, first_row + y + 0.5, attributes, at
+                )
+                length = math.sqrt(at[3] ** 2 + at[4] ** 2 + at[5] ** 2)
+                scale = (1.0 if front else -1.0) / max(length, 1e-9)
+                at[3] *= scale
+                at[4] *= scale
+                at[5] *= scale
+                _light(at, at[9] > 0.0, kinds[t], materials, lights, surround, eye, colour)
+                hem = 0.78 if 0.0 < at[9] < HEM else 1.0
+                for c in range(3):
+                    total[c] += _tone(exposure * hem * colour[c])
+            if hits:
+                share = 1.0 / (samples * samples)
+                for c in range(3):
+                    pixels[row, column, c] *= 1.0 - hits * share
+                    pixels[row, column, c] += share * total[c]
+
+
+@kernel()
+def paint_backdrop(first_row, height, view, paper, vignette, grounds, grids, pixels):
+    """Fill `pixels` (h w 3), one band, with the backdrop and the shadows on it, display light.
+
+    `view` rows: eye, right, up, forward (the first two axes in units of a pixel); `paper` rows:
+    top and bottom colour. `grounds` (n g g) is the light left on the ground, `grids` (n 4) its x₀,
+    z₀, cell size and height.
+    """
+    width = pixels.shape[1]
+    for row in range(pixels.shape[0]):
+        y = (first_row + row + 0.5 - height / 2) / height
+        blend = min(max(y + 0.5, 0.0), 1.0)
+        blend = blend * blend * (3.0 - 2.0 * blend)
+        for column in range(width):
+            x = (column + 0.5 - width / 2) / height
+            dark = 1.0 - vignette * min((x * x + y * y) / (0.25 + 0.25 * (width / height) ** 2), 1.0)
+            down = view[3, 1] + x * height * view[1, 1] - y * height * view[2, 1]
+            for n in range(grounds.shape[0]):
+                if down >= -1e-9:
+                    break
+                t = (grids[n, 3] - view[0, 1]) / down
+                if t <= 0.0:
+                    continue
+                dx = view[3, 0] + x * height * view[1, 0] - y * height * view[2, 0]
+                dz = view[3, 2] + x * height * view[1, 2] - y * height * view[2, 2]
+                u = (view[0, 0] + t * dx - grids[n, 0]) / grids[n, 2]
+                v = (view[0, 2] + t * dz - grids[n, 1]) / grids[n, 2]
+                i, j = int(math.floor(u)), int(math.floor(v))
+                if 0 <= i < grounds.shape[2] - 1 and 0 <= j < grounds.shape[1] - 1:
+                    fu, fv = u - i, v - j
+                    upper = grounds[n, j, i] * (1.0 - fu) + grounds[n, j, i + 1] * fu
+                    lower = grounds[n, j + 1, i] * (1.0 - fu) + grounds[n, j + 1, i + 1] * fu
+                    dark *= upper * (1.0 - fv) + lower * fv
+            for c in range(3):
+                pixels[row, column, c] = dark * (paper[0, c] * (1.0 - blend) + paper[1, c] * blend)
+
+
+@kernel()
+def encode(pixels, first_row, curve, out):
+    """Display light to 8 bits through the sRGB `curve` (a table), dithered so gradients are smooth.
+
+    The dither is Jimenez's interleaved gradient noise (2014), within half a level.
+    """
+    last = curve.shape[0] - 1
+    for row in range(pixels.shape[0]):
+        for column in range(pixels.shape[1]):
+            noise = 0.06711056 * column + 0.00583715 * (first_row + row)
+            noise = 52.9829189 * (noise - math.floor(noise))
+            noise = noise - math.floor(noise)
+            for c in range(3):
+                x = min(max(pixels[row, column, c], 0.0), 1.0) * last
+                i = min(int(x), last - 1)
+                level = curve[i] + (x - i) * (curve[i + 1] - curve[i])
+                out[row, column, c] = int(min(255.0 * level + noise, 255.0))
