@@ -3,58 +3,28 @@
 import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
-from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
-
-
-@noun()
-class Hinges:
-    """The edges of a surface that join two triangles."""
-
-    edges: Int[NumpyArray, "E 2"]
-    """Ends of every edge, as the first triangle runs through them."""
-    triangles: Int[NumpyArray, "E 2"]
-    """The two triangles at every edge."""
-
-
-def hinges(triangles: Int[NumpyArray, "F 3"]) -> Hinges:
-    """All inner edges of a manifold, consistently oriented surface; border edges are left out."""
-    directed = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    owner = np.tile(np.arange(len(triangles)), 3)
-    undirected = np.sort(directed, axis=1)
-    order = np.lexsort((undirected[:, 1], undirected[:, 0]))
-    same = (undirected[order[1:]] == undirected[order[:-1]]).all(axis=1)
-    if (same[1:] & same[:-1]).any():
-        edge = undirected[order[1:-1][same[1:] & same[:-1]][0]]
-        raise InputError(
-            f"edge {edge[0]}–{edge[1]} has three or more triangles; expected at most two. "
-            f"Dihedral angles need a manifold surface."
-        )
-    first, second = order[:-1][same], order[1:][same]
-    if (directed[first, 0] == directed[second, 0]).any():
-        edge = directed[first[directed[first, 0] == directed[second, 0]][0]]
-        raise InputError(
-            f"both triangles at edge {edge[0]}–{edge[1]} run through it the same way; "
-            f"expected a consistently oriented surface."
-        )
-    return Hinges(directed[first], np.stack([owner[first], owner[second]], axis=1))
+from corporeal.geometry.surface import edge_triangles
 
 
 def fold_angles(
-    vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"], at: Hinges
-) -> Float[NumpyArray, "E"]:
-    """Signed angle between the two normals at every edge, radians.
+    vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]
+) -> tuple[Int[NumpyArray, "E 2"], Float[NumpyArray, "E"]]:
+    """Edges that join two triangles, and the signed angle between the two normals, radians.
 
-    0 is flat, π folded back on itself; positive along ridges, negative along creases. A triangle
-    without area has no normal: its edges give 0.
+    0 is flat, π folded back on itself; positive along ridges, negative along creases. The edges
+    depend on the triangles alone. A triangle without area has no normal: its edges give 0.
     """
-    corners = np.asarray(vertices, np.float64)[triangles]
+    edges, pairs = edge_triangles(triangles)
+    inner = pairs[:, 1] >= 0
+    edges, pairs = edges[inner], pairs[inner]
+    points = np.asarray(vertices, np.float64)
+    corners = points[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     normals = normals / np.where(length > 0, length, 1)
-    one, other = normals[at.triangles[:, 0]], normals[at.triangles[:, 1]]
-    along = vertices[at.edges[:, 1]] - vertices[at.edges[:, 0]]
-    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), np.finfo(float).tiny)
-    sine = np.einsum("ei,ei->e", np.cross(one, other), along)
-    cosine = np.einsum("ei,ei->e", one, other)
-    return np.arctan2(sine, cosine)
+    one, other = normals[pairs[:, 0]], normals[pairs[:, 1]]
+    # the surface is a ridge where the second triangle lies below the plane of the first
+    apart = corners[pairs[:, 1]].mean(axis=1) - corners[pairs[:, 0]].mean(axis=1)
+    ridge = np.where(np.einsum("ei,ei->e", one, apart) <= 0, 1.0, -1.0)
+    sine = np.linalg.norm(np.cross(one, other), axis=1)
+    return edges, ridge * np.arctan2(sine, np.einsum("ei,ei->e", one, other))
