@@ -1,0 +1,214 @@
+"""Plain-array `.npz` archives, hostile until parsed.
+
+Reading looks at the headers first: names, types, shapes and declared sizes are checked against what
+is expected before any data is unpacked. Object arrays (pickles) are refused by name and never
+loaded. Writing is deterministic: the same arrays give the same bytes.
+"""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+
+from corporeal._typing import NumpyArray
+from corporeal.errors import FormatError, InputError
+from corporeal.runtime.files import atomic_write
+
+MAX_BYTES = 16 * 1024**3
+"""Most bytes that one archive may unpack to."""
+
+MAX_ENTRIES = 4096
+_COMPRESS_BELOW = 4 * 1024**2
+"""Larger arrays are stored as they are: moving vertices hardly shrink and take long to pack."""
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ValueError,
+    EOFError,
+    SyntaxError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    MemoryError,
+    OverflowError,
+)
+"""What zip and numpy raise for damaged bytes."""
+
+_KINDS = {"f": "floating-point", "i": "integer", "U": "text"}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an archive says about one array before it is read."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass
+class NpzReader:
+    """An open archive. Dimension letters keep one length for all arrays read from it."""
+
+    path: Path
+    headers: Mapping[str, Header]
+    archive: zipfile.ZipFile
+    lengths: dict[str, int] = field(default_factory=dict)
+    """Length that every dimension letter has in this file so far."""
+
+    def array(self, name: str, kind: str, shape: tuple[int | str, ...]) -> NumpyArray:
+        """The array `name`: kind `f`, `i` or `U`; a letter in `shape` is a length to be kept."""
+        header = self.headers.get(name)
+        if header is None:
+            raise FormatError(
+                f"{self.path} has no array {name!r}; it has {', '.join(sorted(self.headers))}."
+            )
+        self._require_layout(name, header, kind, shape)
+        with _damage_named(self.path, name), self.archive.open(f"{name}.npy") as file:
+            array = np.lib.format.read_array(cast(IO[bytes], file), allow_pickle=False)
+        if kind == "f" and not np.isfinite(array).all():
+            raise FormatError(
+                f"{self.path}: array {name!r} holds {int((~np.isfinite(array)).sum())} values that "
+                f"are not finite. Make the file again."
+            )
+        return array
+
+    def text(self, name: str) -> str:
+        """The single text `name`."""
+        return str(self.array(name, "U", ()))
+
+    def names(self, prefix: str) -> list[str]:
+        """Names of the arrays that start with `prefix`, in file order."""
+        return [name for name in self.headers if name.startswith(prefix)]
+
+    def _require_layout(
+        self, name: str, header: Header, kind: str, shape: tuple[int | str, ...]
+    ) -> None:
+        kinds = "iu" if kind == "i" else kind
+        fits = header.dtype.kind in kinds and len(header.shape) == len(shape)
+        wanted = tuple(self.lengths.get(d, d) if isinstance(d, str) else d for d in shape)
+        for length, expected in zip(header.shape, wanted, strict=False):
+            fits = fits and (isinstance(expected, str) or length == expected)
+        if not fits:
+            raise FormatError(
+                f"{self.path}: array {name!r} is {header.dtype} {header.shape}; expected "
+                f"{_KINDS[kind]} ({', '.join(map(str, wanted))})."
+            )
+        for length, letter in zip(header.shape, shape, strict=True):
+            if isinstance(letter, str):
+                self.lengths[letter] = length
+
+
+@contextmanager
+def open_npz(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Iterator[NpzReader]:
+    """Open an archive and check every header; nothing is unpacked yet."""
+    path = Path(path)
+    with _opened(path) as stream:
+        try:
+            archive = zipfile.ZipFile(stream)
+        except _DAMAGE as error:
+            raise FormatError(
+                f"{path} is not a whole .npz archive ({path.stat().st_size} bytes: {error}). It is "
+                f"empty, truncated or another kind of file; make it again."
+            ) from error
+        try:
+            yield NpzReader(path, _headers(path, archive, max_bytes), archive)
+        except FormatError:
+            raise
+        except InputError as error:  # a noun refused what the arrays hold
+            raise FormatError(f"{path}: {error}") from error
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}. Check the path.") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+
+
+def write_npz(path: str | Path, arrays: Mapping[str, NumpyArray]) -> None:
+    """Write plain arrays, wholly or not at all."""
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise InputError(
+                f"array {name!r} holds Python objects; expected plain numbers or text."
+            )
+    with atomic_write(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+            small = array.nbytes < _COMPRESS_BELOW
+            entry.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
+            with archive.open(entry, "w", force_zip64=True) as file:
+                np.lib.format.write_array(cast(IO[bytes], file), array, allow_pickle=False)
+
+
+def _headers(path: Path, archive: zipfile.ZipFile, max_bytes: int) -> dict[str, Header]:
+    entries = archive.infolist()
+    declared = sum(entry.file_size for entry in entries)
+    packed = sum(entry.compress_size for entry in entries)
+    if len(entries) > MAX_ENTRIES or declared > max_bytes or packed > path.stat().st_size:
+        raise FormatError(
+            f"{path} declares {len(entries)} arrays of {declared} bytes packed into {packed}, in a "
+            f"file of {path.stat().st_size}; expected at most {MAX_ENTRIES} arrays and "
+            f"{max_bytes} bytes. It is damaged or made to fill the memory: not read."
+        )
+    headers: dict[str, Header] = {}
+    for entry in entries:
+        name = entry.filename.removesuffix(".npy")
+        if name == entry.filename or name in headers:
+            raise FormatError(
+                f"{path} holds {entry.filename!r}; expected .npy arrays with unique names."
+            )
+        headers[name] = _header(path, archive, entry)
+    return headers
+
+
+def _header(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Header:
+    with _damage_named(path, entry.filename), archive.open(entry) as file:
+        version = np.lib.format.read_magic(file)
+        reader = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version)
+        if reader is None:
+            raise ValueError(f"array format {version} is not known")
+        shape, _, dtype = reader(file)
+        data_bytes = entry.file_size - file.tell()
+    if dtype.hasobject:
+        raise FormatError(
+            f"{path}: array {entry.filename!r} holds pickled Python objects, which can run code; "
+            f"refused without loading. Save plain arrays."
+        )
+    expected = dtype.itemsize
+    for length in shape:
+        expected *= length
+    if expected != data_bytes:
+        raise FormatError(
+            f"{path}: array {entry.filename!r} declares {dtype} {shape}, {expected} bytes, and "
+            f"has {data_bytes}. The file is damaged; make it again."
+        )
+    return Header(shape, dtype)
+
+
+@contextmanager
+def _damage_named(path: Path, name: str) -> Iterator[None]:
+    """Turn what zip and numpy raise for damaged bytes into one clear error."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except _DAMAGE as error:
+        raise FormatError(
+            f"{path}: array {name!r} cannot be read ({error}). The file is damaged; make it again."
+        ) from error

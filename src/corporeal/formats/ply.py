@@ -1,0 +1,300 @@
+"""Stanford PLY: text or binary, surfaces and point clouds.
+
+================== ========================================================================
+survives           vertices and their order, triangles, quads
+does not           texture coordinates, mirror map; on reading, all properties but positions and
+                   polygons are skipped, and polygons of five and more corners are split into fans
+================== ========================================================================
+
+Metres and y up; PLY itself has no units. Declared sizes are checked against the file before any
+memory is taken.
+"""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import NumpyArray
+from corporeal.body.mesh import Mesh
+from corporeal.errors import FormatError, InputError
+from corporeal.formats.polygons import triangles_and_quads
+from corporeal.runtime.files import atomic_write
+
+_TYPES = {
+    "char": "i1",
+    "int8": "i1",
+    "uchar": "u1",
+    "uint8": "u1",
+    "short": "i2",
+    "int16": "i2",
+    "ushort": "u2",
+    "uint16": "u2",
+    "int": "i4",
+    "int32": "i4",
+    "uint": "u4",
+    "uint32": "u4",
+    "float": "f4",
+    "float32": "f4",
+    "double": "f8",
+    "float64": "f8",
+}
+_ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": "="}
+_POLYGONS = ("vertex_indices", "vertex_index")
+_HEADER_LIMIT = 65536
+
+
+@dataclass(frozen=True)
+class Property:
+    """One column; a list has a type for its length as well."""
+
+    name: str
+    kind: str
+    length_kind: str | None = None
+
+
+@dataclass(frozen=True)
+class Element:
+    """One table of the file."""
+
+    name: str
+    count: int
+    properties: tuple[Property, ...]
+
+
+def read_ply(path: str | Path) -> Mesh:
+    """Read a PLY file; a point cloud is a mesh without triangles."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}. Check the path.") from error
+    try:
+        order, elements, start = _parse_header(data)
+        tables = _Body(data[start:], order).tables(elements)
+        return _mesh(tables)
+    except (ValueError, IndexError, KeyError) as error:
+        raise FormatError(f"{path} cannot be read as PLY: {error}") from error
+
+
+def write_ply(path: str | Path, mesh: Mesh, *, binary: bool = True) -> None:
+    """Write a PLY file; float64 vertices are written as `double`, float32 ones as `float`."""
+    vertices = np.asarray(mesh.vertices)
+    faces = mesh.triangles if mesh.quads is None else mesh.quads
+    kind = "double" if vertices.dtype == np.float64 else "float"
+    header = (
+        f"ply\nformat {'binary_little_endian' if binary else 'ascii'} 1.0\n"
+        f"comment corporeal: metres, y up\nelement vertex {len(vertices)}\n"
+        + "".join(f"property {kind} {axis}\n" for axis in "xyz")
+        + f"element face {len(faces)}\nproperty list uchar int vertex_indices\nend_header\n"
+    )
+    if binary:
+        rows = np.empty(len(faces), [("length", "u1"), ("corners", "<i4", faces.shape[1])])
+        rows["length"], rows["corners"] = faces.shape[1], faces
+        body = vertices.astype("<f8" if kind == "double" else "<f4").tobytes() + rows.tobytes()
+    else:
+        lines = [" ".join(map(str, row)) for row in vertices]
+        lines += [f"{faces.shape[1]} " + " ".join(map(str, face)) for face in faces.tolist()]
+        body = "".join(f"{line}\n" for line in lines).encode("ascii")
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(header.encode("ascii") + body)
+
+
+def _parse_header(data: bytes) -> tuple[str, list[Element], int]:
+    head = data[:_HEADER_LIMIT]
+    end = head.find(b"end_header")
+    if not head.startswith(b"ply") or end < 0:
+        raise ValueError("it has no PLY header ('ply' … 'end_header')")
+    start = data.index(b"\n", end) + 1
+    order: str | None = None
+    elements: list[Element] = []
+    for line in head[:end].decode("ascii", "replace").splitlines()[1:]:
+        words = line.split()
+        match words:
+            case ["format", name, _]:
+                order = _ORDERS[name]
+            case ["element", name, count]:
+                elements.append(Element(name, int(count), ()))
+            case ["property", "list", length_kind, kind, name]:
+                _append(elements, Property(name, _TYPES[kind], _TYPES[length_kind]))
+            case ["property", kind, name]:
+                _append(elements, Property(name, _TYPES[kind]))
+            case [] | ["comment" | "obj_info", *_]:
+                pass
+            case _:
+                raise ValueError(f"header line {line!r} is not known")
+    if order is None:
+        raise ValueError("its header has no 'format' line")
+    return order, elements, start
+
+
+def _append(elements: list[Element], item: Property) -> None:
+    if not elements:
+        raise ValueError(f"property {item.name!r} stands before any element")
+    last = elements[-1]
+    elements[-1] = Element(last.name, last.count, (*last.properties, item))
+
+
+Table = dict[str, Any]
+"""Column → values; a list column is (lengths, all values one row after the other)."""
+
+
+class _Body:
+    """The bytes after the header, consumed table by table."""
+
+    def __init__(self, data: bytes, order: str) -> None:
+        self.order = order
+        self.data = data
+        self.position = 0
+        self.words = data.split() if order == "=" else []
+
+    def tables(self, elements: list[Element]) -> dict[str, Table]:
+        return {element.name: self._table(element) for element in elements}
+
+    def _table(self, element: Element) -> Table:
+        self._require_room(element)
+        if self.order == "=":
+            return self._text_table(element)
+        lengths = self._first_lengths(element)
+        rows = self._uniform_rows(element, lengths)
+        return self._mixed_table(element) if rows is None else _columns(element, rows)
+
+    def _require_room(self, element: Element) -> None:
+        """A row takes at least one byte a value (text: one word), so a false count shows."""
+        left = len(self.words) - self.position if self.order == "=" else self._bytes_left()
+        least = (
+            len(element.properties)
+            if self.order == "="
+            else sum(np.dtype(p.length_kind or p.kind).itemsize for p in element.properties)
+        )
+        if element.count < 0 or element.count * least > left:
+            raise ValueError(
+                f"it declares {element.count} rows of {element.name!r} and has room for "
+                f"{left // max(least, 1)}; it is truncated"
+            )
+
+    def _bytes_left(self) -> int:
+        return len(self.data) - self.position
+
+    def _first_lengths(self, element: Element) -> list[int]:
+        """List lengths of the first row: most files have the same in every row."""
+        lengths: list[int] = []
+        position = self.position
+        for item in element.properties if element.count else ():
+            if item.length_kind is None:
+                position += np.dtype(item.kind).itemsize
+                continue
+            kind = np.dtype(self.order + item.length_kind)
+            lengths.append(int(np.frombuffer(self.data, kind, 1, position)[0]))
+            position += kind.itemsize + lengths[-1] * np.dtype(item.kind).itemsize
+        return lengths
+
+    def _uniform_rows(self, element: Element, lengths: list[int]) -> NumpyArray | None:
+        """All rows at once if every list is as long as in the first row, else None."""
+        fields: list[tuple[Any, ...]] = []
+        remaining = iter(lengths)
+        for item in element.properties:
+            if item.length_kind is not None and element.count:
+                fields.append((f"{item.name} length", self.order + item.length_kind))
+                fields.append((item.name, self.order + item.kind, (next(remaining),)))
+            else:
+                fields.append((item.name, self.order + item.kind))
+        kind = np.dtype(fields)
+        if element.count * kind.itemsize > self._bytes_left():
+            return None
+        rows = np.frombuffer(self.data, kind, element.count, self.position)
+        for name, length in zip(
+            (p.name for p in element.properties if p.length_kind), lengths, strict=False
+        ):
+            if (rows[f"{name} length"] != length).any():
+                return None
+        self.position += element.count * kind.itemsize
+        return rows
+
+    def _mixed_table(self, element: Element) -> Table:
+        """Row by row, for lists of different lengths."""
+        stream = io.BytesIO(self.data)
+        stream.seek(self.position)
+        columns: dict[str, tuple[list[int], list[NumpyArray]]] = {
+            item.name: ([], []) for item in element.properties
+        }
+        for _ in range(element.count):
+            for item in element.properties:
+                count = 1
+                if item.length_kind is not None:
+                    count = int(_values(stream, self.order + item.length_kind, 1)[0])
+                lengths, chunks = columns[item.name]
+                lengths.append(count)
+                chunks.append(_values(stream, self.order + item.kind, count))
+        self.position = stream.tell()
+        return {
+            item.name: (np.array(lengths, np.int64), np.concatenate(chunks))
+            if item.length_kind
+            else np.concatenate(chunks)
+            for item, (lengths, chunks) in zip(element.properties, columns.values(), strict=True)
+        }
+
+    def _text_table(self, element: Element) -> Table:
+        columns: dict[str, tuple[list[int], list[bytes]]] = {
+            item.name: ([], []) for item in element.properties
+        }
+        for _ in range(element.count):
+            for item in element.properties:
+                count = 1
+                if item.length_kind is not None:
+                    count = int(self.words[self.position])
+                    self.position += 1
+                values = self.words[self.position : self.position + count]
+                if count < 0 or len(values) != count:
+                    raise ValueError(f"a row of {element.name!r} is cut short; it is truncated")
+                lengths, words = columns[item.name]
+                lengths.append(count)
+                words.extend(values)
+                self.position += count
+        return {
+            item.name: (np.array(lengths, np.int64), np.array(words, f"={item.kind}"))
+            if item.length_kind
+            else np.array(words, f"={item.kind}")
+            for item, (lengths, words) in zip(element.properties, columns.values(), strict=True)
+        }
+
+
+def _values(stream: io.BytesIO, kind: str, count: int) -> NumpyArray:
+    size = np.dtype(kind).itemsize * count
+    data = stream.read(size) if count >= 0 else b""
+    if count < 0 or len(data) != size:
+        raise ValueError("a row is cut short; it is truncated")
+    return np.frombuffer(data, kind)
+
+
+def _columns(element: Element, rows: NumpyArray) -> Table:
+    table: Table = {}
+    for item in element.properties:
+        values = rows[item.name]
+        if item.length_kind is None:
+            table[item.name] = values
+        elif element.count:
+            lengths = np.full(element.count, values.shape[1], np.int64)
+            table[item.name] = (lengths, values.reshape(-1))
+        else:
+            table[item.name] = (np.zeros(0, np.int64), values)
+    return table
+
+
+def _mesh(tables: dict[str, Table]) -> Mesh:
+    if "vertex" not in tables or not {"x", "y", "z"} <= set(tables["vertex"]):
+        raise ValueError("it has no element 'vertex' with x, y and z")
+    axes = [tables["vertex"][axis] for axis in "xyz"]
+    single = all(axis.dtype.itemsize <= 4 for axis in axes)
+    vertices = np.stack(axes, axis=1).astype(np.float32 if single else np.float64)
+    faces = tables.get("face", {})
+    lists = [faces[name] for name in _POLYGONS if name in faces]
+    if not lists:
+        return Mesh(vertices, np.zeros((0, 3), np.int64))
+    sizes, corners = lists[0]
+    if len(sizes) and sizes.min() < 3:
+        raise ValueError(f"a face has {sizes.min()} corners; expected three and more")
+    triangles, quads = triangles_and_quads(sizes, corners.astype(np.int64))
+    return Mesh(vertices, triangles, quads)
