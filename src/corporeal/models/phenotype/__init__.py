@@ -1,0 +1,1 @@
+"""Bodies from sliders: gender, age, muscle, weight, height, proportions."""
