@@ -35,9 +35,7 @@ def angle_weighted_normals(vertices, triangles, normals):
             continue
         for k in range(3):
             b = (k + 2) % 3
-            cosine = -(
-                edge[k, 0] * edge[b, 0] + edge[k, 1] * edge[b, 1] + edge[k, 2] * edge[b, 2]
-            )
+            cosine = -(edge[k, 0] * edge[b, 0] + edge[k, 1] * edge[b, 1] + edge[k, 2] * edge[b, 2])
             angle = math.acos(min(1.0, max(-1.0, cosine))) / size
             i = triangles[t, k]
             normals[i, 0] += angle * x

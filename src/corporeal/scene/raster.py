@@ -167,9 +167,7 @@ def _expose(
         seen = np.empty((rows * samples, width * samples), np.int32)
         depth = np.empty(seen.shape, np.float64)
         pixels = np.empty((rows, width, 3))
-        raster_cpu.cover(
-            corners, stage.triangles, boxes, camera.near, first * samples, seen, depth
-        )
+        raster_cpu.cover(corners, stage.triangles, boxes, camera.near, first * samples, seen, depth)
         shade_cpu.paint_backdrop(
             first, height, view, paper, studio.backdrop.vignette, stage.grounds, stage.grids, pixels
         )

@@ -145,7 +145,9 @@ def paint_backdrop(first_row, height, view, paper, vignette, grounds, grids, pix
         blend = blend * blend * (3.0 - 2.0 * blend)
         for column in range(width):
             x = (column + 0.5 - width / 2) / height
-            dark = 1.0 - vignette * min((x * x + y * y) / (0.25 + 0.25 * (width / height) ** 2), 1.0)
+            dark = 1.0 - vignette * min(
+                (x * x + y * y) / (0.25 + 0.25 * (width / height) ** 2), 1.0
+            )
             down = view[3, 1] + x * height * view[1, 1] - y * height * view[2, 1]
             for n in range(grounds.shape[0]):
                 if down >= -1e-9:
@@ -157,7 +159,7 @@ def paint_backdrop(first_row, height, view, paper, vignette, grounds, grids, pix
                 dz = view[3, 2] + x * height * view[1, 2] - y * height * view[2, 2]
                 u = (view[0, 0] + t * dx - grids[n, 0]) / grids[n, 2]
                 v = (view[0, 2] + t * dz - grids[n, 1]) / grids[n, 2]
-                i, j = int(math.floor(u)), int(math.floor(v))
+                i, j = math.floor(u), math.floor(v)
                 if 0 <= i < grounds.shape[2] - 1 and 0 <= j < grounds.shape[1] - 1:
                     fu, fv = u - i, v - j
                     upper = grounds[n, j, i] * (1.0 - fu) + grounds[n, j, i + 1] * fu

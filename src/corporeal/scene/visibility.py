@@ -145,9 +145,7 @@ def _ground_grid(
     return np.array([origin[0], origin[1], edge / (quality.ground_size - 1), level])
 
 
-def _light_left(
-    ground: Float32[NumpyArray, "g g 4"], studio: Studio
-) -> Float32[NumpyArray, "g g"]:
+def _light_left(ground: Float32[NumpyArray, "g g 4"], studio: Studio) -> Float32[NumpyArray, "g g"]:
     """Part of the light on open ground that is left, faded to 1 towards the grid's rim."""
     sky = ground[..., 0] / np.maximum(ground[..., 1], 1e-6)
     strength = [

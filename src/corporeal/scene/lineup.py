@@ -1,0 +1,64 @@
+"""Where several bodies stand, so that none hides another and one camera sees all of them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.errors import InputError
+from corporeal.scene.camera import Camera, frame
+from corporeal.scene.casting import Performance
+
+_EVERY = 5
+"""Every so many vertices tell the extent of a body closely enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lineup:
+    """Places side by side, from the camera's left to its right."""
+
+    shifts: Float[NumpyArray, "n 3"]
+    """What is added to every body's vertices, metres."""
+    points: Float[NumpyArray, "m 3"]
+    """Points that the whole movement reaches, after the shift."""
+    feet: Float[NumpyArray, "n 3"]
+    """Below the middle of every body, on the ground, where its label goes."""
+    ground_height: float
+    """Lowest point of all movement, metres."""
+
+
+def line_up(performances: Sequence[Performance], azimuth: float = 0.0, gap: float = 0.12) -> Lineup:
+    """Put bodies side by side across the view from `azimuth`, `gap` metres apart."""
+    if not performances:
+        raise InputError("no animation to show; expected at least one.")
+    right = np.array([math.cos(azimuth), 0.0, -math.sin(azimuth)])
+    clouds = [np.asarray(p.animation.vertices, np.float64)[:, ::_EVERY] for p in performances]
+    clouds = [cloud.reshape(-1, 3) for cloud in clouds]
+    left_ends = np.array([(cloud @ right).min() for cloud in clouds])
+    widths = np.array([(cloud @ right).max() for cloud in clouds]) - left_ends
+    starts = np.concatenate([[0.0], np.cumsum(widths + gap)])
+    centre = (starts[-1] - gap) / 2
+    shifts = (starts[:-1] - centre - left_ends)[:, None] * right
+    if len(performances) == 1:
+        shifts = np.zeros((1, 3))
+    ground = min(float(cloud[:, 1].min()) for cloud in clouds)
+    moved = [cloud + shift for cloud, shift in zip(clouds, shifts, strict=True)]
+    boxes = [(cloud.min(axis=0), cloud.max(axis=0)) for cloud in moved]
+    feet = np.array([[*(low + high)[:2] / 2, (low + high)[2] / 2] for low, high in boxes])
+    feet[:, 1] = ground
+    return Lineup(shifts, np.concatenate(moved), feet, ground)
+
+
+def frame_lineup(
+    lineup: Lineup,
+    width: int,
+    height: int,
+    *,
+    azimuth: float = 0.0,
+    elevation: float = math.radians(7),
+    bottom: float = 0.0,
+) -> Camera:
+    """A fixed camera that sees the whole movement of all bodies."""
+    return frame(lineup.points, width / height, azimuth=azimuth, elevation=elevation, bottom=bottom)
