@@ -1,0 +1,135 @@
+"""The sheet on which a motion is authored: time, joint turns, and the body's stance."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.body.skeleton import Skeleton
+from corporeal.geometry.rotations import compose_axis_angles
+from corporeal.motions.standing import SIDES, StandingBody
+from corporeal.motions.timing import smooth_step, sway
+
+_AXES: Final = {"x": 0, "y": 1, "z": 2}
+Curve = Float[NumpyArray, "N"] | float
+"""One value a frame, or one for all."""
+
+
+@dataclass(frozen=True)
+class Arms:
+    """How both arms are held, radians; a second set of curves may be given to the right one."""
+
+    raised: Curve
+    """Upper arm over the horizontal; about −1.2 hangs down."""
+    forward: Curve = 0.0
+    """Upper arm to the front."""
+    turned_in: Curve = 0.0
+    """Upper arm about its own length, so that a bent forearm goes inwards."""
+    elbow: Curve = 0.2
+    """Flexion."""
+
+
+RELAXED: Final = Arms(raised=-1.22, forward=0.06, turned_in=0.15, elbow=0.22)
+A_POSE: Final = Arms(raised=-0.80, forward=0.0, turned_in=0.0, elbow=0.05)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """An empty sheet for one motion of one body; methods write turns into `rotations`."""
+
+    body: StandingBody
+    time: Float[NumpyArray, "N"]
+    """Seconds."""
+    rotations: Float[NumpyArray, "N J 3"]
+    """Axis-angle, radians; filled in place by the methods below."""
+    generator: np.random.Generator
+    a_pose: bool
+    """Start in an A-pose instead of a relaxed stand."""
+
+    @staticmethod
+    def empty(
+        skeleton: Skeleton,
+        fps: float,
+        duration: float,
+        generator: np.random.Generator,
+        a_pose: bool,
+    ) -> "Sketch":
+        time = np.arange(int(np.floor(duration * fps + 1e-9)) + 1) / fps
+        rotations = np.zeros((len(time), skeleton.joint_count, 3))
+        return Sketch(StandingBody.from_skeleton(skeleton), time, rotations, generator, a_pose)
+
+    @property
+    def end(self) -> float:
+        return float(self.time[-1])
+
+    @property
+    def pace(self) -> float:
+        """How much slower than an average body this one moves: a pendulum's √(leg / 0.85 m)."""
+        return float(np.sqrt(self.body.leg_length / 0.85))
+
+    def envelope(self, rise: float = 0.6, fall: float = 0.6) -> Float[NumpyArray, "N"]:
+        """0 at both ends, 1 between: everything that moves is multiplied by it."""
+        wait = 0.1
+        up = smooth_step((self.time - wait) / rise)
+        return up * (1 - smooth_step((self.time - self.end + fall + wait) / fall))
+
+    def wave(self, frequency: float, phase: float = 0.0) -> Float[NumpyArray, "N"]:
+        """A sine at `frequency` Hz; `phase` in turns."""
+        return np.sin(2 * np.pi * (frequency * self.time + phase))
+
+    def drift(self, size: float) -> Float[NumpyArray, "N"]:
+        """A slow aimless curve of root mean square `size`."""
+        return size * sway(self.time, self.generator)
+
+    def turn(self, joint: str, axis: str, angle: Curve) -> None:
+        """Turn one joint further about a world axis of its rest frame."""
+        self.rotations[:, self.body.skeleton.index(joint), _AXES[axis]] += angle
+
+    def mirrored(self, joint: str, axis: str, angle: Curve) -> None:
+        """Turn a left joint and, mirrored in the plane x = 0, its right twin."""
+        self.turn(f"left_{joint}", axis, angle)
+        self.turn(f"right_{joint}", axis, angle if axis == "x" else -np.asarray(angle))
+
+    def bend(self, forward: Curve = 0.0, sideways: Curve = 0.0, twist: Curve = 0.0) -> None:
+        """Bend the trunk, shared out over the spine; the head keeps looking ahead by half."""
+        for joint, share in (("spine1", 0.35), ("spine2", 0.35), ("spine3", 0.3), ("neck", -0.5)):
+            self.turn(joint, "x", share * np.asarray(forward))
+            self.turn(joint, "z", share * np.asarray(sideways))
+            self.turn(joint, "y", share * np.asarray(twist))
+
+    def arms(self, left: Arms, right: Arms | None = None) -> None:
+        """Hold the arms; the collar bones rise with them, and the fingers curl a little."""
+        for (side, sign), arms in zip(SIDES, (left, right or left), strict=True):
+            raised = np.broadcast_to(arms.raised, self.time.shape)
+            collar = 0.30 * smooth_step((raised + 0.6) / 1.8) - 0.06
+            self.turn(f"{side}_collar", "z", sign * collar)
+            lift, swing, roll = (np.zeros((len(self.time), 3)) for _ in range(3))
+            lift[:, 2] = sign * (raised - collar)
+            swing[:, 1] = -sign * np.asarray(arms.forward)
+            roll[:, 0] = arms.turned_in
+            turned = compose_axis_angles(lift, compose_axis_angles(swing, roll))
+            self.rotations[:, self.body.skeleton.index(f"{side}_shoulder")] += turned
+            self.turn(f"{side}_elbow", "y", -sign * np.asarray(arms.elbow))
+        self._curl_fingers()
+
+    def eased(self, arms: Arms, envelope: Float[NumpyArray, "N"]) -> Arms:
+        """`arms` where the envelope is 1, the resting arms where it is 0."""
+        first = A_POSE if self.a_pose else RELAXED
+        early = self.time < 0.5 * self.end
+
+        def ease(wanted: Curve, start: Curve, end: Curve) -> Float[NumpyArray, "N"]:
+            still = np.where(early, start, end)
+            return still + envelope * (wanted - still)
+
+        return Arms(
+            raised=ease(arms.raised, first.raised, RELAXED.raised),
+            forward=ease(arms.forward, first.forward, RELAXED.forward),
+            turned_in=ease(arms.turned_in, first.turned_in, RELAXED.turned_in),
+            elbow=ease(arms.elbow, first.elbow, RELAXED.elbow),
+        )
+
+    def _curl_fingers(self) -> None:
+        for finger in ("index", "middle", "ring", "pinky"):
+            for knuckle in (1, 2, 3):
+                self.mirrored(f"{finger}{knuckle}", "z", -0.12 - 0.06 * knuckle)

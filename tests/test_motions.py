@@ -1,0 +1,158 @@
+"""Authored motions: free fall in flight, feet that stay, repeatable by seed."""
+
+import numpy as np
+import pytest
+
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.errors import InputError
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.motions.balance import centre_of_mass
+from corporeal.motions.legs import Leg, leg_rotations
+from corporeal.motions.library import MOTIONS, make_motion
+from corporeal.motions.timing import ballistic, bump, quintic, smooth_step, takeoff_speed
+from corporeal.skinning.kinematics import forward_kinematics
+from corporeal.units import GRAVITY
+
+TEMPLATE = load_default_body().template
+BODIES = [{}, {"gender": 0.0, "weight": 1.0, "height": 0.0}, {"gender": 1.0, "height": 1.0}]
+
+
+@pytest.fixture(scope="module", params=BODIES, ids=["average", "short", "tall"])
+def identity(request) -> Identity:
+    return PhenotypeModel().prepare(request.param)
+
+
+def posed_joints(motion: Motion) -> np.ndarray:
+    frames = forward_kinematics(
+        motion.joint_rotations,
+        motion.skeleton.joints,
+        motion.skeleton.parents,
+        motion.root_translation,
+    )
+    return frames[..., :3, 3]
+
+
+def flights(motion: Motion, joints: np.ndarray) -> list[np.ndarray]:
+    """Runs of frames in which both balls of the feet are well over their rest height."""
+    balls = [motion.skeleton.index(f"{side}_foot") for side in ("left", "right")]
+    rest = np.asarray(motion.skeleton.joints)[balls, 1]
+    up = np.all(joints[:, balls, 1] > rest + 1e-3, axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], up, [False]]).astype(int)))
+    return [np.arange(a, b) for a, b in edges.reshape(-1, 2) if b - a >= 6]
+
+
+def test_curves_meet_their_ends():
+    """Closed forms: Hermite data are met, free fall has second derivative −g."""
+    x = np.linspace(0, 1, 2001)
+    start, end, span = (0.3, -1.2, 4.0), (0.9, 2.0, -9.81), 0.4
+    y, h = quintic(x, span, start, end), span / 2000
+    velocity, acceleration = np.gradient(y, h, edge_order=2), np.diff(y, 2) / h**2
+    assert y[0] == pytest.approx(start[0]) and y[-1] == pytest.approx(end[0])
+    # Forward differences of order h: the third derivative of this quintic is below 2e3.
+    assert velocity[0] == pytest.approx(start[1], abs=2e3 * h)
+    assert velocity[-1] == pytest.approx(end[1], abs=2e3 * h)
+    assert acceleration[0] == pytest.approx(start[2], abs=2e3 * h)
+    assert acceleration[-1] == pytest.approx(end[2], abs=2e3 * h)
+    fall = ballistic(x, span, 1.0, 1.1)
+    np.testing.assert_allclose(np.diff(fall, 2) / h**2, -GRAVITY, rtol=1e-5)
+    assert fall[-1] == pytest.approx(1.1)
+    assert (fall[1] - fall[0]) / h == pytest.approx(takeoff_speed(span, 1.0, 1.1), abs=GRAVITY * h)
+    assert smooth_step(np.array([-1.0, 0.0, 0.5, 1.0, 2.0])).tolist() == [0, 0, 0.5, 1, 1]
+    assert bump(np.array([0.0, 0.5, 1.0])).tolist() == [0, 1, 0]
+
+
+def test_a_leg_reaches_where_it_is_asked_to():
+    """Forward kinematics of the solved rotations lands on the target, knee bent forwards."""
+    generator = np.random.default_rng(0)
+    leg = Leg(
+        hip=np.array([0.08, -0.07, 0.0]),
+        thigh=np.array([0.01, -0.40, 0.01]),
+        shank=np.array([0.02, -0.41, -0.03]),
+        foot=np.array([0.0, -0.05, 0.13]),
+        ball_height=0.03,
+    )
+    direction = generator.normal(size=(200, 3)) * [0.4, 0.2, 0.5] - [0, 1, 0]
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    target = direction * generator.uniform(0.3, 0.999, (200, 1)) * leg.reach
+    hip, knee = leg_rotations(leg, target, np.tile([1.0, 0.0, 0.0], (200, 1)))
+    reached = np.einsum("nij,nj->ni", hip, leg.thigh + knee @ leg.shank)
+    np.testing.assert_allclose(reached, target, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(hip), 1.0, atol=1e-12)
+    assert np.all(np.arctan2(knee[:, 2, 1], knee[:, 1, 1]) > -0.2)
+    with pytest.raises(InputError, match="asked to span"):
+        leg_rotations(leg, target / np.linalg.norm(target, axis=1, keepdims=True), target)
+
+
+def test_the_centre_of_mass_follows_a_translation_and_lies_in_the_middle():
+    joints = np.asarray(TEMPLATE.skeleton.joints)[None]
+    centre = centre_of_mass(TEMPLATE.skeleton, joints)
+    moved = centre_of_mass(TEMPLATE.skeleton, joints + [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(moved - centre, [[1.0, 2.0, 3.0]], atol=1e-12)
+    assert abs(centre[0, 0]) < 1e-3
+    stature = np.ptp(np.asarray(TEMPLATE.mesh.vertices)[:, 1])
+    assert 0.52 < centre[0, 1] / stature < 0.60  # 55–57 % standing, arms down (Palmer 1944)
+
+
+@pytest.mark.parametrize("name", sorted(MOTIONS))
+def test_the_body_falls_freely_while_in_the_air(name, identity):
+    """A parabola fitted to the centre of mass over every flight has −9.81 m/s² within 1 %."""
+    motion = make_motion(name, identity, TEMPLATE, seed=3, fps=240.0)
+    joints = posed_joints(motion)
+    centre = centre_of_mass(motion.skeleton, joints)[:, 1]
+    found = flights(motion, joints)
+    assert len(found) >= 4
+    for frames in found:
+        fit = np.polyfit(frames / motion.fps, centre[frames], 2)
+        assert 2 * fit[0] == pytest.approx(-GRAVITY, rel=0.01)
+
+
+@pytest.mark.parametrize("name", sorted(MOTIONS))
+def test_planted_feet_stay_where_they_are(name, identity):
+    """Within a contact no ball of a foot moves by 1 mm; none goes under the ground."""
+    motion = make_motion(name, identity, TEMPLATE, seed=5)
+    joints = posed_joints(motion)
+    for side in ("left", "right"):
+        index = motion.skeleton.index(f"{side}_foot")
+        ball, rest = joints[:, index], np.asarray(motion.skeleton.joints)[index, 1]
+        assert ball[:, 1].min() > rest - 1e-6
+        down = ball[:, 1] < rest + 1e-6
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], down, [False]]).astype(int)))
+        for first, last in edges.reshape(-1, 2):
+            assert np.ptp(ball[first:last], axis=0).max() < 1e-3
+
+
+@pytest.mark.parametrize("name", sorted(MOTIONS))
+def test_no_joint_jerks(name, identity):
+    """Joint speeds stay under 20 rad/s; even a landing changes none by 8 rad/s in 1/120 s.
+
+    A body falling at 1.2 m/s onto legs of 0.85 m, knees bent by 0.6 rad, sets the knees turning at
+    1.2 / (0.85/2 · sin 0.3) = 9.5 rad/s; half of that the legs do already before they land.
+    """
+    motion = make_motion(name, identity, TEMPLATE, seed=1, fps=120.0)
+    speed = np.diff(motion.joint_rotations, axis=0) * motion.fps
+    assert np.abs(speed).max() < 20
+    assert np.abs(np.diff(speed, axis=0)).max() < 8
+
+
+def test_a_seed_is_a_style(identity):
+    first, again, other = (
+        make_motion("jumping-jacks", identity, TEMPLATE, seed=seed) for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first.joint_rotations, again.joint_rotations)
+    np.testing.assert_array_equal(first.root_translation, again.root_translation)
+    assert np.abs(first.joint_rotations - other.joint_rotations).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"name": "moonwalk"}, "no motion is called 'moonwalk'; there are jumping-jacks"),
+        ({"name": "jumping-jacks", "fps": 0.0}, "expected 1 to 1000"),
+        ({"name": "jumping-jacks", "duration": 0.1}, "expected 2 to 600"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(arguments, words):
+    with pytest.raises(InputError, match=words):
+        make_motion(**arguments, identity=PhenotypeModel().prepare(), template=TEMPLATE)
