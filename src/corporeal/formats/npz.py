@@ -1,8 +1,9 @@
 """Plain-array `.npz` archives, hostile until parsed.
 
 Reading looks at the headers first: names, types, shapes and declared sizes are checked against what
-is expected before any data is unpacked. Object arrays (pickles) are refused by name and never
-loaded. Writing is deterministic: the same arrays give the same bytes.
+is expected before any data is unpacked. Object arrays (pickles) are refused by name, or skipped by
+name for formats known to hold some, and never loaded. Writing is deterministic: the same arrays
+give the same bytes.
 """
 
 import struct
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Literal, cast
 
 import numpy as np
 
@@ -44,7 +45,7 @@ _DAMAGE = (
 )
 """What zip and numpy raise for damaged bytes."""
 
-_KINDS = {"f": "floating-point", "i": "integer", "U": "text"}
+_KINDS = {"f": "floating-point", "i": "integer", "U": "text", "S": "bytes"}
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,13 @@ class NpzReader:
     path: Path
     headers: Mapping[str, Header]
     archive: zipfile.ZipFile
+    skipped: tuple[str, ...] = ()
+    """Names of the object arrays that were passed over without loading."""
     lengths: dict[str, int] = field(default_factory=dict)
     """Length that every dimension letter has in this file so far."""
 
     def array(self, name: str, kind: str, shape: tuple[int | str, ...]) -> NumpyArray:
-        """The array `name`: kind `f`, `i` or `U`; a letter in `shape` is a length to be kept."""
+        """The array `name`: kind `f`, `i`, `U` or `S`; letters in `shape` are lengths to be kept."""
         header = self.headers.get(name)
         if header is None:
             raise FormatError(
@@ -109,8 +112,16 @@ class NpzReader:
 
 
 @contextmanager
-def open_npz(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Iterator[NpzReader]:
-    """Open an archive and check every header; nothing is unpacked yet."""
+def open_npz(
+    path: str | Path,
+    *,
+    max_bytes: int = MAX_BYTES,
+    object_arrays: Literal["refuse", "skip"] = "refuse",
+) -> Iterator[NpzReader]:
+    """Open an archive and check every header; nothing is unpacked yet.
+
+    Object arrays are refused, or passed over and listed in `NpzReader.skipped`.
+    """
     path = Path(path)
     with _opened(path) as stream:
         try:
@@ -121,7 +132,15 @@ def open_npz(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Iterator[NpzRea
                 f"empty, truncated or another kind of file; make it again."
             ) from error
         try:
-            yield NpzReader(path, _headers(path, archive, max_bytes), archive)
+            headers = _headers(path, archive, max_bytes)
+            objects = tuple(name for name, header in headers.items() if header.dtype.hasobject)
+            if objects and object_arrays == "refuse":
+                raise FormatError(
+                    f"{path}: array '{objects[0]}.npy' holds pickled Python objects, which can run "
+                    f"code; refused without loading. Save plain arrays."
+                )
+            plain = {name: header for name, header in headers.items() if name not in objects}
+            yield NpzReader(path, plain, archive, objects)
         except FormatError:
             raise
         except InputError as error:  # a noun refused what the arrays hold
@@ -186,10 +205,7 @@ def _header(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Hea
         shape, _, dtype = reader(file)
         data_bytes = entry.file_size - file.tell()
     if dtype.hasobject:
-        raise FormatError(
-            f"{path}: array {entry.filename!r} holds pickled Python objects, which can run code; "
-            f"refused without loading. Save plain arrays."
-        )
+        return Header(shape, dtype)
     expected = dtype.itemsize
     for length in shape:
         expected *= length

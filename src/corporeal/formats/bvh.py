@@ -1,0 +1,240 @@
+"""BVH motion capture files, of any hierarchy.
+
+What survives `read_bvh` → `write_bvh`:
+
+================================= ===========================================================
+joint tree, names, rest offsets   yes (printed with 6 digits)
+joint order                       made depth first, as BVH lists joints
+rotations                         yes, to 1e-6 rad; the Euler order is the writer's choice
+root path, frame rate             yes
+End Sites                         yes, beside the motion in `BvhReading.end_sites`
+position channels of other joints their mean becomes the rest offset; what varies is noted
+unit and axes                     converted to metres, y up, facing +z; options of the reader
+a T-pose put before the capture   left out, and kept in `BvhReading.rest_frame`
+================================= ===========================================================
+
+A joint's matrix is the product of its rotation channels in file order, R_first R_second R_third.
+The root's position channels say where it stands; its OFFSET is where it rests.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.body.skeleton import Skeleton
+from corporeal.errors import FormatError, InputError
+from corporeal.formats.bvh_hierarchy import Node, parse_hierarchy
+from corporeal.formats.bvh_motion import Frames, parse_motion
+from corporeal.formats.bvh_units import axis_rotation, guess_unit, unit_length
+from corporeal.formats.bvh_write import write_bvh
+from corporeal.geometry.rotations import (
+    axis_angle_from_matrix,
+    geodesic_angle,
+    matrix_from_axis_angle,
+    matrix_from_euler,
+)
+
+__all__ = ["BvhReading", "read_bvh", "write_bvh"]
+
+MAX_BYTES: Final = 4 * 1024**3
+"""Largest file that is read."""
+_STILL_M: Final = 1e-3
+"""Position channels of a joint that vary by less are a constant offset, metres."""
+
+
+@dataclass(frozen=True)
+class BvhReading:
+    """A motion, and what of its file a motion cannot hold."""
+
+    motion: Motion
+    end_sites: Mapping[str, Float[NumpyArray, "3"]]
+    """Where the last bones end, metres from the joint of that name."""
+    rest_frame: Pose | None
+    """The T-pose that stood before the capture, if it was left out."""
+    metres_per_unit: float
+    notes: tuple[str, ...]
+    """What was guessed, converted or left out, in words."""
+
+
+def read_bvh(
+    path: str | Path,
+    *,
+    unit: str | float = "auto",
+    up: str = "+y",
+    front: str = "+z",
+    first_frame: Literal["auto", "keep", "drop"] = "auto",
+) -> BvhReading:
+    """Read a BVH file into metres, y up, facing +z.
+
+    `unit` is a name of `bvh_units.UNITS`, a number of metres a file unit, or `auto`, which takes
+    the unit in which the skeleton has a person's size. `up` and `front` are the file's axes, such
+    as `+z` and `-y`. `first_frame` `auto` leaves out a T-pose that was put before the capture.
+    """
+    path = Path(path)
+    nodes, frames = _parse(path)
+    notes: list[str] = []
+    offsets = np.array([node.offset for node in nodes], np.float64)
+    offsets = _with_position_channels(nodes, offsets, frames.values, notes)
+    if unit == "auto":
+        unit = guess_unit(str(path), _longest_chain(nodes, offsets))
+        notes.append(f"unit taken as {unit!r}, in which the skeleton has a person's size")
+    metres, axes = unit_length(unit), axis_rotation(up, front)
+    # The one place where units and axes are converted.
+    skeleton = _skeleton(nodes, metres * offsets @ axes.T)
+    translation = metres * (_root_path(nodes, offsets, frames.values) - offsets[0]) @ axes.T
+    rotations = _rotations(nodes, frames.values) @ axes.T
+    start = int(_leaves_first_out(path, first_frame, rotations, notes))
+    return BvhReading(
+        motion=Motion(path.stem, frames.fps, rotations[start:], translation[start:], skeleton),
+        end_sites={n.name: metres * axes @ np.array(n.end_site) for n in nodes if n.end_site},
+        rest_frame=Pose(rotations[0], translation[0]) if start else None,
+        metres_per_unit=metres,
+        notes=tuple(notes),
+    )
+
+
+def _parse(path: Path) -> tuple[list[Node], Frames]:
+    text = _text(path)
+    hierarchy, word, motion = text.partition("\nMOTION")
+    if not text.lstrip()[:9].upper() == "HIERARCHY" or not word:
+        raise FormatError(
+            f"{path} starts with {text[:20]!r} and {'has' if word else 'lacks'} a line MOTION; "
+            f"expected HIERARCHY, then MOTION. It is empty, truncated or another kind of file."
+        )
+    nodes = parse_hierarchy(str(path), hierarchy)
+    names = [f"{node.name} {channel}" for node in nodes for channel in node.channels or ()]
+    if not names:
+        raise FormatError(f"{path} has no channels; expected at least the root's. Nothing moves.")
+    return nodes, parse_motion(str(path), motion, names)
+
+
+def _text(path: Path) -> str:
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise FormatError(f"{path} has {size} bytes; at most {MAX_BYTES} are read. Split it.")
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}. Check the path.") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+    if b"\0" in content:
+        raise FormatError(f"{path} holds binary data; expected text. It is no BVH file.")
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")  # old rigs name their joints in other encodings
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _columns(nodes: list[Node], kind: str) -> list[list[int]]:
+    """Every joint's columns of the channels of one kind (`position` or `rotation`)."""
+    columns, start = [], 0
+    for node in nodes:
+        channels = node.channels or ()
+        columns.append([start + i for i, name in enumerate(channels) if name.endswith(kind)])
+        start += len(channels)
+    return columns
+
+
+def _rotations(nodes: list[Node], values: Float[NumpyArray, "N C"]) -> Float[NumpyArray, "N J 3"]:
+    """Axis-angle vectors, radians; joints of one Euler order are converted together."""
+    rotations = np.zeros((len(values), len(nodes), 3))
+    columns = _columns(nodes, "rotation")
+    for order in {node.rotation_order for node in nodes} - {""}:
+        joints = [j for j, node in enumerate(nodes) if node.rotation_order == order]
+        angles = np.deg2rad(values[:, [columns[j] for j in joints]])
+        rotations[:, joints] = axis_angle_from_matrix(matrix_from_euler(angles, order))
+    return rotations
+
+
+def _root_path(
+    nodes: list[Node], offsets: Float[NumpyArray, "J 3"], values: Float[NumpyArray, "N C"]
+) -> Float[NumpyArray, "N 3"]:
+    """Where the root stands, file units."""
+    path = np.broadcast_to(offsets[0], (len(values), 3)).copy()
+    axes = ["XYZ".index(axis) for axis in nodes[0].position_axes]
+    path[:, axes] = values[:, _columns(nodes, "position")[0]]
+    return path
+
+
+def _with_position_channels(
+    nodes: list[Node],
+    offsets: Float[NumpyArray, "J 3"],
+    values: Float[NumpyArray, "N C"],
+    notes: list[str],
+) -> Float[NumpyArray, "J 3"]:
+    """Offsets with the mean of the position channels that joints other than the root may have.
+
+    Most programs write the whole offset into them; some write what is to be added, which is then
+    zero everywhere and leaves the offset as it is.
+    """
+    offsets = offsets.copy()
+    columns = _columns(nodes, "position")
+    varying = []
+    for index in range(1, len(nodes)):
+        track = values[:, columns[index]]
+        if track.size == 0 or not track.any():
+            continue
+        axes = ["XYZ".index(axis) for axis in nodes[index].position_axes]
+        offsets[index, axes] = track.mean(axis=0)
+        spread = float(np.ptp(track, axis=0).max())
+        if spread > _STILL_M * max(float(np.abs(offsets).max()), 1e-12):
+            varying.append((spread, nodes[index].name))
+    if varying:
+        spread, name = max(varying)
+        notes.append(
+            f"{len(varying)} joints change their offsets over time (most: {name!r}, by "
+            f"{spread:.4g} file units); their means are kept, a skeleton has bones of constant length"
+        )
+    return offsets
+
+
+def _longest_chain(nodes: list[Node], offsets: Float[NumpyArray, "J 3"]) -> float:
+    """Bone lengths from the root to the farthest tip, file units."""
+    reach = np.zeros(len(nodes))
+    longest = 0.0
+    for index, node in enumerate(nodes):
+        if index:
+            reach[index] = reach[node.parent] + np.linalg.norm(offsets[index])
+        tip = float(np.linalg.norm(node.end_site)) if node.end_site else 0.0
+        longest = max(longest, float(reach[index]) + tip)
+    return longest
+
+
+def _skeleton(nodes: list[Node], offsets: Float[NumpyArray, "J 3"]) -> Skeleton:
+    joints = offsets.copy()
+    for index, node in enumerate(nodes[1:], start=1):
+        joints[index] += joints[node.parent]
+    return Skeleton(tuple(n.name for n in nodes), tuple(n.parent for n in nodes), joints)
+
+
+def _leaves_first_out(
+    path: Path, choice: str, rotations: Float[NumpyArray, "N J 3"], notes: list[str]
+) -> bool:
+    """Whether frame 0 is to be left out: on demand, or because the pose jumps right after it.
+
+    It jumps if a joint turns by over 0.1 rad and five times as far as any does in the next frames.
+    """
+    if choice == "keep" or (choice == "auto" and len(rotations) < 4):
+        return False
+    if choice == "drop":
+        if len(rotations) < 2:
+            raise FormatError(f"{path} has one frame; it cannot be left out. Keep it.")
+        return True
+    start = matrix_from_axis_angle(rotations[:12])
+    steps = geodesic_angle(start[:-1], start[1:]).max(axis=1)
+    jumps = bool(steps[0] > max(0.1, 5.0 * float(steps[1:].max())))
+    if jumps:
+        notes.append(
+            f"frame 0 left out as a T-pose put before the capture: the pose jumps by "
+            f"{np.rad2deg(steps[0]):.0f} degrees right after it"
+        )
+    return jumps
