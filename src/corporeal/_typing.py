@@ -14,6 +14,7 @@ S      shape coefficients
 P      pose features
 D      dynamic coefficients
 M      measurements
+B      morph targets (blend shapes)
 N      frames
 H W    picture height and width, pixels
 *batch any number of leading axes, broadcast together

@@ -1,0 +1,172 @@
+"""FBX geometry: surfaces, skins and morph targets. All positions in centimetres."""
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.character import Character
+from corporeal.body.mesh import Mesh
+from corporeal.formats.fbx_document import COLOUR, FbxDocument, add_property
+from corporeal.formats.fbx_nodes import Node
+from corporeal.geometry.surface import vertex_normals
+
+FULL_WEIGHT = 100.0
+"""FBX counts morph weights in percent."""
+
+
+def add_geometry(
+    document: FbxDocument,
+    name: str,
+    mesh: Mesh,
+    places: Float64[NumpyArray, "V 3"],
+    colours: NumpyArray | None,
+) -> np.int64:
+    """A surface at `places`; quads stay quads. `colours` are linear RGB, one a vertex."""
+    number, node = document.add("Geometry", name, "Geometry", "Mesh")
+    corners = mesh.triangles if mesh.quads is None else mesh.quads
+    node.add("GeometryVersion", 124)
+    node.add("Vertices", places.ravel())
+    node.add("PolygonVertexIndex", _polygon_ends(corners))
+    kinds = ["LayerElementNormal", "LayerElementMaterial"]
+    _add_normals(node, vertex_normals(places, mesh.triangles)[corners.ravel()])
+    if mesh.uv is not None and mesh.uv_triangles is not None:
+        _add_uv(node, mesh.uv.astype(np.float64), _corner_uv(mesh))
+        kinds.append("LayerElementUV")
+    if colours is not None:
+        _add_colours(node, np.asarray(colours, np.float64), corners.ravel())
+        kinds.append("LayerElementColor")
+    material = _layer_element(node, "LayerElementMaterial", "AllSame", "IndexToDirect")
+    material.add("Materials", np.zeros(1, np.int32))
+    layer = node.add("Layer", 0)
+    layer.add("Version", 100)
+    for kind in kinds:
+        entry = layer.add("LayerElement")
+        entry.add("Type", kind)
+        entry.add("TypedIndex", 0)
+    return number
+
+
+def add_material(
+    document: FbxDocument, name: str, model: np.int64, colour: tuple[float, ...]
+) -> None:
+    """A plain matte material on a model; `colour` is linear RGB."""
+    number, node = document.add("Material", name, "Material", "")
+    node.add("Version", 102)
+    node.add("ShadingModel", "lambert")
+    node.add("MultiLayer", 0)
+    table = node.add("Properties70")
+    add_property(table, "DiffuseColor", COLOUR, *(float(c) for c in colour))
+    document.link(number, model)
+
+
+def add_skin(
+    document: FbxDocument, character: Character, geometry: np.int64, joints: list[np.int64]
+) -> None:
+    """The weights: one cluster for every joint that moves a vertex."""
+    number, node = document.add("Deformer", "skin", "Deformer", "Skin")
+    node.add("Version", 101)
+    node.add("Link_DeformAcuracy", 50.0)
+    node.add("SkinningType", "Linear")
+    document.link(number, geometry)
+    weights = character.template.weights
+    for joint, rest in enumerate(rest_matrices(character)):
+        rows, slots = np.nonzero((weights.joint_indices == joint) & (weights.values > 0))
+        if not len(rows):
+            continue
+        name = character.template.skeleton.names[joint]
+        cluster, item = document.add("Deformer", name, "SubDeformer", "Cluster")
+        item.add("Version", 100)
+        item.add("UserData", "", "")
+        item.add("Indexes", rows.astype(np.int32))
+        item.add("Weights", weights.values[rows, slots].astype(np.float64))
+        item.add("Transform", np.linalg.inv(rest).ravel())
+        item.add("TransformLink", rest.ravel())
+        document.link(cluster, number)
+        document.link(joints[joint], cluster)
+
+
+def add_morphs(document: FbxDocument, character: Character, geometry: np.int64) -> list[np.int64]:
+    """The morph targets, every vertex that moves; gives back the channels that carry weights."""
+    if not character.morph_count:
+        return []
+    number, node = document.add("Deformer", "morphs", "Deformer", "BlendShape")
+    node.add("Version", 100)
+    document.link(number, geometry)
+    channels: list[np.int64] = []
+    for index, name in enumerate(character.morph_names):
+        channel, item = document.add("Deformer", name, "SubDeformer", "BlendShapeChannel")
+        percent = FULL_WEIGHT * float(character.morph_weights[0, index])
+        item.add("Version", 100)
+        item.add("DeformPercent", percent)
+        item.add("FullWeights", np.array([FULL_WEIGHT]))
+        add_property(item.add("Properties70"), "DeformPercent", ("Number", "", "A"), percent)
+        document.link(channel, number)
+        document.link(_add_shape(document, character, index), channel)
+        channels.append(channel)
+    return channels
+
+
+def rest_matrices(character: Character) -> Float64[NumpyArray, "J 4 4"]:
+    """Rest frame of every joint as FBX stores matrices: transposed, in centimetres."""
+    joints = centimetres(character.template.skeleton.joints)
+    matrices = np.tile(np.eye(4), (len(joints), 1, 1))
+    matrices[:, 3, :3] = joints
+    return matrices
+
+
+def centimetres(metres: NumpyArray) -> NumpyArray:
+    """Positions for the file: the one conversion of units; the axes are FBX's already."""
+    return 100.0 * np.asarray(metres, np.float64)
+
+
+def _add_shape(document: FbxDocument, character: Character, index: int) -> np.int64:
+    offsets = character.morph_offsets[index]
+    moved = np.flatnonzero(np.any(offsets != 0, axis=1))
+    shape, node = document.add("Geometry", character.morph_names[index], "Geometry", "Shape")
+    node.add("Version", 100)
+    node.add("Indexes", moved.astype(np.int32))
+    node.add("Vertices", centimetres(offsets[moved]).ravel())
+    if character.morph_normals is not None:
+        normals = character.morph_normals[index, moved].astype(np.float64)
+        node.add("Normals", normals.ravel())
+    return shape
+
+
+def _polygon_ends(corners: Int[NumpyArray, "n c"]) -> NumpyArray:
+    """Corner indices; the last of every polygon is stored as its complement."""
+    marked = corners.astype(np.int32)
+    marked[:, -1] = ~marked[:, -1]
+    return marked.ravel()
+
+
+def _corner_uv(mesh: Mesh) -> NumpyArray:
+    """Texture coordinate of every polygon corner; quad (0, 1, 2, 3) is (0, 1, 2) and (0, 2, 3)."""
+    assert mesh.uv_triangles is not None
+    if mesh.quads is None:
+        return mesh.uv_triangles.ravel()
+    return np.c_[mesh.uv_triangles[0::2], mesh.uv_triangles[1::2, 2]].ravel()
+
+
+def _layer_element(node: Node, kind: str, mapping: str, reference: str) -> Node:
+    element = node.add(kind, 0)
+    element.add("Version", 101)
+    element.add("Name", "")
+    element.add("MappingInformationType", mapping)
+    element.add("ReferenceInformationType", reference)
+    return element
+
+
+def _add_normals(node: Node, corner_normals: Float64[NumpyArray, "n 3"]) -> None:
+    element = _layer_element(node, "LayerElementNormal", "ByPolygonVertex", "Direct")
+    element.add("Normals", corner_normals.ravel())
+
+
+def _add_uv(node: Node, uv: Float64[NumpyArray, "U 2"], corner_uv: NumpyArray) -> None:
+    element = _layer_element(node, "LayerElementUV", "ByPolygonVertex", "IndexToDirect")
+    element.add("UV", uv.ravel())
+    element.add("UVIndex", corner_uv.astype(np.int32))
+
+
+def _add_colours(node: Node, colours: Float64[NumpyArray, "V 3"], corners: NumpyArray) -> None:
+    element = _layer_element(node, "LayerElementColor", "ByPolygonVertex", "IndexToDirect")
+    element.add("Colors", np.c_[colours, np.ones(len(colours))].ravel())
+    element.add("ColorIndex", corners.astype(np.int32))
