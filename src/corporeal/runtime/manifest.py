@@ -1,0 +1,155 @@
+"""The paper that goes with every result: how it was made, from what, and by which versions.
+
+`anna.npz` is accompanied by `anna.npz.manifest.json`. The manifest holds the verb's whole config,
+so that the run can be repeated, and the hashes of what went in and came out, so that a batch can
+tell what is already done. The manifests of inputs are kept inside it: provenance survives even
+where a result takes its input's name.
+"""
+
+import json
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import corporeal
+from corporeal.errors import FormatError, InputError
+from corporeal.runtime.files import file_sha256, write_bytes
+
+SUFFIX = ".manifest.json"
+_MAX_BYTES = 64 * 1024**2
+_PACKAGES = ("numpy", "scipy", "jax", "jaxlib", "numba", "pillow", "imageio-ffmpeg")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that has begun: its inputs are hashed before anything can overwrite them."""
+
+    verb: str
+    config: Json
+    inputs: tuple[Json, ...]
+    started: str
+
+
+def manifest_path(output: str | Path) -> Path:
+    """Where the manifest of a result lies."""
+    return Path(output).with_name(Path(output).name + SUFFIX)
+
+
+def start_run(verb: str, config: Any, inputs: Iterable[str | Path] = ()) -> Run:
+    """Note a verb, its config (a dataclass or a mapping) and the files that it reads."""
+    return Run(verb, to_json(config), tuple(_input(Path(p)) for p in inputs), _now())
+
+
+def finish_run(
+    run: Run, outputs: Sequence[str | Path], report: Mapping[str, Any] | None = None
+) -> list[Path]:
+    """Write a manifest beside every output; `report` is what the run has to say in numbers."""
+    content = {
+        "corporeal": corporeal.__version__,
+        "verb": run.verb,
+        "config": run.config,
+        "inputs": list(run.inputs),
+        "outputs": [_described(Path(output)) for output in outputs],
+        "report": to_json(report or {}),
+        "versions": package_versions(),
+        "platform": {"system": platform.platform(), "machine": platform.machine()},
+        "started": run.started,
+        "ended": _now(),
+    }
+    data = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False).encode() + b"\n"
+    paths = [manifest_path(output) for output in outputs]
+    for path in paths:
+        write_bytes(path, data)
+    return paths
+
+
+def read_manifest(path: str | Path) -> Json:
+    """A manifest's content; `FormatError` for anything else."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise FormatError(f"{path} is larger than {_MAX_BYTES} bytes; expected a manifest.")
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}. Check the path.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{path} is not a corporeal manifest: {error}.") from error
+    wanted = {"corporeal": str, "verb": str, "config": dict, "inputs": list, "outputs": list}
+    if not isinstance(content, dict) or any(
+        not isinstance(content.get(name), kind) for name, kind in wanted.items()
+    ):
+        raise FormatError(f"{path} is not a corporeal manifest; expected {', '.join(wanted)}.")
+    return content
+
+
+def is_current(output: str | Path, run: Run) -> bool:
+    """Whether `output` was already made by the same version, config and inputs, and is unharmed."""
+    output = Path(output)
+    if not output.is_file() or not manifest_path(output).is_file():
+        return False
+    try:
+        content = read_manifest(manifest_path(output))
+    except InputError:
+        return False
+    return (
+        content["corporeal"] == corporeal.__version__
+        and content["verb"] == run.verb
+        and content["config"] == run.config
+        and [i.get("sha256") for i in content["inputs"]] == [i["sha256"] for i in run.inputs]
+        and _described(output) in content["outputs"]
+    )
+
+
+def package_versions() -> dict[str, str | None]:
+    """Python and the packages that can change a result; None for one that is not installed."""
+    versions: dict[str, str | None] = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
+    return versions
+
+
+def to_json(value: Any) -> Any:
+    """Dataclasses, paths, tuples and NumPy numbers as plain JSON values."""
+    if is_dataclass(value):
+        return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise InputError(f"a manifest cannot hold {value!r}; expected numbers, text, lists, mappings.")
+
+
+def _input(path: Path) -> Json:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}. Check the path.")
+    described = _described(path) | {"path": str(path)}
+    if manifest_path(path).is_file():
+        described["manifest"] = read_manifest(manifest_path(path))
+    return described
+
+
+def _described(path: Path) -> Json:
+    return {"path": path.name, "sha256": file_sha256(path), "bytes": path.stat().st_size}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
