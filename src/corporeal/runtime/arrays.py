@@ -5,10 +5,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import array_api_compat
+import array_api_compat.numpy
 import numpy as np
 
 from corporeal._typing import Array
 from corporeal.errors import InputError
+
+_NUMPY_LIKE = (np.ndarray, np.generic, float, int)
 
 
 def namespace_of(*arrays: Array) -> Any:
@@ -16,9 +19,9 @@ def namespace_of(*arrays: Array) -> Any:
 
     NumPy arrays and Python numbers join whatever they meet; JAX and PyTorch do not mix.
     """
-    foreign = [a for a in arrays if not isinstance(a, np.ndarray | np.generic | float | int)]
+    foreign = [a for a in arrays if not isinstance(a, _NUMPY_LIKE)]
     if not foreign:
-        return array_api_compat.array_namespace(np.empty(0))
+        return array_api_compat.numpy
     try:
         return array_api_compat.array_namespace(*foreign)
     except TypeError as error:
@@ -31,7 +34,7 @@ def namespace_of(*arrays: Array) -> Any:
 
 def is_numpy(namespace: Any) -> bool:
     """Whether `namespace` computes with NumPy arrays."""
-    return array_api_compat.is_numpy_namespace(namespace)
+    return namespace is array_api_compat.numpy
 
 
 def as_kind_of(like: Array, array: Array) -> Array:
@@ -40,6 +43,11 @@ def as_kind_of(like: Array, array: Array) -> Array:
     if array_api_compat.is_torch_namespace(xp):
         return xp.asarray(array, dtype=like.dtype, device=like.device)
     return xp.asarray(array, dtype=like.dtype)
+
+
+def dtype_name(array: Array) -> str:
+    """Name of an array's dtype, such as "float32", for any kind of array."""
+    return str(array.dtype).rpartition(".")[2]
 
 
 @contextmanager

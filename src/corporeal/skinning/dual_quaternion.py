@@ -4,11 +4,11 @@ Kavan, Collins, Žára, O'Sullivan: Geometric Skinning with Approximate Dual Qua
 ACM Transactions on Graphics 27(4), 2008.
 """
 
-
 from corporeal._typing import Array, Float, Int, NumpyArray
 from corporeal.geometry.transforms import dual_quaternion_from_rigid, rigid_from_dual_quaternion
 from corporeal.runtime.arrays import as_kind_of, namespace_of
 from corporeal.skinning.geometric import GeometricSkinning
+from corporeal.skinning.prepared import SkinKernel
 
 
 def blend_dual_quaternions(
@@ -41,3 +41,8 @@ class DualQuaternionSkinning(GeometricSkinning):
         return blend_dual_quaternions(
             world_from_rest, weights.joint_indices, as_kind_of(world_from_rest, weights.values)
         )
+
+    def _kernel(self) -> SkinKernel:
+        from corporeal.skinning.dual_quaternion_cpu import pose_and_skin_dual
+
+        return pose_and_skin_dual

@@ -1,9 +1,12 @@
-"""What linear and dual-quaternion skinning share: from pose to skin, frame by frame."""
+"""What linear and dual-quaternion skinning share: from pose to skin, without memory."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
-from corporeal._typing import Array, Float
+import numpy as np
+
+from corporeal._typing import Array, Float, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
@@ -11,34 +14,65 @@ from corporeal.body.parameter import Parameter
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.runtime.arrays import as_kind_of, namespace_of
+from corporeal.runtime.arrays import as_kind_of, is_numpy, namespace_of
+from corporeal.skinning.blocks import SkinBlocks, pack_blocks
 from corporeal.skinning.kinematics import forward_kinematics, rest_to_world
+from corporeal.skinning.prepared import PreparedSkin, SkinKernel
 
 
 class GeometricSkinning(ABC):
     """A deformer that moves every vertex by a blend of its joints' motions.
 
-    Results have the pose's kind of array (NumPy, JAX, PyTorch) and its dtype.
+    Results have the pose's kind of array (NumPy, JAX, PyTorch) and its dtype. NumPy goes through a
+    compiled kernel, the others through the same equations in their own operations. An identity is
+    prepared when it is first posed and remembered while it lives.
     """
 
     name: str
+    template: Template
     controls: tuple[Parameter, ...] = ()
 
     def __init__(self, template: Template) -> None:
         self.template = template
-        self._dense_weights = template.weights.dense()
+        self._blocks: dict[str, SkinBlocks] = {}
+        self._prepared: WeakKeyDictionary[Identity, dict[str, PreparedSkin]] = WeakKeyDictionary()
 
     @abstractmethod
     def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> Float[Array, "*batch V 3 4"]:
         """Motion of every vertex, from the motion of every joint."""
 
-    def vertices(self, identity: Identity, pose: Pose) -> Float[Array, "*batch V 3"]:
-        """Posed skin, metres; the batches of identity and pose broadcast together."""
+    @abstractmethod
+    def _kernel(self) -> SkinKernel:
+        """The compiled program for NumPy arrays."""
+
+    def vertices(
+        self, identity: Identity, pose: Pose, out: NumpyArray | None = None
+    ) -> Float[Array, "*batch V 3"]:
+        """Posed skin, metres; the batches of identity and pose broadcast together.
+
+        `out`, for NumPy alone, is a contiguous array of the result's shape and dtype to write to.
+        """
+        self._require_fit(identity, pose)
         xp = namespace_of(pose.joint_rotations, identity.rest_vertices)
+        if is_numpy(xp):
+            return self.prepare(identity, pose.joint_rotations.dtype).vertices(pose, out)
+        if out is not None:
+            raise InputError("`out` is for NumPy poses alone; leave it out for JAX and PyTorch.")
         motion = self.vertex_motions(identity, pose)
         rest = as_kind_of(motion, identity.rest_vertices)
         # x'_v = T_v (x_v, 1)
         return xp.sum(motion[..., :3] * rest[..., None, :], axis=-1) + motion[..., 3]
+
+    def prepare(self, identity: Identity, dtype: Array = np.float32) -> PreparedSkin:
+        """The identity laid out for the compiled kernel; made once, while the identity lives."""
+        by_dtype = self._prepared.setdefault(identity, {})
+        key = np.dtype(dtype).name
+        if key not in self._blocks:
+            self._blocks[key] = pack_blocks(self.template.weights, np.dtype(dtype))
+        if key not in by_dtype:
+            skeleton, blocks = self.template.skeleton, self._blocks[key]
+            by_dtype[key] = PreparedSkin(identity, skeleton.parents, blocks, self._kernel())
+        return by_dtype[key]
 
     def vertex_motions(self, identity: Identity, pose: Pose) -> Float[Array, "*batch V 3 4"]:
         """The affine motion that carries each rest vertex to its posed place."""

@@ -1,9 +1,10 @@
 """Linear blend skinning: every vertex moves by the weighted mean of its joints' motions."""
 
-
-from corporeal._typing import Array, Float
-from corporeal.runtime.arrays import as_kind_of, full_precision, namespace_of
+from corporeal._typing import Array, Float, NumpyArray
+from corporeal.body.template import Template
+from corporeal.runtime.arrays import as_kind_of, dtype_name, full_precision, namespace_of
 from corporeal.skinning.geometric import GeometricSkinning
+from corporeal.skinning.prepared import SkinKernel
 
 
 def blend_linear(
@@ -27,5 +28,20 @@ class LinearBlendSkinning(GeometricSkinning):
 
     name = "lbs"
 
+    def __init__(self, template: Template) -> None:
+        super().__init__(template)
+        self._dense: dict[str, NumpyArray] = {}
+
     def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> Float[Array, "*batch V 3 4"]:
-        return blend_linear(world_from_rest, as_kind_of(world_from_rest, self._dense_weights))
+        weights = self._dense_weights(dtype_name(world_from_rest))
+        return blend_linear(world_from_rest, as_kind_of(world_from_rest, weights))
+
+    def _dense_weights(self, dtype: str) -> Float[NumpyArray, "V J"]:
+        if dtype not in self._dense:
+            self._dense[dtype] = self.template.weights.dense().astype(dtype)
+        return self._dense[dtype]
+
+    def _kernel(self) -> SkinKernel:
+        from corporeal.skinning.linear_cpu import pose_and_skin_linear
+
+        return pose_and_skin_linear
