@@ -192,7 +192,7 @@ def _with_position_channels(
         spread, name = max(varying)
         notes.append(
             f"{len(varying)} joints change their offsets over time (most: {name!r}, by "
-            f"{spread:.4g} file units); their means are kept, a skeleton has bones of constant length"
+            f"{spread:.4g} file units); their means are kept, since bones have constant length"
         )
     return offsets
 

@@ -97,16 +97,17 @@ def _numbers(
         words = body[start:stop].split()
         if filled + len(words) > expected:
             raise FormatError(
-                f"{source} has more than the {expected} values of its {expected // len(channel_names)} "
-                f"frames of {len(channel_names)} channels. Correct the line 'Frames:'."
+                f"{source} has more than the {expected} values of its "
+                f"{expected // len(channel_names)} frames of {len(channel_names)} channels. Correct the "
+                f"line 'Frames:'."
             )
         values[filled : filled + len(words)] = _floats(source, words, filled, channel_names)
         filled, start = filled + len(words), stop
     if filled < expected:
-        whole = filled // len(channel_names)
+        declared, whole = expected // len(channel_names), filled // len(channel_names)
         raise FormatError(
-            f"{source} declares {expected // len(channel_names)} frames and holds {whole} whole ones "
-            f"of {len(channel_names)} channels: it is truncated. Make it again, or correct the line "
+            f"{source} declares {declared} frames and holds {whole} whole ones of "
+            f"{len(channel_names)} channels: it is truncated. Make it again, or correct the line "
             f"'Frames:'."
         )
     return values

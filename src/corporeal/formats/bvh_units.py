@@ -50,8 +50,8 @@ def guess_unit(source: str, longest_chain: float) -> str:
         if factors[nearest] <= np.log(_DOUBT):
             return nearest
     raise InputError(
-        f"{source}: the longest chain of bones measures {longest_chain:.4g}, which fits a person in "
-        f"none of the units {', '.join(UNITS)}. Say the unit, or a number of metres a file unit."
+        f"{source}: the longest chain of bones measures {longest_chain:.4g}, which fits a person "
+        f"in none of the units {', '.join(UNITS)}. Say the unit, or a number of metres a file unit."
     )
 
 

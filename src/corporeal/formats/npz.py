@@ -69,7 +69,7 @@ class NpzReader:
     """Length that every dimension letter has in this file so far."""
 
     def array(self, name: str, kind: str, shape: tuple[int | str, ...]) -> NumpyArray:
-        """The array `name`: kind `f`, `i`, `U` or `S`; letters in `shape` are lengths to be kept."""
+        """The array `name`: of kind `f`, `i`, `U` or `S`; a letter in `shape` is a kept length."""
         header = self.headers.get(name)
         if header is None:
             raise FormatError(
