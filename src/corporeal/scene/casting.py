@@ -12,8 +12,10 @@ from corporeal.body.attachment import Attachment
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.scene.colour_map import ColourScale
-from corporeal.scene.materials import EYE, MATTE, PLAIN_COLOUR, SKIN, skin_tone
-from corporeal.scene.scene import Actor, Garment, Surface
+from corporeal.scene.complexion import complexion
+from corporeal.scene.drape import Drape
+from corporeal.scene.materials import EYE, HAIR_COLOUR, MATTE, PLAIN_COLOUR, SKIN, skin_tone
+from corporeal.scene.scene import Actor, Decal, Garment, Surface
 from corporeal.scene.wardrobe import underwear
 
 
@@ -63,24 +65,33 @@ class Wardrobe:
         template = performance.animation.template
         count = template.mesh.vertex_count
         self._garment: Garment | None = None
+        self._drape: Drape | None = None
+        self._gloss = np.ones(count, np.float32)
+        self._decal: Decal | None = None
         self._material = MATTE
         self._colours = np.broadcast_to(np.asarray(PLAIN_COLOUR, np.float32), (count, 3))
         if performance.values is None and is_default_body(template):
             self._material = SKIN
-            tone = np.asarray(skin_tone(performance.tone), np.float32)
-            self._colours = np.broadcast_to(tone, (count, 3))
+            tone = skin_tone(performance.tone)
+            self._colours, self._gloss, self._decal = complexion(template, tone, HAIR_COLOUR)
             self._garment = Garment(underwear(template, performance.animation.identity))
+            mesh = template.mesh
+            self._drape = Drape(np.asarray(mesh.vertices), mesh.triangles, self._garment.coverage)
 
     def actor(self, frame: int, shift: Float[NumpyArray, "3"] | None = None) -> Actor:
         """The body and its attachments in one frame, moved by `shift`, metres."""
         shown = self.performance
         offset = np.zeros(3) if shift is None else shift
         vertices = np.asarray(shown.animation.vertices[frame], np.float64) + offset
+        if self._drape is not None:
+            vertices = self._drape.over(vertices)
         colours = self._colours
         if shown.values is not None and shown.scale is not None:
             colours = shown.scale.colours(shown.values[frame]).astype(np.float32)
         triangles = shown.animation.template.mesh.triangles
-        body = Surface(vertices, triangles, colours, self._material, self._garment)
+        body = Surface(
+            vertices, triangles, colours, self._material, self._garment, self._gloss, self._decal
+        )
         parts = [_follow(part, shown.animation, frame, offset) for part in shown.attachments]
         return Actor((body, *parts), shown.label)
 

@@ -21,7 +21,7 @@ class Material:
     """How far light creeps past the terminator, per channel: red travels furthest under skin."""
 
 
-SKIN: Final = Material(specular=0.028, roughness=0.46, wrap=(0.32, 0.17, 0.12))
+SKIN: Final = Material(specular=0.028, roughness=0.48, wrap=(0.27, 0.17, 0.125))
 FABRIC: Final = Material(specular=0.015, roughness=0.9, wrap=(0.12, 0.12, 0.12))
 EYE: Final = Material(specular=0.04, roughness=0.12, wrap=(0.1, 0.1, 0.1))
 MATTE: Final = Material(specular=0.012, roughness=0.8, wrap=(0.2, 0.2, 0.2))
@@ -35,6 +35,9 @@ SKIN_TONES: Final[dict[str, Colour]] = {
     "deep": (0.12, 0.06, 0.036),
 }
 """Diffuse reflectance of skin, palest first."""
+
+HAIR_COLOUR: Final[Colour] = (0.035, 0.022, 0.016)
+"""Dark brown, for brows, lashes and a shaved scalp."""
 
 PLAIN_COLOUR: Final[Colour] = (0.50, 0.47, 0.44)
 """Clay, for meshes that are not the default body."""

@@ -5,17 +5,18 @@ buffer of samples, shades the samples that show a surface, and lays their mean o
 """
 
 import functools
-import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from corporeal._typing import Float, Float32, Float64, Int, NumpyArray, UInt8
 from corporeal.errors import InputError
+from corporeal.runtime.threads import thread_count
 from corporeal.scene.camera import focal_length
 from corporeal.scene.materials import FABRIC, Material
-from corporeal.scene.scene import Actor, Scene, Surface
+from corporeal.scene.refine import refine
+from corporeal.scene.scene import DECAL_SIZE, Actor, Scene, Surface
 from corporeal.scene.visibility import GroundShadow, Mapper, ShadowQuality, visibility
 
 MAXIMUM_SAMPLES = 2**28
@@ -29,9 +30,10 @@ class _Stage:
     """All surfaces of a scene as one, as the kernels want them."""
 
     triangles: Int[NumpyArray, "F 3"]
-    attributes: Float32[NumpyArray, "V 13"]
+    attributes: Float32[NumpyArray, "V 16"]
     kinds: Int[NumpyArray, "F"]
-    materials: Float32[NumpyArray, "m 8"]
+    materials: Float32[NumpyArray, "m 9"]
+    decals: Float32[NumpyArray, "d h w 4"]
     grounds: Float32[NumpyArray, "n g g"]
     grids: Float[NumpyArray, "n 4"]
 
@@ -42,15 +44,21 @@ def render(
     height: int,
     *,
     samples: int = 2,
+    refinement: int = 0,
     quality: ShadowQuality | None = None,
 ) -> UInt8[NumpyArray, "H W 3"]:
     """Draw a scene, sRGB, with `samples` × `samples` samples a pixel.
 
+    Each step of `refinement` splits all triangles in four and rounds them, for close-ups.
     The same scene gives the same pixels, whatever the number of threads.
     """
     _require_size(width, height, samples)
-    with ThreadPoolExecutor(_thread_count()) as pool:
+    if not 0 <= refinement <= 3:
+        raise InputError(f"{refinement} steps of refinement; expected 0 to 3.")
+    with ThreadPoolExecutor(thread_count()) as pool:
         stage = _set_stage(scene, quality or ShadowQuality(), pool.map)
+        for _ in range(refinement):
+            stage = _refined(stage)
         return _expose(scene, stage, width, height, samples, pool.map)
 
 
@@ -67,23 +75,17 @@ def _require_size(width: int, height: int, samples: int) -> None:
         )
 
 
-def _thread_count() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _set_stage(scene: Scene, quality: ShadowQuality, run: Mapper) -> _Stage:
     """Normals, shadows and colours of all actors, gathered."""
     attributes, triangles, kinds = [], [], []
     shadows: list[GroundShadow] = []
-    table = [_material_row(FABRIC, None)]
+    table, decals = [[*_optics(FABRIC), 0.0, 0.0, 0.0, -1.0]], []
     vertex_count = 0
     for actor in scene.actors:
         for surface in actor.surfaces:
-            colour = surface.garment.colour if surface.garment else None
             kinds.append(np.full(len(surface.triangles), len(table), np.int32))
-            table.append(_material_row(surface.material, colour))
+            table.append(_material_row(surface, len(decals)))
+            decals += [surface.decal.paint] if surface.decal else []
         points, faces = _join(actor)
         if len(faces) == 0:
             continue
@@ -100,16 +102,29 @@ def _set_stage(scene: Scene, quality: ShadowQuality, run: Mapper) -> _Stage:
     size = quality.ground_size
     return _Stage(
         np.concatenate([*triangles, np.zeros((0, 3), np.int32)]),
-        np.concatenate([*attributes, np.zeros((0, 13), np.float32)]),
+        np.concatenate([*attributes, np.zeros((0, 16), np.float32)]),
         np.concatenate([*kinds, np.zeros(0, np.int32)]),
         np.array(table, np.float32),
+        np.array(decals, np.float32).reshape(-1, DECAL_SIZE, DECAL_SIZE, 4),
         np.stack([s.left for s in shadows]) if shadows else np.zeros((0, size, size), np.float32),
         np.stack([s.grid for s in shadows]) if shadows else np.zeros((0, 4)),
     )
 
 
-def _material_row(material: Material, cloth: tuple[float, float, float] | None) -> list[float]:
-    return [material.specular, material.roughness, *material.wrap, *(cloth or (0.0, 0.0, 0.0))]
+def _refined(stage: _Stage) -> _Stage:
+    attributes, triangles = refine(stage.attributes, stage.triangles)
+    kinds = np.repeat(stage.kinds, 4)
+    return replace(stage, attributes=attributes, triangles=triangles, kinds=kinds)
+
+
+def _optics(material: Material) -> list[float]:
+    return [material.specular, material.roughness, *material.wrap]
+
+
+def _material_row(surface: Surface, decal: int) -> list[float]:
+    """A line of the table of materials, as `shade_cpu` reads it."""
+    cloth = surface.garment.colour if surface.garment else (0.0, 0.0, 0.0)
+    return [*_optics(surface.material), *cloth, decal if surface.decal else -1.0]
 
 
 def _join(actor: Actor) -> tuple[Float32[NumpyArray, "V 3"], Int[NumpyArray, "F 3"]]:
@@ -132,12 +147,13 @@ def _normals(
     return normals
 
 
-def _paint(surface: Surface) -> Float32[NumpyArray, "V 4"]:
-    """Reflectance and garment coverage of every vertex."""
-    paint = np.full((len(surface.vertices), 4), _UNCOVERED, np.float32)
+def _paint(surface: Surface) -> Float32[NumpyArray, "V 7"]:
+    """Reflectance, garment coverage, gloss and place on the decal of every vertex."""
+    paint = np.empty((len(surface.vertices), 7), np.float32)
     paint[:, :3] = surface.colours
-    if surface.garment is not None:
-        paint[:, 3] = surface.garment.coverage
+    paint[:, 3] = _UNCOVERED if surface.garment is None else surface.garment.coverage
+    paint[:, 4] = 1.0 if surface.gloss is None else surface.gloss
+    paint[:, 5:] = -1.0 if surface.decal is None else surface.decal.places
     return paint
 
 
@@ -173,7 +189,8 @@ def _expose(
         )
         shade_cpu.shade(
             seen, first * samples, corners, stage.triangles, stage.attributes, stage.kinds,
-            stage.materials, lights, surround, view[0], studio.exposure, samples, pixels,
+            stage.materials, stage.decals, lights, surround, view[0], studio.exposure, samples,
+            pixels,
         )  # fmt: skip
         shade_cpu.encode(pixels, first, _srgb_curve(), picture[first : first + rows])
 

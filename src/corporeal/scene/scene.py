@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from corporeal.scene.camera import Camera
 from corporeal.scene.materials import MATTE, PLAIN_COLOUR, Colour, Material
 from corporeal.scene.studio import Studio
 
+DECAL_SIZE: Final = 384
+
 
 @dataclass(frozen=True, eq=False)
 class Garment:
@@ -20,6 +23,23 @@ class Garment:
     coverage: Float[NumpyArray, "V"]
     """Signed distance to the hem along the surface, about metres; positive under the cloth."""
     colour: Colour = (0.115, 0.125, 0.145)
+
+
+@dataclass(frozen=True, eq=False)
+class Decal:
+    """A small picture stuck on a part of a surface, such as the paint of a face."""
+
+    paint: Float[NumpyArray, "h w 4"]
+    """Linear RGB and opacity, 0 to 1; `DECAL_SIZE` texels along both edges."""
+    places: Float[NumpyArray, "V 2"]
+    """Where every vertex lies on the decal: column and row from 0 to 1; beyond, it is not on it."""
+
+    def __post_init__(self) -> None:
+        if self.paint.shape[:2] != (DECAL_SIZE, DECAL_SIZE):
+            raise InputError(
+                f"decal has {self.paint.shape[1]} × {self.paint.shape[0]} texels; "
+                f"expected {DECAL_SIZE} × {DECAL_SIZE}. Resample it."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +53,9 @@ class Surface:
     """Linear RGB reflectance, 0 to 1."""
     material: Material = MATTE
     garment: Garment | None = None
+    gloss: Float[NumpyArray, "V"] | None = None
+    """Factor on the reflection of lights; 1 if None."""
+    decal: Decal | None = None
 
     def __post_init__(self) -> None:
         require_finite("surface vertices", self.vertices)
@@ -43,11 +66,20 @@ class Surface:
                 f"surface has {len(self.vertices)} vertices and {len(self.colours)} colours; "
                 f"expected one a vertex."
             )
-        if self.garment is not None and len(self.garment.coverage) != len(self.vertices):
-            raise InputError(
-                f"surface has {len(self.vertices)} vertices and its garment covers "
-                f"{len(self.garment.coverage)}; expected one value a vertex."
-            )
+        fields: dict[str, NumpyArray] = {}
+        if self.garment is not None:
+            fields["garment coverage"] = self.garment.coverage
+        if self.gloss is not None:
+            fields["gloss"] = self.gloss
+        if self.decal is not None:
+            fields["decal places"] = self.decal.places
+        for name, values in fields.items():
+            require_finite(f"surface {name}", values)
+            if len(values) != len(self.vertices):
+                raise InputError(
+                    f"surface has {len(self.vertices)} vertices and {len(values)} values of "
+                    f"{name}; expected one a vertex."
+                )
 
     @staticmethod
     def plain(

@@ -1,8 +1,8 @@
 """What colour every pixel has: light, skin, cloth, tone curve, backdrop.
 
 Columns of the vertex attributes: 0–2 position, 3–5 normal, 6–8 reflectance, 9 garment coverage,
-10 sky seen, 11 key seen, 12 rim seen. Columns of the materials: 0 specular, 1 roughness, 2–4 wrap,
-5–7 garment reflectance; row 0 is cloth.
+10 gloss, 11–12 place on the decal, 13 sky seen, 14 key seen, 15 rim seen. Columns of the materials:
+0 specular, 1 roughness, 2–4 wrap, 5–7 garment reflectance, 8 decal (−1 none); row 0 is cloth.
 """
 
 import math
@@ -51,6 +51,26 @@ def _interpolate(corners, triangle, x, y, attributes, out):
 
 
 @kernel()
+def _paint(at, cloth, row, materials, decals):
+    """Put the garment's colour, or the decal's, over the reflectance in `at`."""
+    n = int(materials[row, 8])
+    if cloth:
+        for c in range(3):
+            at[6 + c] = materials[row, 5 + c]
+    elif n >= 0 and 0.0 <= at[11] < 1.0 and 0.0 <= at[12] < 1.0:
+        x, y = at[11] * (decals.shape[2] - 1), at[12] * (decals.shape[1] - 1)
+        i, j = int(x), int(y)
+        fx, fy = x - i, y - j
+        ink = np.zeros(4)
+        for c in range(4):
+            upper = decals[n, j, i, c] * (1.0 - fx) + decals[n, j, i + 1, c] * fx
+            lower = decals[n, j + 1, i, c] * (1.0 - fx) + decals[n, j + 1, i + 1, c] * fx
+            ink[c] = upper * (1.0 - fy) + lower * fy
+        for c in range(3):
+            at[6 + c] += ink[3] * (ink[c] - at[6 + c])
+
+
+@kernel()
 def _light(at, cloth, row, materials, lights, surround, eye, colour):
     """Light that leaves the surface point `at` towards the eye, into `colour`."""
     m = 0 if cloth else row
@@ -60,10 +80,10 @@ def _light(at, cloth, row, materials, lights, surround, eye, colour):
     scale = 1.0 / math.sqrt(vx * vx + vy * vy + vz * vz)
     vx, vy, vz = vx * scale, vy * scale, vz * scale
     nv = max(nx * vx + ny * vy + nz * vz, 0.02)
-    open_sky = at[10]
-    gloss = 0.0
+    open_sky = at[13]
+    gloss = 1.0 if cloth else at[10]
     for c in range(3):
-        albedo = materials[row, 5 + c] if cloth else at[6 + c]
+        albedo = at[6 + c]
         # light between close surfaces takes their colour, so creases stay warm
         bounced = open_sky / (1.0 - 0.75 * albedo * (1.0 - open_sky))
         up = 0.5 + 0.5 * ny
@@ -71,7 +91,7 @@ def _light(at, cloth, row, materials, lights, surround, eye, colour):
     for n in range(3):
         lx, ly, lz = lights[n, 0], lights[n, 1], lights[n, 2]
         nl = nx * lx + ny * ly + nz * lz
-        seen = open_sky if n == 1 else at[11 + n // 2]
+        seen = open_sky if n == 1 else at[14 + n // 2]
         # past the terminator the shadow is the body's own: the wrap, not the map, fades it
         own = min(max(nl / 0.3, 0.0), 1.0)
         seen = own * seen + (1.0 - own) * min(open_sky * open_sky * 1.2, 1.0)
@@ -79,14 +99,15 @@ def _light(at, cloth, row, materials, lights, surround, eye, colour):
         scale = 1.0 / max(math.sqrt(hx * hx + hy * hy + hz * hz), 1e-6)
         nh = max((nx * hx + ny * hy + nz * hz) * scale, 0.0)
         lh = (lx * hx + ly * hy + lz * hz) * scale
-        gloss = seen * _highlight(nl, nh, lh, specular, roughness)
+        shine = gloss * seen * _highlight(nl, nh, lh, specular, roughness)
         for c in range(3):
-            albedo = materials[row, 5 + c] if cloth else at[6 + c]
+            albedo = at[6 + c]
             wrap = materials[m, 2 + c]
             diffuse = max((nl + wrap) / (1.0 + wrap), 0.0) / (1.0 + 0.5 * wrap)
-            colour[c] += lights[n, 3 + c] * (albedo * diffuse * seen + gloss)
+            colour[c] += lights[n, 3 + c] * (albedo * diffuse * seen + shine)
     # the bright room, mirrored at grazing angles
-    mirror = (specular + (1.0 - roughness) * (1.0 - specular) * (1.0 - nv) ** 5) * open_sky
+    mirror = specular + (1.0 - roughness) * (1.0 - specular) * (1.0 - nv) ** 5
+    mirror *= gloss * open_sky
     up = 0.5 + 0.5 * (2.0 * nv * ny - vy)
     for c in range(3):
         colour[c] += mirror * (surround[0, c] * up + surround[1, c] * (1.0 - up))
@@ -94,8 +115,8 @@ def _light(at, cloth, row, materials, lights, surround, eye, colour):
 
 @kernel()
 def shade(
-    seen, first_row, corners, triangles, attributes, kinds, materials, lights, surround, eye,
-    exposure, samples, pixels,
+    seen, first_row, corners, triangles, attributes, kinds, materials, decals, lights,
+    surround, eye, exposure, samples, pixels,
 ):  # fmt: skip
     """Lay the shaded samples of one band over `pixels` (h w 3), display light; `seen` as drawn."""
     at = np.empty(attributes.shape[1])
@@ -119,6 +140,7 @@ def shade(
                 at[3] *= scale
                 at[4] *= scale
                 at[5] *= scale
+                _paint(at, at[9] > 0.0, kinds[t], materials, decals)
                 _light(at, at[9] > 0.0, kinds[t], materials, lights, surround, eye, colour)
                 hem = 0.78 if 0.0 < at[9] < HEM else 1.0
                 for c in range(3):

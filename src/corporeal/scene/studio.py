@@ -52,18 +52,18 @@ class Studio:
     """Three soft lights, an even surround and a backdrop. Directions are in the world's axes."""
 
     key: Light = field(
-        default_factory=lambda: Light((-0.62, 1.0, 0.80), (2.15, 2.02, 1.86), math.radians(15))
+        default_factory=lambda: Light((-0.60, 1.15, 0.72), (2.75, 2.58, 2.36), math.radians(14))
     )
-    fill: Light = field(default_factory=lambda: Light((0.9, 0.35, 0.7), (0.34, 0.38, 0.44)))
+    fill: Light = field(default_factory=lambda: Light((0.9, 0.35, 0.7), (0.36, 0.38, 0.42)))
     rim: Light = field(
         default_factory=lambda: Light((0.75, 0.75, -0.85), (1.35, 1.42, 1.55), math.radians(12))
     )
-    sky: Colour = (0.62, 0.66, 0.72)
+    sky: Colour = (0.50, 0.53, 0.58)
     """Light from straight above, linear RGB."""
-    bounce: Colour = (0.42, 0.39, 0.36)
+    bounce: Colour = (0.34, 0.31, 0.285)
     """Light that the floor throws back, linear RGB."""
     backdrop: Backdrop = field(default_factory=Backdrop)
-    exposure: float = 0.62
+    exposure: float = 0.42
     """Factor on all light before it is tone-mapped."""
     ground_shadow: float = 0.85
     """Strength of the shadow on the ground, 0 to 1."""

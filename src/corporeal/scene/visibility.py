@@ -129,16 +129,15 @@ def _ground_grid(
     ground_height: float | None,
     quality: ShadowQuality,
 ) -> Float[NumpyArray, "4"]:
-    """A square of ground that holds the body's shadows from key and rim, and some room."""
+    """A square of ground that holds the body's shadow from the key light, and some room."""
     low, high = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
     level = low[1] if ground_height is None else ground_height
     tall = max(high[1] - level, 0.0)
     corners = [low[[0, 2]] - 0.35 * tall, high[[0, 2]] + 0.35 * tall]
-    for light in (studio.key, studio.rim):
-        x, y, z = light.unit
-        if y > 0.2:
-            shift = -tall / y * np.array([x, z])
-            corners += [low[[0, 2]] + shift, high[[0, 2]] + shift]
+    x, y, z = studio.key.unit
+    if y > 0.2:
+        shift = -tall / y * np.array([x, z])
+        corners += [low[[0, 2]] + shift, high[[0, 2]] + shift]
     start, end = np.min(corners, axis=0), np.max(corners, axis=0)
     edge = max(float((end - start).max()), 1e-3) * 1.1
     origin = (start + end) / 2 - edge / 2
@@ -146,16 +145,18 @@ def _ground_grid(
 
 
 def _light_left(ground: Float32[NumpyArray, "g g 4"], studio: Studio) -> Float32[NumpyArray, "g g"]:
-    """Part of the light on open ground that is left, faded to 1 towards the grid's rim."""
-    sky = ground[..., 0] / np.maximum(ground[..., 1], 1e-6)
-    strength = [
-        float(np.mean(studio.sky)),
-        float(np.mean(studio.key.colour)) * max(float(studio.key.unit[1]), 0.0),
-        float(np.mean(studio.rim.colour)) * max(float(studio.rim.unit[1]), 0.0),
-    ]
-    left = (strength[0] * sky + strength[1] * ground[..., 2] + strength[2] * ground[..., 3]) / sum(
-        strength
-    )
+    """Part of the light on open ground that is left, faded to 1 towards the grid's rim.
+
+    The rim light throws no shadow on the ground: it would fall towards the camera. The sky's part
+    is blurred, since few directions stand for all of the sky.
+    """
+    from scipy.ndimage import gaussian_filter
+
+    sky = gaussian_filter(ground[..., 0] / np.maximum(ground[..., 1], 1e-6), 2.5, mode="nearest")
+    key = gaussian_filter(ground[..., 2], 1.0, mode="nearest")
+    sky_light = float(np.mean(studio.sky))
+    key_light = float(np.mean(studio.key.colour)) * max(float(studio.key.unit[1]), 0.0)
+    left = (sky_light * sky + key_light * key) / (sky_light + key_light)
     ramp = np.clip(np.minimum(np.arange(len(left)), np.arange(len(left))[::-1]) / 12, 0, 1)
     fade = studio.ground_shadow * np.outer(ramp, ramp)
     return (1 - fade * (1 - left)).astype(np.float32)

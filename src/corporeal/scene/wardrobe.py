@@ -66,9 +66,9 @@ def top(vertices: Float[NumpyArray, "V 3"], marks: _Marks) -> Float[NumpyArray, 
     # the neckline is an ellipse about a point over the breastbone
     neck = np.hypot(x / 0.075, (y - (marks.shoulder[1] + 0.02)) / (1.15 * trunk)) - 1.0
     arm = np.hypot(x - (marks.shoulder[0] + 0.02), (y - (marks.shoulder[1] + 0.015)) / 1.6) - 0.072
-    side = marks.shoulder[0] + 0.03 - x
     cut = _smooth_min(0.07 * neck, arm, 0.012)
-    return np.minimum(_smooth_min(under, cut, 0.01), side)
+    edge = np.minimum(marks.shoulder[0] + 0.03 - x, marks.shoulder[1] + 0.07 - y)
+    return np.minimum(_smooth_min(under, cut, 0.01), edge)
 
 
 def _smooth_min(

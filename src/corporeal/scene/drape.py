@@ -1,0 +1,79 @@
+"""Cloth does not follow every bump of the skin: under a garment the surface is smoothed.
+
+Implicit smoothing (Desbrun et al. 1999): the cloth c of a skin x solves (M + t L) c = M x, with M
+the vertices' areas and L the cotangent Laplacian, both of the rest shape, so that bumps smaller
+than about √(2 t) vanish whatever the size of the triangles. The matrix over the covered vertices is
+sparse, symmetric and positive definite, constant while shape and garment are; factored once. Only
+the part of the step along the cloth's normal is taken: hems stay where they are cut.
+"""
+
+import numpy as np
+
+from corporeal._typing import Float, Int, NumpyArray
+from corporeal.geometry.surface import vertex_normals
+
+SMOOTHING = 1.2e-4
+"""t, m²: bumps of less than about 15 mm vanish."""
+_HEM = 0.02
+"""Distance from the hem at which the cloth is free of the skin, metres."""
+_LARGEST_STEP = 0.008
+"""Cloth is never further from the skin than this, metres."""
+
+
+class Drape:
+    """Smooths the covered part of one body, less and less towards the hem."""
+
+    def __init__(
+        self,
+        rest_vertices: Float[NumpyArray, "V 3"],
+        triangles: Int[NumpyArray, "F 3"],
+        coverage: Float[NumpyArray, "V"],
+    ) -> None:
+        from scipy.sparse import csc_array, diags_array
+        from scipy.sparse.linalg import splu
+
+        self._covered = np.flatnonzero(coverage > 0)
+        self._freedom = np.clip(coverage / _HEM, 0, 1)[self._covered, None]
+        number = np.full(len(coverage), -1)
+        number[self._covered] = np.arange(len(self._covered))
+        inside = (number[triangles] >= 0).all(axis=1)
+        self._triangles = number[triangles[inside]].astype(np.int32)
+        if len(self._covered):
+            rest = np.asarray(rest_vertices, np.float64)[self._covered]
+            laplacian, self._areas = cotangent_laplacian(rest, self._triangles)
+            matrix = csc_array(diags_array(self._areas) + SMOOTHING * laplacian)
+            self._solve = splu(matrix).solve
+
+    def over(self, vertices: Float[NumpyArray, "V 3"]) -> Float[NumpyArray, "V 3"]:
+        """The cloth's surface where there is cloth, the skin elsewhere; metres."""
+        if len(self._covered) == 0:
+            return vertices
+        skin = vertices[self._covered]
+        cloth = self._solve(self._areas[:, None] * skin)
+        normals = vertex_normals(cloth, self._triangles)
+        rise = np.sum((cloth - skin) * normals, axis=1, keepdims=True)
+        rise = self._freedom * np.clip(rise, -_LARGEST_STEP, _LARGEST_STEP)
+        draped = vertices.copy()
+        draped[self._covered] += rise * normals
+        return draped
+
+
+def cotangent_laplacian(vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]):
+    """Positive semi-definite Laplacian, V × V sparse, and the vertices' areas, m²."""
+    from scipy.sparse import coo_array, diags_array
+
+    corners = vertices[triangles]
+    areas = np.zeros(len(vertices))
+    rows, columns, weights = [], [], []
+    for k in range(3):
+        a, b = (corners[:, (k + s) % 3] - corners[:, k] for s in (1, 2))
+        twice_area = np.maximum(np.linalg.norm(np.cross(a, b), axis=1), 1e-12)
+        np.add.at(areas, triangles[:, k], twice_area / 6)
+        rows.append(triangles[:, (k + 1) % 3])
+        columns.append(triangles[:, (k + 2) % 3])
+        # obtuse corners would make weights negative, and the smoothing unstable
+        weights.append(np.maximum(np.sum(a * b, axis=1) / twice_area, 0.0) / 2)
+    i, j, w = np.concatenate(rows), np.concatenate(columns), np.concatenate(weights)
+    half = coo_array((w, (i, j)), shape=(len(vertices), len(vertices))).tocsr()
+    both = half + half.T
+    return diags_array(both.sum(axis=1)) - both, np.maximum(areas, 1e-12)
