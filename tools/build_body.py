@@ -15,6 +15,7 @@ import lzma
 from pathlib import Path
 
 import numpy as np
+from body_parts import PART_NAMES, part_labels
 from makehuman_source import BODY_VERTEX_COUNT, METRES_PER_DELTA, MakeHumanSource, read_source
 from rig_mapping import joint_centres, joint_names, joint_of_bone, joint_parents, merged_weights
 from tpose import Bone, all_bones
@@ -44,7 +45,9 @@ def is_macro(name: str) -> bool:
 
 def body_arrays(source: MakeHumanSource) -> dict[str, np.ndarray]:
     """Everything the asset holds, by name."""
-    order = sorted(range(len(source.target_names)), key=lambda i: not is_macro(source.target_names[i]))
+    order = sorted(
+        range(len(source.target_names)), key=lambda i: not is_macro(source.target_names[i])
+    )
     names = tuple(source.target_names[i] for i in order)
     macro_count = sum(is_macro(name) for name in names)
     deltas = source.target_deltas[order]
@@ -66,7 +69,7 @@ def body_arrays(source: MakeHumanSource) -> dict[str, np.ndarray]:
         "default_coefficients": defaults,
         "target_deltas": np.ascontiguousarray(deltas[:, :BODY_VERTEX_COUNT].transpose(0, 2, 1)),
         "target_joint_deltas": joints(source, deltas).astype(np.float32),
-        **skin_arrays(source),
+        **skin_arrays(source, average),
         **repose_arrays(source, bones),
         "sole": sole_vertices(average[:BODY_VERTEX_COUNT]),
     }
@@ -104,8 +107,13 @@ def landmarks(source: MakeHumanSource, vertices: np.ndarray) -> dict[str, np.nda
 
 
 def whole_weights(matrix: np.ndarray, influences: int, label: str) -> dict[str, np.ndarray]:
-    """The largest weights of every row as whole numbers that add up to `WEIGHT_STEPS`."""
-    kept = SkinWeights.from_dense(matrix, influences)
+    """The largest weights of every row as whole numbers that add up to `WEIGHT_STEPS`.
+
+    A weight that equals the first one left out is left out as well: on the middle line the two
+    sides tie, and keeping one of them would make the body lopsided.
+    """
+    left_out = -np.sort(-matrix, axis=1)[:, influences, None]
+    kept = SkinWeights.from_dense(np.where(matrix > left_out + 1e-9, matrix, 0), influences)
     whole = np.round(kept.values * WEIGHT_STEPS).astype(np.int64)
     whole[:, 0] += WEIGHT_STEPS - whole.sum(axis=1)
     return {
@@ -114,14 +122,16 @@ def whole_weights(matrix: np.ndarray, influences: int, label: str) -> dict[str, 
     }
 
 
-def skin_arrays(source: MakeHumanSource) -> dict[str, np.ndarray]:
+def skin_arrays(source: MakeHumanSource, average: np.ndarray) -> dict[str, np.ndarray]:
+    """Skin weights of the 52 joints, and part labels."""
     group = {bone: joint_of_bone(bone) for bone in source.bones}
     merged = merged_weights(source.bones, source.bone_weights, group, joint_names())
-    labels = np.zeros(BODY_VERTEX_COUNT, np.uint8)
+    skin = average[:BODY_VERTEX_COUNT]
+    labels = part_labels(source, skin, joint_names(), joints(source, average), merged)
     return {
         **whole_weights(merged, 4, "skin"),
-        "part_names": np.array(["body"]),
-        "part_labels": labels,
+        "part_names": np.array(PART_NAMES),
+        "part_labels": labels.astype(np.uint8),
     }
 
 
@@ -135,9 +145,13 @@ def repose_arrays(source: MakeHumanSource, bones: list[Bone]) -> dict[str, np.nd
     return {
         **whole_weights(merged, 9, "repose"),
         "repose_rotations": np.stack([bone.rotation for bone in bones]),
-        "repose_parents": np.array([names.index(b.parent) if b.parent else -1 for b in bones], np.int8),
+        "repose_parents": np.array(
+            [names.index(b.parent) if b.parent else -1 for b in bones], np.int8
+        ),
         "repose_pivots": np.array([joint_names().index(b.pivot) for b in bones], np.uint8),
-        "repose_joint_bones": np.array([names.index(carrier(j, names)) for j in joint_names()], np.uint8),
+        "repose_joint_bones": np.array(
+            [names.index(carrier(j, names)) for j in joint_names()], np.uint8
+        ),
     }
 
 
@@ -158,7 +172,9 @@ def carrier(joint: str, bones: tuple[str, ...]) -> str:
 
     if part[:-1] in FINGERS:
         phalanx = int(part[-1])
-        return f"{side}_hand" if phalanx == 1 else f"{side}_finger{FINGERS[part[:-1]]}-{phalanx - 1}"
+        return (
+            f"{side}_hand" if phalanx == 1 else f"{side}_finger{FINGERS[part[:-1]]}-{phalanx - 1}"
+        )
     return "trunk"
 
 

@@ -30,6 +30,8 @@ class MakeHumanSource:
     quads_uv: np.ndarray
     mirror: np.ndarray
     group_vertices: dict[str, np.ndarray]
+    helper_quads: dict[str, np.ndarray]
+    """Faces of the helper groups, such as `helper-l-eye`."""
     target_names: tuple[str, ...]
     target_deltas: np.ndarray
     """(S, all vertices, 3) int16, in units of `METRES_PER_DELTA`."""
@@ -59,6 +61,11 @@ def read_source(folder: Path) -> MakeHumanSource:
         group_vertices={
             str(name): np.unique(mesh["quads"][mesh["quad_group"] == index])
             for index, name in enumerate(mesh["group_names"])
+        },
+        helper_quads={
+            str(name): mesh["quads"][mesh["quad_group"] == index]
+            for index, name in enumerate(mesh["group_names"])
+            if str(name).startswith("helper-")
         },
         target_names=tuple(names),
         target_deltas=np.concatenate(deltas),

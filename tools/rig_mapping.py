@@ -11,7 +11,7 @@ BODY_PARENTS = (-1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 12, 13, 14, 16, 17
 FINGERS = {"index": 2, "middle": 3, "pinky": 5, "ring": 4, "thumb": 1}
 """SMPL-H's finger order, with the source rig's finger numbers."""
 
-HIP_SPACING = 0.72
+HIP_SPACING = 0.728
 """Distance between the hip centres over that of the rig's, which sit in the outer thigh."""
 
 
@@ -87,7 +87,10 @@ def joint_of_bone(bone: str) -> str:
 
 
 def merged_weights(
-    bones: tuple[str, ...], weights: np.ndarray, group_of_bone: dict[str, str], groups: tuple[str, ...]
+    bones: tuple[str, ...],
+    weights: np.ndarray,
+    group_of_bone: dict[str, str],
+    groups: tuple[str, ...],
 ) -> np.ndarray:
     """Sum the columns of `weights` (V, bones) that belong to one group: (V, groups)."""
     merged = np.zeros((len(weights), len(groups)))

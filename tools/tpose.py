@@ -103,7 +103,9 @@ def _fingers(hand: np.ndarray, between) -> list[Bone]:
         else:
             along = hand @ between(f"finger-{finger}-1", f"finger-{finger}-2") * [1, 0, 1]
         for phalanx in (1, 2, 3):
-            direction = hand @ between(f"finger-{finger}-{phalanx}", f"finger-{finger}-{phalanx + 1}")
+            direction = hand @ between(
+                f"finger-{finger}-{phalanx}", f"finger-{finger}-{phalanx + 1}"
+            )
             bones.append(
                 Bone(
                     f"finger{finger}-{phalanx}",

@@ -47,7 +47,9 @@ class Repose:
         for bone, parent in enumerate(self.parents):
             pivot = pivots[..., bone, :]
             # c' = R_parent c + t_parent: a pivot is carried by the parent bone
-            carried = pivot if parent < 0 else pivot @ self.rotations[parent].T + shifts[..., parent, :]
+            carried = (
+                pivot if parent < 0 else pivot @ self.rotations[parent].T + shifts[..., parent, :]
+            )
             shifts[..., bone, :] = carried - pivot @ self.rotations[bone].T
         return shifts
 
