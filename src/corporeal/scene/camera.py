@@ -1,6 +1,7 @@
 """A pinhole camera, and where to put it so that everything is in the picture."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,33 +87,52 @@ def frame(
     *,
     azimuth: float = 0.0,
     elevation: float = math.radians(6),
-    field_of_view: float = math.radians(22),
+    lens: float = math.radians(22),
     margin: float = 0.06,
     bottom: float = 0.0,
+    right: float = 0.0,
 ) -> Camera:
     """The closest camera of the given direction that sees all `points`.
 
-    `aspect` is width over height; `margin` the part of the picture kept free on each side, and
-    `bottom` what is kept free below besides (for labels). With camera axes (a right, b up,
-    c forward), a point is inside when ±(a − a₀) ≤ tₓ (c − c₀) and likewise for b: linear in the
-    camera's place (a₀, b₀, c₀), so the largest c₀ follows from the extremes of a ± tₓ c, b ± t c.
+    `aspect` is width over height, `lens` the angle of the longer side, radians; `margin` the part
+    of the picture kept free on each side, `bottom` and `right` what is kept free there besides (for
+    labels and legend). With camera axes (a right, b up, c forward), a point is inside when
+    a − a₀ ≤ t (c − c₀), t the slope of the right-hand bound, and likewise on the other sides:
+    linear in the camera's place (a₀, b₀, c₀), so the largest c₀ follows from the extremes of
+    a ± t c and b ± t c.
     """
     if len(points) == 0:
         raise InputError("no points to frame; expected at least one.")
     require_finite("points to frame", points)
-    towards = np.asarray(direction_from(azimuth, elevation))
-    axes = view_axes(-towards)
+    if not 0 <= min(margin, bottom, right) <= 2 * margin + max(bottom, right) < 1:
+        raise InputError(
+            f"margin {margin}, bottom {bottom} and right {right} leave no room in the picture; "
+            f"expected parts of it that leave some."
+        )
+    axes = view_axes(-np.asarray(direction_from(azimuth, elevation)))
     a, b, c = (np.asarray(points, np.float64) @ axes.T).T
-    slope = math.tan(field_of_view / 2)
-    across = slope * aspect * (1 - 2 * margin)
-    above, below = slope * (1 - 2 * margin), slope * (1 - 2 * margin - 2 * bottom)
-    if min(across, below) <= 0:
-        raise InputError(f"margin {margin} and bottom {bottom} leave no room in the picture.")
-    right, left = np.max(a - across * c), np.max(-a - across * c)
-    upper, lower = np.max(b - above * c), np.max(-b - below * c)
-    c0 = min(-(right + left) / (2 * across), -(upper + lower) / (above + below))
-    a0 = (right - left) / 2
-    b0 = ((upper + above * c0) + (-lower - below * c0)) / 2
-    eye = np.array([a0, b0, min(c0, float(c.min()) - 0.05)]) @ axes
-    target = eye + axes[2]
-    return Camera(tuple(map(float, eye)), tuple(map(float, target)), field_of_view)
+    slope = math.tan(lens / 2) / max(aspect, 1.0)
+    free = 1 - 2 * margin
+    east, west = slope * aspect * (free - 2 * right), slope * aspect * free
+    north, south = slope * free, slope * (free - 2 * bottom)
+    a0, a_depth = _between(a, c, east, west)
+    b0, b_depth = _between(b, c, north, south)
+    depth = min(a_depth, b_depth, float(c.min()) - 0.05)
+    eye = np.array([a0(depth), b0(depth), depth]) @ axes
+    place, target = (tuple(map(float, p)) for p in (eye, eye + axes[2]))
+    return Camera(place, target, 2 * math.atan(slope))
+
+
+def _between(
+    across: Float[NumpyArray, "n"], depth: Float[NumpyArray, "n"], plus: float, minus: float
+) -> tuple[Callable[[float], float], float]:
+    """Largest depth of an eye that sees all between two bounds, and its middle place for a depth.
+
+    A bound on the plus side has the slope `plus`: across − place ≤ plus (depth − eye's depth).
+    """
+    most, least = np.max(across - plus * depth), np.max(-across - minus * depth)
+
+    def place(eye: float) -> float:
+        return float((most + plus * eye) + (-least - minus * eye)) / 2
+
+    return place, float(-(most + least) / (plus + minus))

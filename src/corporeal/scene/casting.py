@@ -70,13 +70,14 @@ class Wardrobe:
         self._decal: Decal | None = None
         self._material = MATTE
         self._colours = np.broadcast_to(np.asarray(PLAIN_COLOUR, np.float32), (count, 3))
-        if performance.values is None and is_default_body(template):
-            self._material = SKIN
+        if not is_default_body(template):
+            return
+        coverage = underwear(template, performance.animation.identity)
+        self._drape = Drape(np.asarray(template.mesh.vertices), template.mesh.triangles, coverage)
+        if performance.values is None:
+            self._material, self._garment = SKIN, Garment(coverage)
             tone = skin_tone(performance.tone)
             self._colours, self._gloss, self._decal = complexion(template, tone, HAIR_COLOUR)
-            self._garment = Garment(underwear(template, performance.animation.identity))
-            mesh = template.mesh
-            self._drape = Drape(np.asarray(mesh.vertices), mesh.triangles, self._garment.coverage)
 
     def actor(self, frame: int, shift: Float[NumpyArray, "3"] | None = None) -> Actor:
         """The body and its attachments in one frame, moved by `shift`, metres."""

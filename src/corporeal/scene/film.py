@@ -12,7 +12,7 @@ from corporeal.formats.mp4 import write_mp4
 from corporeal.runtime.files import require_writable
 from corporeal.scene.casting import Performance, Wardrobe
 from corporeal.scene.colour_map import ColourScale
-from corporeal.scene.labels import LABEL_ROOM, label_bodies
+from corporeal.scene.labels import label_bodies
 from corporeal.scene.legend import draw_legend
 from corporeal.scene.lineup import frame_lineup, line_up
 from corporeal.scene.performances import perform
@@ -52,8 +52,10 @@ def film_frames(
     """The film's pictures, one by one."""
     lineup = line_up(shown, azimuth)
     labels = [performance.label for performance in shown]
-    bottom = LABEL_ROOM if any(labels) else 0.0
-    camera = frame_lineup(lineup, width, height, azimuth=azimuth, bottom=bottom)
+    legend = shown[0].scale
+    camera = frame_lineup(
+        lineup, width, height, azimuth=azimuth, labelled=any(labels), legend=legend is not None
+    )
     dressed = [Wardrobe(performance) for performance in shown]
     for moment in range(_frame_count(shown, fps)):
         actors = [
@@ -62,7 +64,7 @@ def film_frames(
         ]
         scene = Scene(actors, camera, ground_height=lineup.ground_height)
         picture = label_bodies(render(scene, width, height), camera, labels, lineup.feet)
-        yield draw_legend(picture, shown[0].scale) if shown[0].scale else picture
+        yield picture if legend is None else draw_legend(picture, legend)
 
 
 def _frame_count(shown: Sequence[Performance], fps: float) -> int:

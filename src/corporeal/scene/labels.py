@@ -26,8 +26,8 @@ def label_bodies(
     size = lettering(height)
     matrix = camera.pixel_from_world(width, height)
     seen = feet @ matrix[:, :3].T + matrix[:, 3]
-    columns = seen[:, 0] / np.maximum(seen[:, 2], camera.near)
-    row = height - 0.55 * LABEL_ROOM * height
+    columns, rows = (seen[:, :2] / np.maximum(seen[:, 2:], camera.near)).T
+    row = min(float(rows.max()) + 0.075 * height, height - 0.55 * LABEL_ROOM * height)
     lines = [
         Text(words, float(column), row, size, "mm")
         for words, column in zip(labels, columns, strict=True)

@@ -24,6 +24,11 @@ def legend_box(picture_shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     return width - round(5.2 * size) - bar_width, (height - bar_height) // 2, bar_width, bar_height
 
 
+def legend_room(width: int, height: int) -> float:
+    """Part of the picture's width that a legend needs at the right."""
+    return min(6.5 * lettering(height) / width, 0.4)
+
+
 def lettering(height: int) -> float:
     """Size of letters that suits a picture, pixels."""
     return min(max(0.03 * height, 11.0), 34.0)

@@ -10,6 +10,8 @@ from corporeal._typing import Float, NumpyArray
 from corporeal.errors import InputError
 from corporeal.scene.camera import Camera, frame
 from corporeal.scene.casting import Performance
+from corporeal.scene.labels import LABEL_ROOM
+from corporeal.scene.legend import legend_room
 
 _EVERY = 5
 """Every so many vertices tell the extent of a body closely enough."""
@@ -46,7 +48,7 @@ def line_up(performances: Sequence[Performance], azimuth: float = 0.0, gap: floa
     ground = min(float(cloud[:, 1].min()) for cloud in clouds)
     moved = [cloud + shift for cloud, shift in zip(clouds, shifts, strict=True)]
     boxes = [(cloud.min(axis=0), cloud.max(axis=0)) for cloud in moved]
-    feet = np.array([[*(low + high)[:2] / 2, (low + high)[2] / 2] for low, high in boxes])
+    feet = np.array([(low + high) / 2 for low, high in boxes])
     feet[:, 1] = ground
     return Lineup(shifts, np.concatenate(moved), feet, ground)
 
@@ -58,7 +60,15 @@ def frame_lineup(
     *,
     azimuth: float = 0.0,
     elevation: float = math.radians(7),
-    bottom: float = 0.0,
+    labelled: bool = True,
+    legend: bool = False,
 ) -> Camera:
-    """A fixed camera that sees the whole movement of all bodies."""
-    return frame(lineup.points, width / height, azimuth=azimuth, elevation=elevation, bottom=bottom)
+    """A fixed camera that sees the whole movement of all bodies, and leaves room for words."""
+    return frame(
+        lineup.points,
+        width / height,
+        azimuth=azimuth,
+        elevation=elevation,
+        bottom=LABEL_ROOM if labelled else 0.0,
+        right=legend_room(width, height) if legend else 0.0,
+    )

@@ -29,9 +29,9 @@ MATTE: Final = Material(specular=0.012, roughness=0.8, wrap=(0.2, 0.2, 0.2))
 SKIN_TONES: Final[dict[str, Colour]] = {
     "porcelain": (0.78, 0.56, 0.46),
     "light": (0.68, 0.44, 0.325),
-    "medium": (0.54, 0.315, 0.205),
-    "olive": (0.42, 0.245, 0.145),
-    "brown": (0.26, 0.135, 0.075),
+    "medium": (0.54, 0.33, 0.225),
+    "olive": (0.42, 0.26, 0.165),
+    "brown": (0.26, 0.145, 0.092),
     "deep": (0.12, 0.06, 0.036),
 }
 """Diffuse reflectance of skin, palest first."""

@@ -14,7 +14,7 @@ from corporeal.body.template import Template
 from corporeal.formats.png import write_png
 from corporeal.runtime.files import require_writable
 from corporeal.scene.casting import Performance, Wardrobe
-from corporeal.scene.labels import LABEL_ROOM, label_bodies
+from corporeal.scene.labels import label_bodies
 from corporeal.scene.legend import draw_legend
 from corporeal.scene.lineup import frame_lineup, line_up
 from corporeal.scene.raster import render
@@ -43,9 +43,15 @@ def picture(
     stills = [_moment(performance, frame) for performance in shown]
     lineup = line_up(stills, azimuth)
     labels = [performance.label for performance in stills]
-    bottom = LABEL_ROOM if any(labels) else 0.0
+    legend = stills[0].scale
     camera = frame_lineup(
-        lineup, width, height, azimuth=azimuth, elevation=elevation, bottom=bottom
+        lineup,
+        width,
+        height,
+        azimuth=azimuth,
+        elevation=elevation,
+        labelled=any(labels),
+        legend=legend is not None,
     )
     actors = [
         Wardrobe(performance).actor(0, shift)
@@ -54,8 +60,8 @@ def picture(
     scene = Scene(actors, camera, ground_height=lineup.ground_height)
     pixels = render(scene, width, height, samples=samples, refinement=refinement)
     pixels = label_bodies(pixels, camera, labels, lineup.feet)
-    if stills[0].scale is not None:
-        pixels = draw_legend(pixels, stills[0].scale)
+    if legend is not None:
+        pixels = draw_legend(pixels, legend)
     if path is not None:
         write_png(path, pixels)
     return pixels
@@ -67,9 +73,7 @@ def at_rest(template: Template, identity: Identity) -> Animation:
     vertices, joints = np.asarray(identity.rest_vertices), np.asarray(identity.joints)
     frames = np.tile(np.eye(4, dtype=joints.dtype), (1, joint_count, 1, 1))
     frames[0, :, :3, 3] = joints
-    still = Motion(
-        "rest", 1.0, np.zeros((1, joint_count, 3)), np.zeros((1, 3)), template.skeleton
-    )
+    still = Motion("rest", 1.0, np.zeros((1, joint_count, 3)), np.zeros((1, 3)), template.skeleton)
     return Animation("rest", template, identity, still, vertices[None], frames)
 
 
