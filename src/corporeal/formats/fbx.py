@@ -26,12 +26,12 @@ from corporeal.formats.fbx_mesh import (
     centimetres,
     rest_matrices,
 )
-from corporeal.formats.fbx_nodes import encode_document
+from corporeal.formats.fbx_nodes import Int64, encode_document
 from corporeal.runtime.files import write_bytes
 
 _SKIN_COLOUR = (0.61, 0.36, 0.26)
 _WHITE = (1.0, 1.0, 1.0)
-_ROOT = np.int64(0)
+_ROOT = Int64(0)
 
 
 def write_fbx(path: str | Path, character: Character) -> None:
@@ -56,8 +56,8 @@ def write_fbx(path: str | Path, character: Character) -> None:
 
 
 def _add_model(
-    document: FbxDocument, name: str, kind: str, place: np.ndarray, parent: np.int64
-) -> np.int64:
+    document: FbxDocument, name: str, kind: str, place: np.ndarray, parent: Int64
+) -> Int64:
     """A node of the scene at `place`, centimetres from its parent."""
     number, node = document.add("Model", name, "Model", kind)
     node.add("Version", 232)
@@ -73,7 +73,7 @@ def _add_model(
     return number
 
 
-def _add_joints(document: FbxDocument, character: Character) -> list[np.int64]:
+def _add_joints(document: FbxDocument, character: Character) -> list[Int64]:
     skeleton, joints = character.template.skeleton, []
     for joint, place in enumerate(centimetres(character.joint_places)):
         parent = skeleton.parents[joint]
@@ -86,7 +86,7 @@ def _add_joints(document: FbxDocument, character: Character) -> list[np.int64]:
 
 
 def _add_bind_pose(
-    document: FbxDocument, character: Character, body: np.int64, joints: list[np.int64]
+    document: FbxDocument, character: Character, body: Int64, joints: list[Int64]
 ) -> None:
     _, node = document.add("Pose", "bind", "Pose", "BindPose")
     node.add("Type", "BindPose")
@@ -100,7 +100,7 @@ def _add_bind_pose(
 
 
 def _add_attachment(
-    document: FbxDocument, character: Character, attachment: Attachment, joints: list[np.int64]
+    document: FbxDocument, character: Character, attachment: Attachment, joints: list[Int64]
 ) -> None:
     """A rigid part, stored relative to the joint that it follows."""
     mesh = attachment.mesh

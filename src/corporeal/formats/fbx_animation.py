@@ -8,6 +8,7 @@ from corporeal._typing import Float64, NumpyArray
 from corporeal.body.character import Character
 from corporeal.formats.fbx_document import TIME, FbxDocument, add_property, frame_ticks
 from corporeal.formats.fbx_mesh import FULL_WEIGHT, centimetres
+from corporeal.formats.fbx_nodes import Int64
 from corporeal.geometry.rotations import euler_from_matrix, matrix_from_quaternion
 
 _LINEAR = 0x00000004
@@ -19,12 +20,12 @@ class _Curves:
     """Adds animated properties to one layer of a document."""
 
     document: FbxDocument
-    layer: np.int64
+    layer: Int64
     ticks: NumpyArray
 
     def animate(
         self,
-        target: np.int64,
+        target: Int64,
         property_name: str,
         kind: str,
         channels: dict[str, Float64[NumpyArray, "N"]],
@@ -38,7 +39,7 @@ class _Curves:
             add_property(table, channel, ("Number", "", "A"), float(values[0]))
             self.document.link(self._curve(values), number, channel)
 
-    def _curve(self, values: Float64[NumpyArray, "N"]) -> np.int64:
+    def _curve(self, values: Float64[NumpyArray, "N"]) -> Int64:
         number, node = self.document.add("AnimationCurve", "", "AnimCurve", "")
         node.add("Default", float(values[0]))
         node.add("KeyVer", 4008)
@@ -53,15 +54,15 @@ class _Curves:
 def add_animation(
     document: FbxDocument,
     character: Character,
-    joints: list[np.int64],
-    channels: list[np.int64],
+    joints: list[Int64],
+    channels: list[Int64],
 ) -> None:
     """The take: joint rotations, the root's path, morph weights."""
     ticks = frame_ticks(character.fps, character.frame_count)
     stack, node = document.add("AnimationStack", character.name, "AnimStack", "")
     table = node.add("Properties70")
     for name in ("LocalStop", "ReferenceStop"):
-        add_property(table, name, TIME, ticks[-1])
+        add_property(table, name, TIME, Int64(ticks[-1]))
     layer, _ = document.add("AnimationLayer", "base", "AnimLayer", "")
     document.link(layer, stack)
     curves = _Curves(document, layer, ticks)

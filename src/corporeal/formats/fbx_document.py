@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import corporeal
-from corporeal.formats.fbx_nodes import CREATION_TIME, FILE_ID, Node, Property
+from corporeal.formats.fbx_nodes import CREATION_TIME, FILE_ID, Int64, Node, Property
 
 TICKS = 46_186_158_000
 """FBX time units a second."""
@@ -14,7 +14,7 @@ TICKS = 46_186_158_000
 _CUSTOM_RATE = 14
 _TIME_MODES = {120.0: 1, 100.0: 2, 60.0: 3, 50.0: 4, 48.0: 5, 30.0: 6, 25.0: 10, 24.0: 11}
 _FIRST_ID = 1_000_000
-_DOCUMENT_ID = np.int64(999_999)
+_DOCUMENT_ID = Int64(999_999)
 
 Flags = tuple[str, str, str]
 INTEGER: Flags = ("int", "Integer", "")
@@ -36,14 +36,14 @@ class FbxDocument:
     objects: list[Node] = field(default_factory=list)
     _links: list[Node] = field(default_factory=list)
 
-    def add(self, kind: str, name: str, label: str, subclass: str) -> tuple[np.int64, Node]:
+    def add(self, kind: str, name: str, label: str, subclass: str) -> tuple[Int64, Node]:
         """A new object: its number and its node. `label` is FBX's class in the stored name."""
-        number = np.int64(_FIRST_ID + len(self.objects))
+        number = Int64(_FIRST_ID + len(self.objects))
         node = Node(kind, (number, f"{name}\x00\x01{label}", subclass), block=True)
         self.objects.append(node)
         return number, node
 
-    def link(self, child: np.int64, parent: np.int64, property_name: str | None = None) -> None:
+    def link(self, child: Int64, parent: Int64, property_name: str | None = None) -> None:
         """Hang one object under another, or on one of its properties."""
         if property_name is None:
             self._links.append(Node("C", ("OO", child, parent)))
@@ -52,7 +52,7 @@ class FbxDocument:
 
     def nodes(self, fps: float, frame_count: int, take: str) -> list[Node]:
         """The whole tree."""
-        stop = frame_ticks(fps, frame_count)[-1]
+        stop = Int64(frame_ticks(fps, frame_count)[-1])
         return [
             _header(),
             Node("FileId", (FILE_ID,)),
@@ -94,7 +94,7 @@ def _header() -> Node:
     return header
 
 
-def _global_settings(fps: float, stop: np.int64) -> Node:
+def _global_settings(fps: float, stop: Int64) -> Node:
     """Right-handed, y up, facing +z, centimetres: FBX's own default."""
     settings = Node("GlobalSettings")
     settings.add("Version", 1000)
@@ -107,7 +107,7 @@ def _global_settings(fps: float, stop: np.int64) -> Node:
     add_property(table, "UnitScaleFactor", NUMBER, 1.0)
     add_property(table, "OriginalUnitScaleFactor", NUMBER, 1.0)
     add_property(table, "TimeMode", ("enum", "", ""), _TIME_MODES.get(fps, _CUSTOM_RATE))
-    add_property(table, "TimeSpanStart", TIME, np.int64(0))
+    add_property(table, "TimeSpanStart", TIME, Int64(0))
     add_property(table, "TimeSpanStop", TIME, stop)
     add_property(table, "CustomFrameRate", NUMBER, float(fps))
     return settings
@@ -120,7 +120,7 @@ def _documents(take: str) -> Node:
     table = document.add("Properties70")
     add_property(table, "SourceObject", ("object", "", ""))
     add_property(table, "ActiveAnimStackName", TEXT, take)
-    document.add("RootNode", np.int64(0))
+    document.add("RootNode", Int64(0))
     return documents
 
 
@@ -134,11 +134,11 @@ def _definitions(objects: list[Node]) -> Node:
     return definitions
 
 
-def _takes(take: str, stop: np.int64) -> Node:
+def _takes(take: str, stop: Int64) -> Node:
     takes = Node("Takes")
     takes.add("Current", take)
     entry = takes.add("Take", take)
     entry.add("FileName", f"{take}.tak")
-    entry.add("LocalTime", np.int64(0), stop)
-    entry.add("ReferenceTime", np.int64(0), stop)
+    entry.add("LocalTime", Int64(0), stop)
+    entry.add("ReferenceTime", Int64(0), stop)
     return takes

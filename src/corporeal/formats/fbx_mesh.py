@@ -6,7 +6,7 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.character import Character
 from corporeal.body.mesh import Mesh
 from corporeal.formats.fbx_document import COLOUR, FbxDocument, add_property
-from corporeal.formats.fbx_nodes import Node
+from corporeal.formats.fbx_nodes import Int64, Node
 from corporeal.geometry.surface import vertex_normals
 
 FULL_WEIGHT = 100.0
@@ -19,7 +19,7 @@ def add_geometry(
     mesh: Mesh,
     places: Float64[NumpyArray, "V 3"],
     colours: NumpyArray | None,
-) -> np.int64:
+) -> Int64:
     """A surface at `places`; quads stay quads. `colours` are linear RGB, one a vertex."""
     number, node = document.add("Geometry", name, "Geometry", "Mesh")
     corners = mesh.triangles if mesh.quads is None else mesh.quads
@@ -45,9 +45,7 @@ def add_geometry(
     return number
 
 
-def add_material(
-    document: FbxDocument, name: str, model: np.int64, colour: tuple[float, ...]
-) -> None:
+def add_material(document: FbxDocument, name: str, model: Int64, colour: tuple[float, ...]) -> None:
     """A plain matte material on a model; `colour` is linear RGB."""
     number, node = document.add("Material", name, "Material", "")
     node.add("Version", 102)
@@ -59,7 +57,7 @@ def add_material(
 
 
 def add_skin(
-    document: FbxDocument, character: Character, geometry: np.int64, joints: list[np.int64]
+    document: FbxDocument, character: Character, geometry: Int64, joints: list[Int64]
 ) -> None:
     """The weights: one cluster for every joint that moves a vertex."""
     number, node = document.add("Deformer", "skin", "Deformer", "Skin")
@@ -84,14 +82,14 @@ def add_skin(
         document.link(joints[joint], cluster)
 
 
-def add_morphs(document: FbxDocument, character: Character, geometry: np.int64) -> list[np.int64]:
+def add_morphs(document: FbxDocument, character: Character, geometry: Int64) -> list[Int64]:
     """The morph targets, every vertex that moves; gives back the channels that carry weights."""
     if not character.morph_count:
         return []
     number, node = document.add("Deformer", "morphs", "Deformer", "BlendShape")
     node.add("Version", 100)
     document.link(number, geometry)
-    channels: list[np.int64] = []
+    channels: list[Int64] = []
     for index, name in enumerate(character.morph_names):
         channel, item = document.add("Deformer", name, "SubDeformer", "BlendShapeChannel")
         percent = FULL_WEIGHT * float(character.morph_weights[0, index])
@@ -118,7 +116,7 @@ def centimetres(metres: NumpyArray) -> NumpyArray:
     return 100.0 * np.asarray(metres, np.float64)
 
 
-def _add_shape(document: FbxDocument, character: Character, index: int) -> np.int64:
+def _add_shape(document: FbxDocument, character: Character, index: int) -> Int64:
     offsets = character.morph_offsets[index]
     moved = np.flatnonzero(np.any(offsets != 0, axis=1))
     shape, node = document.add("Geometry", character.morph_names[index], "Geometry", "Shape")

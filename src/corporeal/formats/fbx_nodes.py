@@ -13,7 +13,12 @@ import numpy as np
 
 from corporeal.errors import OutputError
 
-Property = bool | int | float | str | bytes | np.int64 | np.ndarray
+
+class Int64(int):
+    """A whole number that is stored in 64 bits."""
+
+
+Property = bool | int | float | str | bytes | np.ndarray
 
 _MAGIC = b"Kaydara FBX Binary  \x00\x1a\x00"
 _VERSION = 7400
@@ -36,7 +41,7 @@ _ARRAY_CODES = {"float32": b"f", "float64": b"d", "int32": b"i", "int64": b"l"}
 class Node:
     """One node of the tree.
 
-    Properties: `int` is stored in 32 bits and `np.int64` in 64, `float` in 64; `bytes` are raw.
+    Properties: `int` is stored in 32 bits and `Int64` in 64, `float` in 64; `bytes` are raw.
     """
 
     name: str
@@ -89,8 +94,8 @@ def _encode_property(out: bytearray, value: Property) -> None:
         _encode_array(out, value)
     elif isinstance(value, bool):
         out += struct.pack("<cB", b"C", value)
-    elif isinstance(value, np.int64):
-        out += struct.pack("<cq", b"L", int(value))
+    elif isinstance(value, Int64):
+        out += struct.pack("<cq", b"L", value)
     elif isinstance(value, int):
         out += struct.pack("<ci", b"I", value)
     elif isinstance(value, float):

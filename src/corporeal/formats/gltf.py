@@ -2,9 +2,11 @@
 
 ================== ========================================================================
 survives           triangles, normals, texture coordinates, vertex colours, skeleton, the four
-                   largest weights a vertex, joint animation, rigid attachments (eyeballs)
-does not           quads (split), part labels, mirror map, deformers other than linear
-                   blending: an engine plays the same joints with linear blend skinning
+                   largest weights a vertex, joint animation, rigid attachments (eyeballs),
+                   morph targets with normals and animated weights
+does not           quads (split), part labels, mirror map; of an animation that was not baked,
+                   deformers other than linear blending: an engine plays the same joints with
+                   linear blend skinning. Bake it, and write the character
 ================== ========================================================================
 
 Units and axes are glTF's own: metres, y up, facing +z. A vertex on a texture seam is split: copies
@@ -19,19 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from corporeal._typing import Array, Float, Float64, Int, NumpyArray
+from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
+from corporeal.body.character import ENGINE_INFLUENCES, Character
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.formats.glb import ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER, GlbDocument
-from corporeal.geometry.rotations import quaternion_from_matrix
+from corporeal.formats.glb import ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER, GlbDocument, Kind
 from corporeal.geometry.surface import vertex_normals
-
-ENGINE_INFLUENCES = 4
-"""Weights a vertex that every engine reads."""
+from corporeal.geometry.tracks import local_rotation_tracks
 
 _SKIN_COLOUR = (0.61, 0.36, 0.26)
 """Linear RGB, where no vertex colours are given."""
@@ -70,16 +70,30 @@ def write_glb(
             f"(V, 3). Write a batch one by one."
         )
     document = GlbDocument()
-    joint_nodes = _add_joints(document, template, identity)
-    mesh = _add_body_mesh(document, template, identity, vertex_colours)
-    skin = _add_skin(document, identity, joint_nodes)
-    body_node = document.add("nodes", {"name": "body", "mesh": mesh, "skin": skin})
-    for attachment in attachments:
-        _add_attachment(document, attachment, identity, joint_nodes)
+    joint_nodes, _ = _add_rig(document, template, identity, attachments, vertex_colours)
     if animation is not None:
         _add_animation(document, animation, joint_nodes)
-    document.add("scenes", {"nodes": [joint_nodes[0], body_node]})
-    document.content["scene"] = 0  # pyright: ignore[reportArgumentType]
+    document.write(path)
+
+
+def write_glb_character(path: str | Path, character: Character) -> None:
+    """Write a baked character: skin, joint tracks, morph targets with animated weights."""
+    document = GlbDocument()
+    template = character.template
+    identity = Identity(template.mesh.vertices, template.skeleton.joints, {})
+    joint_nodes, body_node = _add_rig(
+        document, template, identity, character.attachments, character.vertex_colours
+    )
+    tracks = _Tracks(document, np.arange(character.frame_count) / character.fps)
+    for node, joint in zip(joint_nodes, range(template.skeleton.joint_count), strict=True):
+        turns_wxyz = character.joint_rotations_wxyz[:, joint]
+        tracks.add(node, "rotation", turns_wxyz[:, [1, 2, 3, 0]], "VEC4")
+    path_of_root = character.joint_places[0] + character.root_translation
+    tracks.add(joint_nodes[0], "translation", path_of_root, "VEC3")
+    if character.morph_count:
+        _add_morphs(document, character, document.content["nodes"][body_node]["mesh"])
+        tracks.add(body_node, "weights", character.morph_weights.ravel(), "SCALAR")
+    tracks.finish(character.name)
     document.write(path)
 
 
@@ -109,6 +123,25 @@ def engine_weights(
     missing = ((0, 0), (0, ENGINE_INFLUENCES - order.shape[1]))
     values = values / values.sum(axis=1, keepdims=True)
     return np.pad(joints, missing), np.pad(values, missing).astype(np.float32)
+
+
+def _add_rig(
+    document: GlbDocument,
+    template: Template,
+    identity: Identity,
+    attachments: Sequence[Attachment],
+    vertex_colours: Float[NumpyArray, "V 3"] | None,
+) -> tuple[list[int], int]:
+    """The scene at rest; gives back the nodes of the joints and the node of the body."""
+    joint_nodes = _add_joints(document, template, identity)
+    mesh = _add_body_mesh(document, template, identity, vertex_colours)
+    skin = _add_skin(document, identity, joint_nodes)
+    body_node = document.add("nodes", {"name": "body", "mesh": mesh, "skin": skin})
+    for attachment in attachments:
+        _add_attachment(document, attachment, identity, joint_nodes)
+    document.add("scenes", {"nodes": [joint_nodes[0], body_node]})
+    document.content["scene"] = 0  # pyright: ignore[reportArgumentType]
+    return joint_nodes, body_node
 
 
 def _add_joints(document: GlbDocument, template: Template, identity: Identity) -> list[int]:
@@ -232,52 +265,67 @@ def _add_attachment(
     parent.setdefault("children", []).append(node)
 
 
+def _add_morphs(document: GlbDocument, character: Character, mesh: int) -> None:
+    """Dense targets: sparse accessors break several importers."""
+    source = split_seams(character.template.mesh).source
+    targets: list[dict[str, int]] = []
+    for index, offsets in enumerate(character.morph_offsets):
+        rows = offsets.astype(np.float32)[source]
+        target = {"POSITION": document.add_accessor(rows, "VEC3", bounds=True)}
+        if character.morph_normals is not None:
+            rows = character.morph_normals[index].astype(np.float32)[source]
+            target["NORMAL"] = document.add_accessor(rows, "VEC3")
+        targets.append(target)
+    item = document.content["meshes"][mesh]
+    item["primitives"][0]["targets"] = targets
+    item["weights"] = character.morph_weights[0].astype(float).tolist()
+    item["extras"]["targetNames"] = list(character.morph_names)
+
+
+class _Tracks:
+    """The animated properties of one take, keyed at every frame."""
+
+    def __init__(self, document: GlbDocument, times: NumpyArray) -> None:
+        self._document = document
+        self._input = document.add_accessor(times.astype(np.float32), "SCALAR", bounds=True)
+        self._samplers: list[dict[str, Any]] = []
+        self._channels: list[dict[str, Any]] = []
+
+    def add(self, node: int, path: str, values: NumpyArray, kind: Kind) -> None:
+        """Let one property of a node follow `values`, straight from key to key."""
+        output = self._document.add_accessor(values.astype(np.float32), kind)
+        target = {"node": node, "path": path}
+        self._channels.append({"sampler": len(self._samplers), "target": target})
+        self._samplers.append({"input": self._input, "output": output, "interpolation": "LINEAR"})
+
+    def finish(self, name: str) -> None:
+        """Put the take into the document."""
+        take = {"name": name, "samplers": self._samplers, "channels": self._channels}
+        self._document.add("animations", take)
+
+
 def _add_animation(document: GlbDocument, animation: Animation, joint_nodes: list[int]) -> None:
     parents = animation.template.skeleton.parents
     rest = np.asarray(animation.identity.joints, np.float64)
-    parent_from_joint = _local_frames(animation.world_from_joint, parents)
-    times = np.arange(len(parent_from_joint)) / animation.motion.fps
-    input_accessor = document.add_accessor(times.astype(np.float32), "SCALAR", bounds=True)
-    samplers: list[dict[str, Any]] = []
-    channels: list[dict[str, Any]] = []
-
-    def add_track(joint: int, path: str, output: int) -> None:
-        target = {"node": joint_nodes[joint], "path": path}
-        channels.append({"sampler": len(samplers), "target": target})
-        samplers.append({"input": input_accessor, "output": output, "interpolation": "LINEAR"})
-
+    world = np.asarray(animation.world_from_joint, np.float64)
+    turns_wxyz = local_rotation_tracks(world, parents)
+    tracks = _Tracks(document, np.arange(len(world)) / animation.motion.fps)
     for joint, parent in enumerate(parents):
-        turns_xyzw = _quaternions_xyzw(parent_from_joint[:, joint, :3, :3]).astype(np.float32)
-        add_track(joint, "rotation", document.add_accessor(turns_xyzw, "VEC4"))
-        places = parent_from_joint[:, joint, :3, 3]
+        tracks.add(joint_nodes[joint], "rotation", turns_wxyz[:, joint, [1, 2, 3, 0]], "VEC4")
+        places = _local_places(world, joint, parent)
         home = rest[joint] - (rest[parent] if parent >= 0 else 0)
         if parent < 0 or np.abs(places - home).max() > _STILL_M:
-            output = document.add_accessor(places.astype(np.float32), "VEC3")
-            add_track(joint, "translation", output)
-    document.add(
-        "animations",
-        {"name": animation.motion.name, "samplers": samplers, "channels": channels},
-    )
+            tracks.add(joint_nodes[joint], "translation", places, "VEC3")
+    tracks.finish(animation.motion.name)
 
 
-def _local_frames(
-    world_from_joint: Float[Array, "N J 4 4"], parents: tuple[int, ...]
-) -> Float64[NumpyArray, "N J 4 4"]:
-    """Every joint's rigid frame relative to its parent's."""
-    world = np.asarray(world_from_joint, np.float64)
-    local = world.copy()
-    for joint, parent in enumerate(parents):
-        if parent >= 0:
-            parent_turn = world[:, parent, :3, :3].transpose(0, 2, 1)
-            local[:, joint, :3, :3] = parent_turn @ world[:, joint, :3, :3]
-            apart = world[:, joint, :3, 3] - world[:, parent, :3, 3]
-            local[:, joint, :3, 3] = np.einsum("nab,nb->na", parent_turn, apart)
-    return local
-
-
-def _quaternions_xyzw(rotations: Float64[NumpyArray, "N 3 3"]) -> Float64[NumpyArray, "N 4"]:
-    """Unit quaternions that never jump to the other hemisphere from one frame to the next."""
-    turns = quaternion_from_matrix(rotations)[:, [1, 2, 3, 0]]
-    flips = np.sum(turns[1:] * turns[:-1], axis=1) < 0
-    signs = np.r_[1, np.where(np.cumsum(flips) % 2, -1, 1)]
-    return turns * signs[:, None]
+def _local_places(
+    world_from_joint: Float64[NumpyArray, "N J 4 4"], joint: int, parent: int
+) -> Float64[NumpyArray, "N 3"]:
+    """Where a joint stands in its parent's frame, metres."""
+    places = world_from_joint[:, joint, :3, 3]
+    if parent < 0:
+        return places
+    apart = places - world_from_joint[:, parent, :3, 3]
+    # p = R_parentᵀ (x_joint − x_parent)
+    return np.einsum("nba,nb->na", world_from_joint[:, parent, :3, :3], apart)

@@ -28,8 +28,8 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
-from corporeal.geometry.rotations import quaternion_from_matrix
 from corporeal.geometry.surface import triangle_areas, vertex_normals
+from corporeal.geometry.tracks import local_rotation_tracks
 from corporeal.skinning.playback import character_vertices, frame_chunks, skin_matrices
 
 DEFAULT_MAX_ERROR_MM = 0.5
@@ -134,7 +134,7 @@ def _rig(
             f"identity has shape {rest.shape}; a character is one person (V, 3). Bake one by one."
         )
     joints = np.asarray(animation.identity.joints)
-    rotations_wxyz = joint_tracks(
+    rotations_wxyz = local_rotation_tracks(
         np.asarray(animation.world_from_joint, np.float64), animation.template.skeleton.parents
     )
     frames = len(rotations_wxyz)
@@ -166,19 +166,6 @@ def _engine_template(
         template.part_names,
         template.part_labels,
     )
-
-
-def joint_tracks(
-    world_from_joint: Float64[NumpyArray, "N J 4 4"], parents: tuple[int, ...]
-) -> Float64[NumpyArray, "N J 4"]:
-    """Parent-relative unit quaternions (wxyz) that take the short way from frame to frame."""
-    turns = world_from_joint[..., :3, :3]
-    local = turns.copy()
-    local[:, 1:] = turns[:, list(parents[1:])].swapaxes(-1, -2) @ turns[:, 1:]
-    tracks = quaternion_from_matrix(local)
-    flips = np.sum(tracks[1:] * tracks[:-1], axis=-1) < 0
-    tracks[1:][np.cumsum(flips, axis=0) % 2 == 1] *= -1
-    return tracks
 
 
 def _vertex_areas(mesh: Mesh) -> Float64[NumpyArray, "V"]:
