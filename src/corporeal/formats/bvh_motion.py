@@ -98,8 +98,8 @@ def _numbers(
         if filled + len(words) > expected:
             raise FormatError(
                 f"{source} has more than the {expected} values of its "
-                f"{expected // len(channel_names)} frames of {len(channel_names)} channels. Correct the "
-                f"line 'Frames:'."
+                f"{expected // len(channel_names)} frames of {len(channel_names)} channels. "
+                f"Correct the line 'Frames:'."
             )
         values[filled : filled + len(words)] = _floats(source, words, filled, channel_names)
         filled, start = filled + len(words), stop

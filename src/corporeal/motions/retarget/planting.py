@@ -1,0 +1,181 @@
+"""Feet that stay where they were put.
+
+A foot has two places that can be planted, heel and ball, each with its own stretches of contact.
+Every stretch gets one anchor on the ground. Where heel and ball are down together the sole is flat
+with one heading, and that ties their anchors to each other: so a step from heel strike over the flat
+sole to toe-off rolls without a jump. What has to be added to the foot's path is known while it is
+planted and fades smoothly to nothing, or to what the next step needs, while it swings.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from corporeal._typing import Bool, Float, NumpyArray
+from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
+from corporeal.motions.retarget.alignment import about_vertical, heading
+from corporeal.motions.retarget.contacts import Contacts, runs
+from corporeal.motions.retarget.feet import Foot
+from corporeal.motions.timing import smooth_step
+
+FADE_S: Final = 0.25
+"""How long before and after a contact its correction fades, seconds."""
+_TILT_LIMIT: Final = np.deg2rad(25.0)
+"""Largest constant error of a sole's tilt that is taken out."""
+_LEVEL: Final = np.array([1.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class FootPath:
+    """Where a foot is: the ankle, the orientation of the foot and that of its toes."""
+
+    ankle: Float[NumpyArray, "N 3"]
+    """Metres."""
+    foot: Float[NumpyArray, "N 3 3"]
+    toes: Float[NumpyArray, "N 3 3"]
+
+    def sole(self, foot: Foot) -> Float[NumpyArray, "N 3 3"]:
+        """Heel, ball and tip of the toes, metres: N × (which) × 3."""
+        joint = self.ankle + self.foot @ foot.to_ball_joint
+        return np.stack(
+            [
+                self.ankle + self.foot @ foot.to_heel,
+                self.ankle + self.foot @ foot.to_ball,
+                joint + self.toes @ foot.to_tip,
+            ],
+            axis=1,
+        )
+
+
+def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPath:
+    """The path with every contact pinned to the ground y = 0."""
+    if not (contacts.heel.any() or contacts.ball.any()):
+        return lifted(path, foot)
+    orientation = _with_flat_soles(path.foot, foot, contacts, fps)
+    pinned = FootPath(path.ankle, orientation, path.toes)
+    anchors = _anchors(pinned.sole(foot), orientation, foot, contacts)
+    wanted = np.where(
+        contacts.ball[:, None],
+        anchors[1] - orientation @ foot.to_ball,
+        anchors[0] - orientation @ foot.to_heel,
+    )
+    shift = faded(wanted - path.ankle, contacts.heel | contacts.ball, fps)
+    toes = _with_flat_toes(path.toes, orientation, contacts.ball, fps)
+    return lifted(FootPath(path.ankle + shift, orientation, toes), foot)
+
+
+def lifted(path: FootPath, foot: Foot) -> FootPath:
+    """The path raised wherever a part of the sole would be in the ground."""
+    lowest = path.sole(foot)[..., 1].min(axis=1)
+    lift = np.maximum(-lowest, 0.0)[:, None] * np.array([0.0, 1.0, 0.0])
+    return FootPath(path.ankle + lift, path.foot, path.toes)
+
+
+def level_soles(
+    orientation: Float[NumpyArray, "N 3 3"], foot: Foot, flat: Bool[NumpyArray, "N"]
+) -> Float[NumpyArray, "N 3 3"]:
+    """The orientations without the constant tilt that flat soles have, as rigs and shoes cause.
+
+    The median tilt over all frames with a flat sole is taken out everywhere.
+    """
+    if not flat.any():
+        return orientation
+    level = _level(orientation[flat], foot)
+    tilt = axis_angle_from_matrix(np.swapaxes(orientation[flat], -1, -2) @ level)
+    middle = np.median(tilt, axis=0)
+    size = float(np.linalg.norm(middle))
+    return orientation @ matrix_from_axis_angle(middle * min(1.0, _TILT_LIMIT / max(size, 1e-12)))
+
+
+def faded(
+    values: Float[NumpyArray, "N 3"], known: Bool[NumpyArray, "N"], fps: float
+) -> Float[NumpyArray, "N 3"]:
+    """`values` where they are `known`; elsewhere a smooth way from the last known to the next.
+
+    The way leads through zero if there is time for it (twice `FADE_S`). Before the first and after
+    the last known value it comes from zero and goes to zero.
+    """
+    result = np.where(known[:, None], values, 0.0)
+    fade = FADE_S * fps
+    for first, last in runs(~known):
+        place = np.arange(1, last - first + 1)
+        gap = last - first + 1
+        before = values[first - 1] if first > 0 else np.zeros(3)
+        after = values[last] if last < len(values) else np.zeros(3)
+        if first > 0 and last < len(values) and gap < 2 * fade:
+            weight = smooth_step(place / gap)
+            leaving, coming = 1.0 - weight, weight
+        else:
+            leaving = 1.0 - smooth_step(place / fade)
+            coming = 1.0 - smooth_step((gap - place) / fade)
+        result[first:last] = leaving[:, None] * before + coming[:, None] * after
+    return result
+
+
+def _level(orientation: Float[NumpyArray, "N 3 3"], foot: Foot) -> Float[NumpyArray, "N 3 3"]:
+    """The same headings with flat soles."""
+    forward = foot.to_ball_joint * _LEVEL
+    return about_vertical(heading(orientation @ forward) - heading(forward))
+
+
+def _with_flat_soles(
+    orientation: Float[NumpyArray, "N 3 3"], foot: Foot, contacts: Contacts, fps: float
+) -> Float[NumpyArray, "N 3 3"]:
+    """Flat with one heading over every stretch where heel and ball are down; faded elsewhere."""
+    level = _level(orientation, foot)
+    correction = np.zeros((len(orientation), 3))
+    for first, last in runs(contacts.flat):
+        forward = (level[first:last] @ (foot.to_ball_joint * _LEVEL)).mean(axis=0)
+        one = about_vertical(heading(forward) - heading(foot.to_ball_joint * _LEVEL))
+        turn = one @ np.swapaxes(orientation[first:last], -1, -2)
+        correction[first:last] = axis_angle_from_matrix(turn)
+    fading = faded(correction, contacts.flat, fps)
+    return matrix_from_axis_angle(fading) @ orientation
+
+
+def _with_flat_toes(
+    toes: Float[NumpyArray, "N 3 3"],
+    foot: Float[NumpyArray, "N 3 3"],
+    planted: Bool[NumpyArray, "N"],
+    fps: float,
+) -> Float[NumpyArray, "N 3 3"]:
+    """Toes lie on the ground while the ball is planted, whatever the heel does."""
+    forward = foot[..., :, 2]
+    flat = about_vertical(heading(forward))
+    correction = axis_angle_from_matrix(flat @ np.swapaxes(toes, -1, -2))
+    return matrix_from_axis_angle(faded(correction, planted, fps)) @ toes
+
+
+def _anchors(
+    sole: Float[NumpyArray, "N 3 3"],
+    orientation: Float[NumpyArray, "N 3 3"],
+    foot: Foot,
+    contacts: Contacts,
+) -> Float[NumpyArray, "2 N 3"]:
+    """Ground points of heel (0) and ball (1) at the frames of their contacts, metres.
+
+    Stretches of heel and ball that overlap form chains; the longest stretch of a chain stands where
+    it stood on average, and every next one is tied to its neighbour over their common frames.
+    """
+    stretches = [(kind, *run) for kind in (0, 1) for run in runs((contacts.heel, contacts.ball)[kind])]
+    offsets = np.stack([foot.to_heel, foot.to_ball]) * _LEVEL
+    places: dict[tuple[int, int, int], Float[NumpyArray, "3"]] = {}
+    for seed in sorted(stretches, key=lambda s: s[1] - s[2]):
+        if seed in places:
+            continue
+        kind, first, last = seed
+        places[seed] = sole[first:last, kind].mean(axis=0) * _LEVEL
+        waiting = [seed]
+        while waiting:
+            known = waiting.pop()
+            for other in stretches:
+                start, end = max(known[1], other[1]), min(known[2], other[2])
+                if other not in places and other[0] != known[0] and start < end:
+                    between = orientation[start] @ (offsets[other[0]] - offsets[known[0]])
+                    places[other] = places[known] + between * _LEVEL
+                    waiting.append(other)
+    anchors = np.zeros((2, len(sole), 3))
+    for (kind, first, last), place in places.items():
+        anchors[kind, first:last] = place
+    return anchors

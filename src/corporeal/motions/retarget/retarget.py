@@ -1,0 +1,226 @@
+"""Another skeleton's motion on the body.
+
+1. rotations by name, with the rest poses aligned (`alignment`);
+2. the path of the hips' centre, scaled by the ratio of leg lengths;
+3. contacts of the foreign feet (`contacts`), soles levelled, the ground at y = 0 (`ground`);
+4. planted feet pinned (`planting`), the pelvis lowered where a leg would be too short, and the legs
+   bent to reach (`reach`).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.body.motion import Motion
+from corporeal.body.skeleton import Skeleton
+from corporeal.errors import InputError
+from corporeal.motions.retarget.alignment import aligned_frames, local_rotations
+from corporeal.motions.retarget.contacts import Contacts, detect_contacts, source_feet
+from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
+from corporeal.motions.retarget.ground import ground_offset, sinking
+from corporeal.motions.retarget.guess import name_map_for
+from corporeal.motions.retarget.name_maps import SIDES, NameMap
+from corporeal.motions.retarget.planting import FootPath, level_soles, plant
+from corporeal.motions.retarget.reach import bend_of, reach
+from corporeal.skinning.kinematics import forward_kinematics
+
+
+@dataclass(frozen=True)
+class Retargeted:
+    """The body's motion, and how it was made."""
+
+    motion: Motion
+    names: NameMap
+    scale: float
+    """Leg length of the body over that of the foreign skeleton."""
+    contacts: tuple[Contacts, Contacts] | None
+    """Left and right foot; None for a raw transfer."""
+    feet: tuple[Foot, Foot]
+    sinking: float
+    """How far the pelvis was lowered at most so that planted feet are reached, metres."""
+    at_rest: tuple[str, ...]
+    """Joints of the body that the motion does not move."""
+
+
+def retarget(
+    source: Motion,
+    skeleton: Skeleton,
+    *,
+    names: NameMap | None = None,
+    feet: tuple[Foot, Foot] | None = None,
+    raw: bool = False,
+) -> Retargeted:
+    """`source` as a motion of the body with this `skeleton` (SMPL's names, T-pose, on y = 0).
+
+    Without `names` the map is found from the joint names. `feet` (`feet_of_body`) tell where this
+    person's soles are; without them they are guessed from the skeleton. `raw` copies rotations and
+    root translation by name and touches nothing.
+    """
+    names = name_map_for(source.skeleton) if names is None else names
+    names.require_joints_of(source.skeleton)
+    feet = feet_of_skeleton(skeleton) if feet is None else feet
+    result = Retargeted(
+        motion=_copied(source, skeleton, names),
+        names=names,
+        scale=1.0,
+        contacts=None,
+        feet=feet,
+        sinking=0.0,
+        at_rest=_at_rest(skeleton, names),
+    )
+    if raw:
+        return result
+    scale = _leg_ratio(source.skeleton, names, feet)
+    body = _Moving.from_source(source, skeleton, names, scale)
+    contacts = detect_contacts(source_feet(source, names))
+    for foot, contact in zip(feet, contacts, strict=True):
+        body.frames[:, foot.ankle] = level_soles(body.frames[:, foot.ankle], foot, contact.flat)
+    body.raise_by(_ground_offset(body, feet, contacts))
+    lowest = body.stand(feet, contacts, source.fps)
+    motion = body.motion(source.name, source.fps)
+    return replace(result, motion=motion, scale=scale, contacts=contacts, sinking=lowest)
+
+
+@dataclass
+class _Moving:
+    """The body while it is being fitted: world rotations, and where the pelvis is."""
+
+    skeleton: Skeleton
+    frames: Float[NumpyArray, "N J 3 3"]
+    pelvis: Float[NumpyArray, "N 3"]
+    """Metres."""
+
+    @staticmethod
+    def from_source(source: Motion, skeleton: Skeleton, names: NameMap, scale: float) -> "_Moving":
+        """Aligned rotations; the centre of the hips on the scaled path of the foreign one."""
+        frames = aligned_frames(source, skeleton, names)
+        foreign = forward_kinematics(
+            np.asarray(source.joint_rotations, np.float64),
+            np.asarray(source.skeleton.joints, np.float64),
+            source.skeleton.parents,
+            np.asarray(source.root_translation, np.float64),
+        )[..., :3, 3]
+        hips = [source.skeleton.index(names.joints[f"{side}_hip"]) for side in SIDES]
+        rest = np.asarray(skeleton.joints, np.float64)
+        ours = [skeleton.index(f"{side}_hip") for side in SIDES]
+        to_centre = rest[ours].mean(axis=0) - rest[0]
+        centre = scale * foreign[:, hips].mean(axis=1)
+        return _Moving(skeleton, frames, centre - frames[:, 0] @ to_centre)
+
+    def joints(self) -> Float[NumpyArray, "N J 3"]:
+        """Positions of the joints, metres."""
+        rest = np.asarray(self.skeleton.joints, np.float64)
+        places = np.empty((*self.frames.shape[:2], 3))
+        places[:, 0] = self.pelvis
+        for joint, parent in enumerate(self.skeleton.parents[1:], start=1):
+            bone = rest[joint] - rest[parent]
+            places[:, joint] = places[:, parent] + self.frames[:, parent] @ bone
+        return places
+
+    def raise_by(self, height: float) -> None:
+        self.pelvis = self.pelvis + np.array([0.0, height, 0.0])
+
+    def path(self, foot: Foot, joints: Float[NumpyArray, "N J 3"]) -> FootPath:
+        return FootPath(
+            joints[:, foot.ankle], self.frames[:, foot.ankle], self.frames[:, foot.ball]
+        )
+
+    def stand(
+        self, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts], fps: float
+    ) -> float:
+        """Pin the feet and bend the legs; gives back how far the pelvis sank at most, metres."""
+        joints = self.joints()
+        paths = [
+            plant(self.path(foot, joints), foot, contact, fps)
+            for foot, contact in zip(feet, contacts, strict=True)
+        ]
+        bends = [
+            bend_of(foot, _transposed(self.frames[:, foot.hip]) @ self.frames[:, foot.knee])
+            for foot in feet
+        ]
+        sink = sinking(
+            [joints[:, foot.hip] for foot in feet],
+            [path.ankle for path in paths],
+            [bend.reach for bend in bends],
+            [contact.heel | contact.ball for contact in contacts],
+            fps,
+        )
+        down = sink[:, None] * np.array([0.0, -1.0, 0.0])
+        self.pelvis = self.pelvis + down
+        for foot, path in zip(feet, paths, strict=True):
+            thigh, shank = reach(
+                foot,
+                self.frames[:, foot.hip],
+                self.frames[:, foot.knee],
+                joints[:, foot.hip] + down,
+                path.ankle,
+            )
+            for joint, frames in (
+                (foot.hip, thigh),
+                (foot.knee, shank),
+                (foot.ankle, path.foot),
+                (foot.ball, path.toes),
+            ):
+                self.frames[:, joint] = frames
+        return float(sink.max())
+
+    def motion(self, name: str, fps: float) -> Motion:
+        rotations = local_rotations(self.frames, self.skeleton.parents)
+        rest = np.asarray(self.skeleton.joints, np.float64)[0]
+        return Motion(name, fps, rotations, self.pelvis - rest, self.skeleton)
+
+
+def _transposed(matrices: Float[NumpyArray, "N 3 3"]) -> Float[NumpyArray, "N 3 3"]:
+    return np.swapaxes(matrices, -1, -2)
+
+
+def _ground_offset(
+    body: _Moving, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts]
+) -> float:
+    joints = body.joints()
+    soles = [body.path(foot, joints).sole(foot) for foot in feet]
+    flat = [np.stack([contact.flat] * 2, axis=1) for contact in contacts]
+    if not any(mask.any() for mask in flat):
+        flat = [np.stack([contact.heel, contact.ball], axis=1) for contact in contacts]
+    return ground_offset(soles, flat)
+
+
+def _leg_ratio(source: Skeleton, names: NameMap, feet: tuple[Foot, Foot]) -> float:
+    joints = np.asarray(source.joints, np.float64)
+    foreign = 0.0
+    for side in SIDES:
+        hip, knee, ankle = (
+            joints[source.index(names.joints[f"{side}_{joint}"])]
+            for joint in ("hip", "knee", "ankle")
+        )
+        foreign += float(np.linalg.norm(knee - hip) + np.linalg.norm(ankle - knee))
+    if foreign < 1e-6:
+        raise InputError(
+            f"the motion's skeleton has legs of {foreign:.3g} m; expected bones between hip, knee "
+            f"and ankle. Check the name map {names.name!r}."
+        )
+    return sum(foot.leg_length for foot in feet) / foreign
+
+
+def _at_rest(skeleton: Skeleton, names: NameMap) -> tuple[str, ...]:
+    moved = set(names.joints)
+    if names.spine:
+        moved |= {"spine1", "spine2", "spine3"}
+    if names.neck:
+        moved.add("neck")
+    return tuple(name for name in skeleton.names if name not in moved)
+
+
+def _copied(source: Motion, skeleton: Skeleton, names: NameMap) -> Motion:
+    """Rotations by name and the root translation, as they are."""
+    direct = dict(names.joints)
+    direct |= dict(zip(("spine1", "spine2", "spine3"), names.spine, strict=False))
+    direct |= dict(zip(("neck",), names.neck, strict=False))
+    rotations = np.zeros((source.frame_count, skeleton.joint_count, 3))
+    for index, name in enumerate(skeleton.names):
+        if name in direct:
+            foreign = source.skeleton.index(direct[name])
+            rotations[:, index] = np.asarray(source.joint_rotations)[:, foreign]
+    translation = np.asarray(source.root_translation, np.float64)
+    return Motion(source.name, source.fps, rotations, translation, skeleton)
