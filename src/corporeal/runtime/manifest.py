@@ -92,6 +92,15 @@ def read_manifest(path: str | Path) -> Json:
     return content
 
 
+def require_verb(content: Json, verb: str) -> None:
+    """Raise `InputError` unless a manifest is of a run of `verb`."""
+    if content["verb"] != verb:
+        raise InputError(
+            f"the manifest is of a run of 'corporeal {content['verb']}'; expected one of "
+            f"'corporeal {verb}'."
+        )
+
+
 def is_current(output: str | Path, run: Run) -> bool:
     """Whether `output` was already made by the same version, config and inputs, and is unharmed."""
     output = Path(output)

@@ -1,0 +1,150 @@
+"""`corporeal VERB …`: finds the verb, runs it, turns errors into a sentence and an exit code."""
+
+import contextlib
+import inspect
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import FrameType
+from typing import NoReturn, Protocol
+
+import corporeal
+from corporeal.errors import CorporealError, InputError
+
+_INTERRUPTED = 130
+_TERMINATED = 143
+
+
+@dataclass(frozen=True)
+class Verb:
+    """Where a verb lives; imported when it is called, so that `--help` is quick."""
+
+    home: str
+    summary: str
+
+
+VERBS = {
+    "demo": Verb("corporeal.cli.demo:Demo", "make a person, move it, show it"),
+    "body": Verb("corporeal.cli.body:Body", "make a body from measurements or sliders"),
+    "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
+    "doctor": Verb("corporeal.cli.doctor:Doctor", "say what is missing and how to get it"),
+    "cite": Verb("corporeal.cli.cite:Cite", "print the references of the methods used"),
+}
+
+
+class Command(Protocol):
+    """What every verb's dataclass offers."""
+
+    json: bool
+
+    def run(self) -> int: ...
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; gives back the exit code."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        print(f"corporeal {corporeal.__version__}")
+        return 0
+    with _terminations_unwound():
+        return _guarded(arguments)
+
+
+def usage() -> str:
+    """The first page of help."""
+    width = max(map(len, VERBS))
+    verbs = "\n".join(f"  {name:<{width}}  {verb.summary}" for name, verb in VERBS.items())
+    return (
+        f"corporeal {corporeal.__version__}: digital human bodies whose flesh moves\n\n"
+        f"usage: corporeal VERB [flags]\n\n{verbs}\n\n"
+        f"examples:\n"
+        f"  corporeal demo\n"
+        f"  corporeal body --gender female --stature 1.70 --mass 82 --out anna.npz\n"
+        f"  corporeal animate --body anna.npz --motion jumping-jacks --out anna.glb\n\n"
+        f"corporeal VERB --help tells more."
+    )
+
+
+def _guarded(arguments: list[str]) -> int:
+    try:
+        return _command(arguments).run()
+    except CorporealError as error:
+        print(f"corporeal: {error}", file=sys.stderr)
+        if "--json" in arguments:
+            kind = type(error).__name__
+            print(json.dumps({"error": {"kind": kind, "message": str(error)}}))
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("corporeal: stopped. Nothing half-written was left.", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone, as in `corporeal cite | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _command(arguments: list[str]) -> Command:
+    name, flags = arguments[0], arguments[1:]
+    if name not in VERBS:
+        raise InputError(f"there is no verb {name!r}; expected one of {', '.join(VERBS)}.")
+    import tyro
+
+    module, class_name = VERBS[name].home.split(":")
+    verb = getattr(import_module(module), class_name)
+    default, flags = _repeated(verb, flags)
+    return tyro.cli(
+        verb,
+        prog=f"corporeal {name}",
+        description=inspect.getdoc(verb),
+        args=flags,
+        default=default,
+        config=(
+            tyro.conf.FlagCreatePairsOff,
+            tyro.conf.OmitArgPrefixes,
+            tyro.conf.OmitSubcommandPrefixes,
+        ),
+    )
+
+
+def _repeated(verb: type, flags: list[str]) -> tuple[Command | None, list[str]]:
+    """Take `--config MANIFEST` out of the flags: its run gives the defaults of all others."""
+    if "--config" not in flags or not hasattr(verb, "from_manifest"):
+        return None, flags
+    place = flags.index("--config")
+    if place + 1 >= len(flags):
+        raise InputError(
+            "--config came without a file; expected a manifest, such as anna.npz.manifest.json."
+        )
+    from corporeal.runtime.manifest import read_manifest
+
+    content = read_manifest(flags[place + 1])
+    default = verb.from_manifest(content)  # pyright: ignore[reportAttributeAccessIssue]
+    return default, flags[:place] + flags[place + 2 :]
+
+
+@contextlib.contextmanager
+def _terminations_unwound() -> Iterator[None]:
+    """Let SIGTERM unwind like Ctrl-C, so that hidden half-written files are removed."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+        raise SystemExit(_TERMINATED)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread: signals are someone else's
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

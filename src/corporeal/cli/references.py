@@ -1,0 +1,173 @@
+"""What to cite, and for which part of the package."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One publication or data set."""
+
+    key: str
+    bibtex_kind: str
+    authors: str
+    title: str
+    year: int
+    where: str
+    """Journal, proceedings or publisher."""
+    doi: str = ""
+    note: str = ""
+
+    def plain(self) -> str:
+        """One line for a list of references."""
+        link = f" https://doi.org/{self.doi}" if self.doi else ""
+        note = f" {self.note}." if self.note else ""
+        authors = self.authors.strip("{}").replace(" and ", ", ")
+        return f"{authors} ({self.year}). {self.title}. {self.where}.{note}{link}"
+
+    def bibtex(self) -> str:
+        """A BibTeX entry."""
+        place = {
+            "article": "journal",
+            "inproceedings": "booktitle",
+            "phdthesis": "school",
+            "techreport": "institution",
+        }.get(self.bibtex_kind, "howpublished")
+        fields = {
+            "author": self.authors,
+            "title": f"{{{self.title}}}",
+            "year": str(self.year),
+            place: self.where,
+            "doi": self.doi,
+            "note": self.note,
+        }
+        lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
+        return f"@{self.bibtex_kind}{{{self.key},\n" + ",\n".join(lines) + "\n}"
+
+
+REFERENCES = {
+    reference.key: reference
+    for reference in (
+        Reference(
+            "corporeal",
+            "software",
+            "{The corporeal authors}",
+            "corporeal: an open foundry for digital human bodies whose flesh moves",
+            2026,
+            "Software, Apache-2.0",
+        ),
+        Reference(
+            "makehuman",
+            "misc",
+            "{The MakeHuman team}",
+            "MakeHuman community base mesh, rigs and shape targets (hm08, MPFB2)",
+            2024,
+            "static.makehumancommunity.org",
+            note="CC0 1.0",
+        ),
+        Reference(
+            "gordon2014ansur",
+            "techreport",
+            "Gordon, Claire C. and Blackwell, Cynthia L. and Bradtmiller, Bruce and Parham, "
+            "Joseph L. and Barrientos, Patricia and Paquette, Stephen P. and Corner, Brian D. and "
+            "Carson, Jeremy M. and Venezia, Joseph C. and Rockwell, Belva M. and Mucher, Michael "
+            "and Kristensen, Shirley",
+            "2012 Anthropometric Survey of U.S. Army Personnel: Methods and Summary Statistics",
+            2014,
+            "U.S. Army Natick Soldier Research, Development and Engineering Center",
+            note="Technical report NATICK/TR-15/007",
+        ),
+        Reference(
+            "magnenat1988jointdependent",
+            "inproceedings",
+            "Magnenat-Thalmann, Nadia and Laperrière, Richard and Thalmann, Daniel",
+            "Joint-dependent local deformations for hand animation and object grasping",
+            1988,
+            "Proceedings of Graphics Interface",
+        ),
+        Reference(
+            "kavan2007skinning",
+            "inproceedings",
+            "Kavan, Ladislav and Collins, Steven and Žára, Jiří and O'Sullivan, Carol",
+            "Skinning with dual quaternions",
+            2007,
+            "Proceedings of the Symposium on Interactive 3D Graphics and Games (I3D)",
+            doi="10.1145/1230100.1230107",
+        ),
+        Reference(
+            "loper2015smpl",
+            "article",
+            "Loper, Matthew and Mahmood, Naureen and Romero, Javier and Pons-Moll, Gerard and "
+            "Black, Michael J.",
+            "SMPL: A skinned multi-person linear model",
+            2015,
+            "ACM Transactions on Graphics 34(6)",
+            doi="10.1145/2816795.2818013",
+        ),
+        Reference(
+            "romero2017mano",
+            "article",
+            "Romero, Javier and Tzionas, Dimitrios and Black, Michael J.",
+            "Embodied hands: Modeling and capturing hands and bodies together",
+            2017,
+            "ACM Transactions on Graphics 36(6)",
+            doi="10.1145/3130800.3130883",
+        ),
+        Reference(
+            "ponsmoll2015dyna",
+            "article",
+            "Pons-Moll, Gerard and Romero, Javier and Mahmood, Naureen and Black, Michael J.",
+            "Dyna: A model of dynamic human shape in motion",
+            2015,
+            "ACM Transactions on Graphics 34(4)",
+            doi="10.1145/2766993",
+        ),
+        Reference(
+            "allen2006correlated",
+            "inproceedings",
+            "Allen, Brett and Curless, Brian and Popović, Zoran and Hertzmann, Aaron",
+            "Learning a correlated model of identity and pose-dependent body shape variation for "
+            "real-time synthesis",
+            2006,
+            "Proceedings of the Symposium on Computer Animation (SCA)",
+        ),
+        Reference(
+            "casas2018learning",
+            "article",
+            "Casas, Dan and Otaduy, Miguel A.",
+            "Learning nonlinear soft-tissue dynamics for interactive avatars",
+            2018,
+            "Proceedings of the ACM on Computer Graphics and Interactive Techniques 1(1)",
+            doi="10.1145/3203187",
+        ),
+        Reference(
+            "komaritzan2022layered",
+            "phdthesis",
+            "Komaritzan, Martin",
+            "Layered character models for fast physics-based simulation",
+            2022,
+            "TU Dortmund",
+        ),
+    )
+}
+
+TOPICS: dict[str, tuple[str, ...]] = {
+    "corporeal": ("corporeal",),
+    "default-body": ("makehuman",),
+    "skeleton": ("loper2015smpl", "romero2017mano"),
+    "phenotype": ("makehuman",),
+    "measurements": ("gordon2014ansur",),
+    "jumping-jacks": ("ponsmoll2015dyna",),
+    "lbs": ("magnenat1988jointdependent",),
+    "dqs": ("kavan2007skinning",),
+    "seeds": (
+        "loper2015smpl",
+        "ponsmoll2015dyna",
+        "allen2006correlated",
+        "casas2018learning",
+        "komaritzan2022layered",
+    ),
+}
+"""What the command line knows by name → references."""
+
+ALWAYS = ("corporeal", "default-body", "skeleton")
+"""Topics that stand behind every result."""

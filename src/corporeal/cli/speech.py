@@ -1,0 +1,39 @@
+"""How verbs speak: results on stdout (JSON for machines), everything else on stderr."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from corporeal.runtime.manifest import to_json
+
+_SHOWN = ("stature", "mass", "bmi", "volume", "surface_area")
+"""Measurements that stand first in a table."""
+
+_UNITS = {"mass": "kg", "bmi": "kg/m²", "volume": "litres", "surface_area": "m²"}
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal what happens."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_json(content: Any) -> None:
+    """One JSON document, and nothing else, on stdout."""
+    print(json.dumps(to_json(content), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def measurement_table(measurements: Mapping[str, float], asked: Sequence[str] = ()) -> str:
+    """Measurements as people read them: centimetres, kilograms; `asked` ones are marked."""
+    names = [name for name in _SHOWN if name in measurements]
+    names += [name for name in measurements if name not in _SHOWN]
+    rows = [_row(name, measurements[name], name in asked) for name in names]
+    width = max(len(label) for label, _, _ in rows)
+    return "\n".join(f"  {label:<{width}}  {value:>7} {unit}" for label, value, unit in rows)
+
+
+def _row(name: str, value: float, asked: bool) -> tuple[str, str, str]:
+    label = name.replace("_", " ").capitalize() if name != "bmi" else "BMI"
+    unit = _UNITS.get(name, "cm")
+    scaled = value * {"cm": 100.0, "litres": 1000.0}.get(unit, 1.0)
+    return label, f"{scaled:.1f}" if unit != "m²" else f"{scaled:.2f}", unit + " ←" * asked

@@ -1,0 +1,103 @@
+"""Sliders or measurements in, a body file out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal.body.identity import Identity
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.formats.native import Body
+from corporeal.pipelines.results import require_body_output, write_body_result
+from corporeal.runtime.manifest import Run, finish_run, is_current, manifest_path, start_run
+
+FIXED_WITH_MEASUREMENTS = ("gender", "age")
+"""Sliders that measurements leave alone; the others follow from what was measured."""
+
+
+@dataclass(frozen=True)
+class MakeBodyConfig:
+    """One person, and where to put it."""
+
+    out: Path
+    sliders: Mapping[str, float] = field(default_factory=dict)
+    """Phenotype by name; see `PhenotypeModel.parameters`."""
+    measurements: Mapping[str, float] = field(default_factory=dict)
+    """What was measured, SI units, by full name; see `anthropometry.definitions`."""
+
+
+@dataclass(frozen=True)
+class MadeBody:
+    """What came of it; small enough to travel between processes."""
+
+    out: Path
+    manifest: Path
+    parameters: Mapping[str, float]
+    measurements: Mapping[str, float]
+    """SI units."""
+    solver: Mapping[str, Any] | None
+    """How well the asked measurements were met; None for a body from sliders."""
+
+
+def make_body(config: MakeBodyConfig) -> MadeBody:
+    """Shape a person, measure it and write it, with its manifest."""
+    run = _run(config)
+    require_body_output(config.out)
+    template, identity, solver = _shaped(config)
+    body = Body(template, identity, _measured(template, identity))
+    written = write_body_result(config.out, body)
+    report = written | {"measurements": body.measurements, "solver": solver}
+    finish_run(run, [config.out], report)
+    return MadeBody(
+        out=config.out,
+        manifest=manifest_path(config.out),
+        parameters={k: _number(v) for k, v in identity.parameters.items() if np.ndim(v) == 0},
+        measurements=body.measurements,
+        solver=solver,
+    )
+
+
+def is_made(config: MakeBodyConfig) -> bool:
+    """Whether the very same body lies there already, whole."""
+    return is_current(config.out, _run(config))
+
+
+def _run(config: MakeBodyConfig) -> Run:
+    return start_run("body", config)
+
+
+def _shaped(config: MakeBodyConfig) -> tuple[Template, Identity, dict[str, Any] | None]:
+    from corporeal.models.phenotype.model import PhenotypeModel
+
+    model = PhenotypeModel()
+    if not config.measurements:
+        return model.template, model.prepare(config.sliders), None
+    others = [name for name in config.sliders if name not in FIXED_WITH_MEASUREMENTS]
+    if others:
+        raise InputError(
+            f"measurements ({', '.join(config.measurements)}) came together with the sliders "
+            f"{', '.join(others)}; expected one or the other, since measurements decide the "
+            f"sliders. Only gender and age go with both."
+        )
+    from corporeal.anthropometry.solve import solve_measurements
+
+    defaults = {parameter.name: parameter.default for parameter in model.parameters}
+    fixed = defaults | dict(config.sliders)
+    solved = solve_measurements(config.measurements, gender=fixed["gender"], age=fixed["age"])
+    residuals = {
+        name: solved.measurements[name] - target for name, target in config.measurements.items()
+    }
+    return model.template, solved.identity, {"status": str(solved.status), "residuals": residuals}
+
+
+def _measured(template: Template, identity: Identity) -> dict[str, float]:
+    from corporeal.anthropometry.measure import measure
+
+    return {name: float(value) for name, value in measure(identity, template).values.items()}
+
+
+def _number(value: Any) -> float:
+    return float(np.asarray(value))

@@ -1,0 +1,177 @@
+"""From a body or an animation to any file that can hold it, by the file's suffix."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.body.animation import Animation
+from corporeal.body.attachment import Attachment
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.formats.gltf import write_glb
+from corporeal.formats.native import Body, write_animation, write_body
+from corporeal.formats.registry import format_to_write, write_mesh
+from corporeal.pipelines.deformers import make_deformer
+from corporeal.runtime.files import require_writable
+
+Report = dict[str, Any]
+"""What a writer has to say, in numbers and words."""
+
+_BODY_PICTURE = (1280, 960)
+"""Width and height, pixels."""
+
+
+@dataclass(frozen=True)
+class View:
+    """How a body is turned for a still picture."""
+
+    label: str
+    turn: float
+    """About the vertical axis, radians."""
+
+
+_VIEWS = (View("front", 0.0), View("side", np.pi / 2), View("back", np.pi))
+
+
+def require_body_output(path: str | Path) -> Path:
+    """The path, if a body can be written there."""
+    format_to_write(path, "body")
+    return require_writable(path)
+
+
+def require_animation_output(path: str | Path, frame: int | None) -> Path:
+    """The path, if an animation, or one `frame` of it, can be written there."""
+    suffix = format_to_write(path, "animation").suffix
+    if suffix in (".obj", ".ply") and frame is None:
+        raise InputError(
+            f"{path} can hold one surface, not an animation. Pass --frame to choose one, or write "
+            f".npz, .glb, .png or .mp4."
+        )
+    return require_writable(path)
+
+
+def write_body_result(path: str | Path, body: Body) -> Report:
+    """Write a body at rest as `.npz`, `.glb`, `.obj`, `.ply` or `.png`."""
+    suffix = format_to_write(path, "body").suffix
+    if suffix == ".npz":
+        write_body(path, body)
+    elif suffix == ".glb":
+        parts = attachments_of(body.template, body.identity)
+        colours = engine_colours(body.template, body.identity)
+        write_glb(path, body.template, body.identity, attachments=parts, vertex_colours=colours)
+    elif suffix == ".png":
+        _picture(path, body)
+    else:
+        write_mesh(path, replace(body.template.mesh, vertices=body.identity.rest_vertices))
+    return {}
+
+
+def write_animation_result(
+    path: str | Path,
+    animation: Animation,
+    measurements: Mapping[str, float],
+    frame: int | None = None,
+) -> Report:
+    """Write an animation as `.npz`, `.glb`, `.png` (eight moments), `.mp4`; `.obj`, `.ply` a frame.
+
+    The report says what the file could not carry.
+    """
+    suffix = format_to_write(path, "animation").suffix
+    parts = attachments_of(animation.template, animation.identity)
+    if suffix in (".obj", ".ply"):
+        vertices = np.asarray(animation.vertices)[_frame_index(animation, frame)]
+        write_mesh(path, replace(animation.template.mesh, vertices=vertices))
+        return {"frame": frame}
+    if suffix == ".npz":
+        write_animation(path, animation, measurements)
+    elif suffix == ".glb":
+        return write_engine_character(path, animation, parts)
+    elif suffix == ".png":
+        from corporeal.scene.sheet import contact_sheet
+
+        contact_sheet([animation], path, attachments=[parts])
+    else:
+        from corporeal.scene.film import film
+
+        film([animation], path, attachments=[parts])
+    return {}
+
+
+def write_engine_character(
+    path: str | Path, animation: Animation, parts: Sequence[Attachment]
+) -> Report:
+    """Write a `.glb`; engines blend linearly, so the report says how far that is from `animation`.
+
+    `linear_blending_error_mm` is the largest distance of a vertex over all frames.
+    """
+    template, identity = animation.template, animation.identity
+    write_glb(
+        path,
+        template,
+        identity,
+        animation=animation,
+        attachments=parts,
+        vertex_colours=engine_colours(template, identity),
+    )
+    played = make_deformer("lbs", template).animate(identity, animation.motion)
+    apart = np.asarray(played.vertices) - np.asarray(animation.vertices)
+    largest = float(np.sqrt(np.einsum("nva,nva->nv", apart, apart).max()))
+    return {"deformer": animation.deformer, "linear_blending_error_mm": round(1e3 * largest, 4)}
+
+
+def attachments_of(template: Template, identity: Identity) -> tuple[Attachment, ...]:
+    """Eyes, for bodies that have the default body's sockets."""
+    from corporeal.assets.eyes import default_eyes
+    from corporeal.scene.casting import is_default_body
+
+    return default_eyes(identity) if is_default_body(template) else ()
+
+
+def engine_colours(template: Template, identity: Identity) -> Float[NumpyArray, "V 3"] | None:
+    """Linear RGB of skin and underwear a vertex, as the pictures show them."""
+    from corporeal.scene.casting import Performance, Wardrobe, is_default_body
+
+    if not is_default_body(template):
+        return None
+    surface = Wardrobe(Performance(still(template, identity, 0.0))).actor(0).surfaces[0]
+    colours = np.array(surface.colours, np.float32)
+    if surface.garment is not None:
+        colours[surface.garment.coverage > 0] = surface.garment.colour
+    return colours
+
+
+def still(template: Template, identity: Identity, turn: float) -> Animation:
+    """One frame of the body standing as it is measured, turned about the vertical, radians."""
+    from corporeal.anthropometry.standing import standing_pose
+
+    pose = standing_pose(template)
+    rotations = np.array(pose.joint_rotations, np.float64)
+    rotations[0] = [0.0, turn, 0.0]
+    translation = np.zeros(3)
+    motion = Motion("standing", 1.0, rotations[None], translation[None], template.skeleton)
+    return make_deformer("lbs", template).animate(identity, motion)
+
+
+def _frame_index(animation: Animation, frame: int | None) -> int:
+    count = animation.motion.frame_count
+    if frame is None or not -count <= frame < count:
+        raise InputError(f"frame {frame} was asked for; the animation has 0 to {count - 1}.")
+    return frame
+
+
+def _picture(path: str | Path, body: Body) -> None:
+    from corporeal.formats.png import write_png
+    from corporeal.scene.film import film_frames
+    from corporeal.scene.performances import perform
+
+    shown = [still(body.template, body.identity, view.turn) for view in _VIEWS]
+    parts = attachments_of(body.template, body.identity)
+    labels = [view.label for view in _VIEWS]
+    performances = perform(shown, [parts] * len(shown), labels, "light", None, None)
+    write_png(path, next(film_frames(performances, 1.0, *_BODY_PICTURE)))
