@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from adiposity_fields import Anatomy, Fields, phenotype_shape, ramp, symmetric
+from adiposity_fields import Anatomy, Fields, below_chin, phenotype_shape, ramp, symmetric
 from scipy.spatial import KDTree
 from surface_smoothing import plate_smoother
 
@@ -77,7 +77,7 @@ def relax_contacts(
     """Damp and smooth the fields where a mixture makes a trial body touch itself or fold."""
     spread = plate_smoother(anatomy.vertices, anatomy.triangles, REACH)
     smooth = plate_smoother(anatomy.vertices, anatomy.triangles, 2 * REACH)
-    skin = fields.vertices
+    skin, movable = fields.vertices, below_chin(anatomy)[:, None]
     for turn in range(rounds):
         touched, folded = np.zeros(len(anatomy.vertices)), np.zeros(len(anatomy.vertices))
         for body in bodies:
@@ -89,7 +89,7 @@ def relax_contacts(
         if not touched.any() and not folded.any():
             break
         damping = np.clip(4 * spread(np.maximum(touched, folded)), 0, 1)[None, :, None]
-        smoothed = np.stack([smooth(field) for field in skin])
+        smoothed = np.stack([smooth(field) for field in skin]) * movable
         skin = skin * (1 - damping) + smoothed * damping
         skin = symmetric(skin * (1 - 0.12 * damping), anatomy.mirror)
     return Fields(skin, fields.joints)

@@ -15,21 +15,21 @@ from corporeal.assets.default_body import DefaultBody
 from corporeal.models.phenotype.equations import PHENOTYPE_RULE, macro_coefficients, macro_table
 
 REGIONS = ("belly", "torso", "hips", "thighs", "calves", "arms", "neck")
-DETAIL = 0.05
+DETAIL = 0.04
 """Features of the sculpted direction below this length are smoothed away, metres."""
 SEAM = 0.025
 """Length over which neighbouring regions are blended, metres."""
-LEG_THICKNESS = ((-0.3, 0.045), (0.15, 0.055), (0.5, 0.045), (0.85, 0.029), (1.0, 0.024),
-                 (1.2, 0.024), (1.4, 0.023), (1.7, 0.014), (1.9, 0.007), (2.05, 0.0))  # fmt: skip
+LEG_THICKNESS = ((-0.3, 0.062), (0.15, 0.072), (0.5, 0.060), (0.85, 0.036), (1.0, 0.030),
+                 (1.2, 0.030), (1.4, 0.028), (1.7, 0.017), (1.9, 0.008), (2.05, 0.0))  # fmt: skip
 """Added radius, metres, along the leg: 0 hip, 1 knee, 2 ankle."""
-ARM_THICKNESS = ((-0.2, 0.020), (0.1, 0.028), (0.5, 0.028), (0.9, 0.019), (1.1, 0.0175),
-                 (1.3, 0.016), (1.7, 0.008), (1.95, 0.003), (2.1, 0.0))  # fmt: skip
+ARM_THICKNESS = ((-0.2, 0.030), (0.1, 0.042), (0.5, 0.043), (0.9, 0.030), (1.1, 0.027),
+                 (1.3, 0.025), (1.7, 0.013), (1.95, 0.004), (2.1, 0.0))  # fmt: skip
 """Added radius, metres, along the arm: 0 shoulder, 1 elbow, 2 wrist."""
-BELLY_DROP = 0.35
+BELLY_DROP = 0.6
 """Share of the sculpted downward movement that the belly keeps: the navel stays in front."""
-HIP_WIDENING = 0.03
+HIP_WIDENING = 0.028
 """Added radius of the hips about the trunk's axis, beyond the sculpted direction, metres."""
-EXTRA_SPLAY = np.radians(3.5)
+EXTRA_SPLAY = np.radians(4.4)
 """The legs of a heavy body stand further apart; turn of the leg about the hip at coefficient 1."""
 
 
@@ -119,7 +119,7 @@ def region_weights(anatomy: Anatomy) -> dict[str, np.ndarray]:
     trunk = np.clip(1 - leg - arm - above, 0, 1)
     calf = ramp(anatomy.leg_position, 0.8, 1.2)
     front = ramp(z - np.interp(y, [hip, chest], [0.0, -0.02]), -0.03, 0.09)
-    belly = front * ramp(y, hip - 0.06, hip + 0.12) * (1 - ramp(y, chest - 0.10, chest + 0.08))
+    belly = front * ramp(y, hip - 0.08, hip + 0.10) * (1 - ramp(y, chest - 0.10, chest + 0.08))
     low = 1 - ramp(y, hip + 0.06, hip + 0.22)
     jaw = 1 - ramp(y, neck + 0.02, neck + 0.10)
     return {
@@ -148,22 +148,31 @@ def adiposity_fields(body: DefaultBody) -> Fields:
     man, woman = (smooth(sculpted_fat(body, gender)) for gender in (1.0, 0.0))
     leg = anatomy.leg_radial * profile(anatomy.leg_position, LEG_THICKNESS)[:, None]
     arm = anatomy.arm_radial * profile(anatomy.arm_position, ARM_THICKNESS)[:, None]
+    behind = 1 - ramp(anatomy.vertices[:, 2], 0.0, 0.08)
     direction = {
-        "belly": (0.85 * man + 0.45 * woman) * [1.0, BELLY_DROP, 1.0],
-        "torso": 0.65 * (man + woman),
-        "hips": 1.1 * woman + HIP_WIDENING * anatomy.trunk_radial,
+        "belly": (1.3 * man + 0.6 * woman) * [1.0, BELLY_DROP, 1.0],
+        "torso": 0.95 * (man + woman),
+        "hips": 1.4 * woman + HIP_WIDENING * anatomy.trunk_radial * behind[:, None],
         "thighs": leg,
         "calves": leg,
         "arms": arm,
-        "neck": (man + woman) / 2,
+        "neck": 0.8 * (man + woman),
     }
     shares = region_weights(anatomy)
     skin = np.stack([blend(shares[name][:, None] * direction[name]) for name in REGIONS])
     joints = np.zeros((len(REGIONS), *anatomy.joints.shape))
     thighs = REGIONS.index("thighs")
     spread, joints[thighs] = splay(anatomy)
+    skin = skin * below_chin(anatomy)[:, None]
     skin[thighs] += spread
     return Fields(symmetric(skin, anatomy.mirror), joints)
+
+
+def below_chin(anatomy: Anatomy) -> np.ndarray:
+    """1 on the body, 0 exactly on the face: lips and eyelids touch, and must not move at all."""
+    neck = anatomy.joint("neck")[1]
+    head = anatomy.weight_of("head")
+    return 1 - ramp(anatomy.vertices[:, 1], neck + 0.01, neck + 0.065) * ramp(head, 0.0, 0.3)
 
 
 def splay(anatomy: Anatomy) -> tuple[np.ndarray, np.ndarray]:

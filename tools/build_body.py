@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from body_parts import PART_NAMES, part_labels
+from joint_rings import joint_rings
 from makehuman_source import BODY_VERTEX_COUNT, METRES_PER_DELTA, MakeHumanSource, read_source
 from rig_mapping import joint_centres, joint_names, joint_of_bone, joint_parents, merged_weights
 from tpose import Bone, all_bones
@@ -54,10 +55,11 @@ def body_arrays(source: MakeHumanSource) -> dict[str, np.ndarray]:
     macro = macro_coefficients(macro_table(names[:macro_count], PHENOTYPE_RULE), {})
     defaults = np.concatenate([macro, np.zeros(len(names) - macro_count)])
     average = source.vertices + np.einsum("s,svc->vc", defaults, deltas * METRES_PER_DELTA)
-    bones = all_bones(landmarks(source, average))
+    rings = joint_rings(source, average)
+    bones = all_bones(landmarks(source, average, rings))
     return {
         "vertices": source.vertices[:BODY_VERTEX_COUNT],
-        "joints": joints(source, source.vertices),
+        "joints": joints(source, source.vertices, rings),
         "quads": source.quads.astype(np.uint16),
         "uv": source.uv.astype(np.float32),
         "quads_uv": source.quads_uv.astype(np.uint16),
@@ -68,8 +70,8 @@ def body_arrays(source: MakeHumanSource) -> dict[str, np.ndarray]:
         "macro_count": np.array(macro_count),
         "default_coefficients": defaults,
         "target_deltas": np.ascontiguousarray(deltas[:, :BODY_VERTEX_COUNT].transpose(0, 2, 1)),
-        "target_joint_deltas": joints(source, deltas).astype(np.float32),
-        **skin_arrays(source, average),
+        "target_joint_deltas": joints(source, deltas, rings).astype(np.float32),
+        **skin_arrays(source, average, joints(source, average, rings)),
         **repose_arrays(source, bones),
         "sole": sole_vertices(average[:BODY_VERTEX_COUNT]),
     }
@@ -89,21 +91,29 @@ def cube_centre(source: MakeHumanSource, cube: str, vertices: np.ndarray) -> np.
     return vertices[..., source.group_vertices[cube], :].mean(axis=-2)
 
 
-def joints(source: MakeHumanSource, vertices: np.ndarray) -> np.ndarray:
-    """Joint centres (…, J, 3) in the sculpted pose, read from the joint cubes."""
+def joints(
+    source: MakeHumanSource, vertices: np.ndarray, rings: dict[str, np.ndarray]
+) -> np.ndarray:
+    """Joint centres (…, J, 3) in the sculpted pose, from joint cubes or rings of skin vertices."""
     centres = joint_centres()
-    rows = [
-        sum(share * cube_centre(source, cube, vertices) for cube, share in centres[name].items())
-        for name in joint_names()
-    ]
+    rows = []
+    for name in joint_names():
+        if name in rings:
+            used = np.flatnonzero(rings[name])
+            rows.append(np.einsum("v,...vc->...c", rings[name][used], vertices[..., used, :]))
+        else:
+            cubes = centres[name].items()
+            rows.append(sum(share * cube_centre(source, cube, vertices) for cube, share in cubes))
     return np.stack(rows, axis=-2)
 
 
-def landmarks(source: MakeHumanSource, vertices: np.ndarray) -> dict[str, np.ndarray]:
+def landmarks(
+    source: MakeHumanSource, vertices: np.ndarray, rings: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Cube centres and joint centres by name."""
     cubes = [name for name in source.group_vertices if name.startswith("joint-")]
     points = {cube: cube_centre(source, cube, vertices) for cube in cubes}
-    return points | dict(zip(joint_names(), joints(source, vertices), strict=True))
+    return points | dict(zip(joint_names(), joints(source, vertices, rings), strict=True))
 
 
 def whole_weights(matrix: np.ndarray, influences: int, label: str) -> dict[str, np.ndarray]:
@@ -122,12 +132,14 @@ def whole_weights(matrix: np.ndarray, influences: int, label: str) -> dict[str, 
     }
 
 
-def skin_arrays(source: MakeHumanSource, average: np.ndarray) -> dict[str, np.ndarray]:
+def skin_arrays(
+    source: MakeHumanSource, average: np.ndarray, centres: np.ndarray
+) -> dict[str, np.ndarray]:
     """Skin weights of the 52 joints, and part labels."""
     group = {bone: joint_of_bone(bone) for bone in source.bones}
     merged = merged_weights(source.bones, source.bone_weights, group, joint_names())
     skin = average[:BODY_VERTEX_COUNT]
-    labels = part_labels(source, skin, joint_names(), joints(source, average), merged)
+    labels = part_labels(source, skin, joint_names(), centres, merged)
     return {
         **whole_weights(merged, 4, "skin"),
         "part_names": np.array(PART_NAMES),

@@ -31,7 +31,7 @@ def joint_parents() -> tuple[int, ...]:
 
 
 def joint_centres() -> dict[str, dict[str, float]]:
-    """Every joint centre as a weighted sum of landmarks (joint cubes of the source)."""
+    """Joint centres as weighted sums of the source's joint cubes; `joint_rings` has the others."""
     centres = {
         "pelvis": {"joint-pelvis": 1.0},
         "spine1": {"joint-spine-3": 1.0},
@@ -46,12 +46,9 @@ def joint_centres() -> dict[str, dict[str, float]]:
                 f"joint-{s}-upper-leg": (1 + HIP_SPACING) / 2,
                 f"joint-{other}-upper-leg": (1 - HIP_SPACING) / 2,
             },
-            f"{side}_knee": {f"joint-{s}-knee": 1.0},
-            f"{side}_ankle": {f"joint-{s}-ankle": 1.0},
             f"{side}_foot": {f"joint-{s}-toe-{toe}-1": 1 / 3 for toe in (1, 2, 3)},
             f"{side}_collar": {f"joint-{s}-clavicle": 1.0},
             f"{side}_shoulder": {f"joint-{s}-shoulder": 1.0},
-            f"{side}_elbow": {f"joint-{s}-elbow": 1.0},
             f"{side}_wrist": {f"joint-{s}-hand": 1.0},
         }
         for finger, number in FINGERS.items():
