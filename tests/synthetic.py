@@ -67,3 +67,10 @@ def _capsule(rings: int, sides: int) -> tuple[np.ndarray, np.ndarray]:
         last = (rings - 1) * sides
         triangles += [[rings * sides, side, after], [rings * sides + 1, last + after, last + side]]
     return vertices, np.array(triangles, np.int32)
+
+
+def with_weights(template: Template, weights: SkinWeights) -> Template:
+    """The same body with other skin weights."""
+    return Template(
+        template.mesh, template.skeleton, weights, template.part_names, template.part_labels
+    )

@@ -45,6 +45,17 @@ def as_kind_of(like: Array, array: Array) -> Array:
     return xp.asarray(array, dtype=like.dtype)
 
 
+def as_one_kind(first: Array, *others: Array) -> tuple[Array, ...]:
+    """All arrays as one kind (JAX or PyTorch if any is, else NumPy), in the first one's dtype."""
+    xp = namespace_of(first, *others)
+    if not array_api_compat.is_torch_namespace(xp):
+        first = xp.asarray(first)
+        return first, *(xp.asarray(array, dtype=first.dtype) for array in others)
+    device = next(a.device for a in (first, *others) if not isinstance(a, _NUMPY_LIKE))
+    first = xp.asarray(first, device=device)
+    return first, *(xp.asarray(array, dtype=first.dtype, device=device) for array in others)
+
+
 def dtype_name(array: Array) -> str:
     """Name of an array's dtype, such as "float32", for any kind of array."""
     return str(array.dtype).rpartition(".")[2]

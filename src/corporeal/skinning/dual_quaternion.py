@@ -4,9 +4,12 @@ Kavan, Collins, Žára, O'Sullivan: Geometric Skinning with Approximate Dual Qua
 ACM Transactions on Graphics 27(4), 2008.
 """
 
+import numpy as np
+
 from corporeal._typing import Array, Float, Int, NumpyArray
+from corporeal.body.template import Template
 from corporeal.geometry.transforms import dual_quaternion_from_rigid, rigid_from_dual_quaternion
-from corporeal.runtime.arrays import as_kind_of, namespace_of
+from corporeal.runtime.arrays import as_one_kind, namespace_of
 from corporeal.skinning.geometric import GeometricSkinning
 from corporeal.skinning.prepared import SkinKernel
 
@@ -36,11 +39,16 @@ class DualQuaternionSkinning(GeometricSkinning):
 
     name = "dqs"
 
+    def __init__(self, template: Template) -> None:
+        super().__init__(template)
+        order = np.argsort(-template.weights.values, axis=1, kind="stable")
+        self._joint_indices = np.take_along_axis(template.weights.joint_indices, order, axis=1)
+        self._values = np.take_along_axis(template.weights.values, order, axis=1)
+
     def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> Float[Array, "*batch V 3 4"]:
-        weights = self.template.weights
-        return blend_dual_quaternions(
-            world_from_rest, weights.joint_indices, as_kind_of(world_from_rest, weights.values)
-        )
+        """Motion of every vertex: a unit dual quaternion's, from its joints' motions."""
+        world_from_rest, weights = as_one_kind(world_from_rest, self._values)
+        return blend_dual_quaternions(world_from_rest, self._joint_indices, weights)
 
     def _kernel(self) -> SkinKernel:
         from corporeal.skinning.dual_quaternion_cpu import pose_and_skin_dual

@@ -14,10 +14,18 @@ from corporeal.body.parameter import Parameter
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.runtime.arrays import as_kind_of, is_numpy, namespace_of
+from corporeal.runtime.arrays import as_one_kind, is_numpy, namespace_of
 from corporeal.skinning.blocks import SkinBlocks, pack_blocks
 from corporeal.skinning.kinematics import forward_kinematics, rest_to_world
 from corporeal.skinning.prepared import PreparedSkin, SkinKernel
+
+
+def apply_motions(
+    motions: Float[Array, "*#batch V 3 4"], points: Float[Array, "*#batch V 3"]
+) -> Float[Array, "..."]:
+    """Each point moved by its own affine motion: x'_v = T_v (x_v, 1), metres."""
+    xp = namespace_of(motions, points)
+    return xp.sum(motions[..., :3] * points[..., None, :], axis=-1) + motions[..., 3]
 
 
 class GeometricSkinning(ABC):
@@ -53,22 +61,20 @@ class GeometricSkinning(ABC):
         `out`, for NumPy alone, is a contiguous array of the result's shape and dtype to write to.
         """
         self._require_fit(identity, pose)
-        xp = namespace_of(pose.joint_rotations, identity.rest_vertices)
-        if is_numpy(xp):
+        if is_numpy(namespace_of(pose.joint_rotations, identity.rest_vertices, identity.joints)):
             return self.prepare(identity, pose.joint_rotations.dtype).vertices(pose, out)
         if out is not None:
             raise InputError("`out` is for NumPy poses alone; leave it out for JAX and PyTorch.")
         motion = self.vertex_motions(identity, pose)
-        rest = as_kind_of(motion, identity.rest_vertices)
-        # x'_v = T_v (x_v, 1)
-        return xp.sum(motion[..., :3] * rest[..., None, :], axis=-1) + motion[..., 3]
+        motion, rest = as_one_kind(motion, identity.rest_vertices)
+        return apply_motions(motion, rest)
 
     def prepare(self, identity: Identity, dtype: Array = np.float32) -> PreparedSkin:
         """The identity laid out for the compiled kernel; made once, while the identity lives."""
         by_dtype = self._prepared.setdefault(identity, {})
-        key = np.dtype(dtype).name
+        key = np.result_type(dtype, np.float32).name  # half precision is computed in single
         if key not in self._blocks:
-            self._blocks[key] = pack_blocks(self.template.weights, np.dtype(dtype))
+            self._blocks[key] = pack_blocks(self.template.weights, np.dtype(key))
         if key not in by_dtype:
             skeleton, blocks = self.template.skeleton, self._blocks[key]
             by_dtype[key] = PreparedSkin(identity, skeleton.parents, blocks, self._kernel())
@@ -76,17 +82,17 @@ class GeometricSkinning(ABC):
 
     def vertex_motions(self, identity: Identity, pose: Pose) -> Float[Array, "*batch V 3 4"]:
         """The affine motion that carries each rest vertex to its posed place."""
-        joints = self._joints_like(identity, pose)
         world_from_joint = self.world_from_joint(identity, pose)
+        world_from_joint, joints = as_one_kind(world_from_joint, identity.joints)
         return self.blend(rest_to_world(world_from_joint, joints))
 
     def world_from_joint(self, identity: Identity, pose: Pose) -> Float[Array, "*batch J 4 4"]:
         """Rigid frame of every posed joint."""
         self._require_fit(identity, pose)
-        joints = self._joints_like(identity, pose)
-        return forward_kinematics(
-            pose.joint_rotations, joints, self.template.skeleton.parents, pose.root_translation
+        rotations, joints, translation = as_one_kind(
+            pose.joint_rotations, identity.joints, pose.root_translation
         )
+        return forward_kinematics(rotations, joints, self.template.skeleton.parents, translation)
 
     def animate(
         self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
@@ -105,9 +111,6 @@ class GeometricSkinning(ABC):
             vertices=self.vertices(identity, motion.poses),
             world_from_joint=self.world_from_joint(identity, motion.poses),
         )
-
-    def _joints_like(self, identity: Identity, pose: Pose) -> Array:
-        return as_kind_of(pose.joint_rotations, identity.joints)
 
     def _require_fit(self, identity: Identity, pose: Pose) -> None:
         """Raise `InputError` unless identity and pose have the template's vertices and joints."""

@@ -2,7 +2,7 @@
 
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.body.template import Template
-from corporeal.runtime.arrays import as_kind_of, dtype_name, full_precision, namespace_of
+from corporeal.runtime.arrays import as_one_kind, dtype_name, full_precision, namespace_of
 from corporeal.skinning.geometric import GeometricSkinning
 from corporeal.skinning.prepared import SkinKernel
 
@@ -33,8 +33,9 @@ class LinearBlendSkinning(GeometricSkinning):
         self._dense: dict[str, NumpyArray] = {}
 
     def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> Float[Array, "*batch V 3 4"]:
+        """Motion of every vertex: the weighted mean of its joints' motions."""
         weights = self._dense_weights(dtype_name(world_from_rest))
-        return blend_linear(world_from_rest, as_kind_of(world_from_rest, weights))
+        return blend_linear(*as_one_kind(world_from_rest, weights))
 
     def _dense_weights(self, dtype: str) -> Float[NumpyArray, "V J"]:
         if dtype not in self._dense:

@@ -1,0 +1,202 @@
+"""What every deformer promises, written once: a new deformer is one line in the list.
+
+Each contract runs for every name in `corporeal.pipelines.deformers.DEFORMERS` on a small synthetic
+arm, and on the default body.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import synthetic
+from scipy.spatial.transform import Rotation
+
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.deformer import Deformer
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.skeleton import Skeleton
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.pipelines.deformers import DEFORMERS, make_deformer
+from corporeal.skinning.kinematics import forward_kinematics
+
+WITH_MEMORY: frozenset[str] = frozenset()
+"""Deformers whose frames depend on the frames before them."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A deformer, a body and a lively motion for it."""
+
+    deformer: Deformer
+    identity: Identity
+    motion: Motion
+
+    @property
+    def template(self) -> Template:
+        return self.deformer.template
+
+    def moved(self, rotations: np.ndarray, translation: np.ndarray) -> Motion:
+        dtype = self.motion.joint_rotations.dtype
+        return Motion(
+            "moved",
+            self.motion.fps,
+            rotations.astype(dtype),
+            translation.astype(dtype),
+            self.template.skeleton,
+        )
+
+    def still(self, frames: int = 2) -> Motion:
+        count = self.template.skeleton.joint_count
+        return self.moved(np.zeros((frames, count, 3)), np.zeros((frames, 3)))
+
+
+BODIES = {
+    "arm": (synthetic.arm_template, np.float64),
+    "arm-single": (synthetic.arm_template, np.float32),
+    "default-body": (lambda: load_default_body().template, np.float32),
+}
+
+
+@pytest.fixture(params=DEFORMERS)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=BODIES)
+def case(request: pytest.FixtureRequest, name: str) -> Case:
+    make_template, dtype = BODIES[request.param]
+    template = make_template()
+    identity = synthetic.identity_of(template, dtype)
+    return Case(
+        make_deformer(name, template),
+        identity,
+        synthetic.random_motion(template, frames=5, seed=3, dtype=dtype),
+    )
+
+
+def rounding(case: Case) -> float:
+    """Metres that the case's precision may lose on bodies of a few metres."""
+    return 64 * float(np.finfo(case.motion.joint_rotations.dtype).eps)
+
+
+def test_is_a_deformer(case: Case, name: str) -> None:
+    assert isinstance(case.deformer, Deformer)
+    assert case.deformer.name == name
+    assert all(c.low <= c.default <= c.high for c in case.deformer.controls)
+
+
+def test_animation_is_whole(case: Case) -> None:
+    """Shapes, dtype, finiteness, and what it was made from."""
+    animation = case.deformer.animate(case.identity, case.motion)
+    frames, joints = case.motion.frame_count, case.template.skeleton.joint_count
+    assert animation.deformer == case.deformer.name
+    assert animation.template is case.template
+    assert animation.identity is case.identity
+    assert animation.motion is case.motion
+    assert animation.vertices.shape == (frames, case.template.mesh.vertex_count, 3)
+    assert animation.world_from_joint.shape == (frames, joints, 4, 4)
+    assert animation.vertices.dtype == case.motion.joint_rotations.dtype
+    assert animation.world_from_joint.dtype == case.motion.joint_rotations.dtype
+    for offsets in (animation.pose_offsets, animation.dynamic_offsets):
+        assert offsets is None or offsets.shape == animation.vertices.shape
+    assert np.isfinite(animation.vertices).all()
+    np.testing.assert_array_equal(animation.joints, animation.world_from_joint[..., :3, 3])
+
+
+def test_zero_pose_is_the_rest_shape(case: Case) -> None:
+    vertices = case.deformer.animate(case.identity, case.still()).vertices
+    expected = np.broadcast_to(case.identity.rest_vertices, vertices.shape)
+    np.testing.assert_allclose(vertices, expected, rtol=0, atol=rounding(case))
+
+
+def test_root_motion_is_rigid(case: Case) -> None:
+    """Turning the root turns the rest shape about the root joint, and translation moves it."""
+    still = case.still(3)
+    rotations, translation = still.joint_rotations.copy(), still.root_translation.copy()
+    rotations[:, 0] = [[0.3, -0.8, 0.5], [0, np.pi, 0], [0, 0, 0]]
+    translation[:] = [[0, 0, 0], [0.1, -0.2, 0.3], [1, 2, 3]]
+    motion = case.moved(rotations, translation)
+    vertices = case.deformer.animate(case.identity, motion).vertices
+    root = case.identity.joints[0].astype(float)
+    for frame in range(3):
+        turn = Rotation.from_rotvec(motion.joint_rotations[frame, 0].astype(float)).as_matrix()
+        expected = (case.identity.rest_vertices - root) @ turn.T + root + translation[frame]
+        np.testing.assert_allclose(vertices[frame], expected, rtol=0, atol=rounding(case))
+
+
+def test_joints_follow_kinematics(case: Case) -> None:
+    frames = forward_kinematics(
+        case.motion.joint_rotations.astype(float),
+        case.identity.joints.astype(float),
+        case.template.skeleton.parents,
+        case.motion.root_translation.astype(float),
+    )
+    animation = case.deformer.animate(case.identity, case.motion)
+    np.testing.assert_allclose(animation.world_from_joint, frames, rtol=0, atol=rounding(case))
+
+
+def test_frames_stand_alone(case: Case, name: str) -> None:
+    """All frames at once equal frame by frame, where a deformer has no memory."""
+    if name in WITH_MEMORY:
+        pytest.skip(f"{name} depends on earlier frames")
+    together = case.deformer.animate(case.identity, case.motion).vertices
+    for frame in range(case.motion.frame_count):
+        rotations = case.motion.joint_rotations[frame : frame + 1]
+        alone = case.moved(rotations, case.motion.root_translation[frame : frame + 1])
+        vertices = case.deformer.animate(case.identity, alone).vertices
+        np.testing.assert_array_equal(vertices[0], together[frame])
+
+
+def test_repeats_bitwise_and_keeps_its_inputs(case: Case) -> None:
+    inputs = (
+        case.identity.rest_vertices,
+        case.identity.joints,
+        case.motion.joint_rotations,
+        case.motion.root_translation,
+    )
+    before = [array.copy() for array in inputs]
+    first = case.deformer.animate(case.identity, case.motion)
+    second = case.deformer.animate(case.identity, case.motion)
+    fresh = make_deformer(case.deformer.name, case.template)
+    third = fresh.animate(case.identity, case.motion)
+    for other in (second, third):
+        np.testing.assert_array_equal(first.vertices, other.vertices)
+        np.testing.assert_array_equal(first.world_from_joint, other.world_from_joint)
+    for array, copy in zip(inputs, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_unknown_control_is_refused(case: Case) -> None:
+    with pytest.raises(InputError, match="wobbliness"):
+        case.deformer.animate(case.identity, case.motion, {"wobbliness": np.ones(1)})
+
+
+def test_wrong_joint_count_is_refused(case: Case) -> None:
+    """A motion of another skeleton is refused by name of both counts."""
+    skeleton = Skeleton(("a", "b"), (-1, 0), np.zeros((2, 3)))
+    motion = Motion("other", 30.0, np.zeros((1, 2, 3)), np.zeros((1, 3)), skeleton)
+    count = case.template.skeleton.joint_count
+    with pytest.raises(InputError, match=f"2 joints; the template has {count}"):
+        case.deformer.animate(case.identity, motion)
+
+
+def test_wrong_identity_is_refused(case: Case) -> None:
+    rest, joints = case.identity.rest_vertices, case.identity.joints
+    for wrong in (Identity(rest[:-1], joints, {}), Identity(rest, joints[:-1], {})):
+        with pytest.raises(InputError, match=r"identity has .*; the template has"):
+            case.deformer.animate(wrong, case.motion)
+
+
+def test_not_finite_numbers_are_refused(case: Case) -> None:
+    """NaN and infinity never reach a deformer: the nouns refuse them, saying where."""
+    for bad in (np.nan, np.inf):
+        rotations = case.motion.joint_rotations.copy()
+        rotations[2, 1, 0] = bad
+        with pytest.raises(InputError, match=r"first at index \(2, 1, 0\)"):
+            case.moved(rotations, case.motion.root_translation)
+        rest = case.identity.rest_vertices.copy()
+        rest[7, 2] = bad
+        with pytest.raises(InputError, match=r"first at index \(7, 2\)"):
+            Identity(rest, case.identity.joints, {})
