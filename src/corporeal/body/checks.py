@@ -8,6 +8,8 @@ from corporeal.errors import InputError
 
 def require_finite(what: str, values: Array) -> None:
     """Raise `InputError` naming the first of `values` that is not finite."""
+    if hasattr(values, "detach"):  # a PyTorch tensor, which may carry gradients or be on a GPU
+        values = values.detach().cpu()
     array = np.asarray(values)
     finite = np.isfinite(array)
     if not finite.all():
