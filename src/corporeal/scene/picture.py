@@ -19,6 +19,7 @@ from corporeal.scene.legend import draw_legend
 from corporeal.scene.lineup import frame_lineup, line_up
 from corporeal.scene.raster import render
 from corporeal.scene.scene import Scene
+from corporeal.scene.visibility import FINE
 
 
 def picture(
@@ -58,7 +59,7 @@ def picture(
         for performance, shift in zip(stills, lineup.shifts, strict=True)
     ]
     scene = Scene(actors, camera, ground_height=lineup.ground_height)
-    pixels = render(scene, width, height, samples=samples, refinement=refinement)
+    pixels = render(scene, width, height, samples=samples, refinement=refinement, quality=FINE)
     pixels = label_bodies(pixels, camera, labels, lineup.feet)
     if legend is not None:
         pixels = draw_legend(pixels, legend)

@@ -1,5 +1,6 @@
 """Words and legends on pictures, in the font that Pillow carries with it."""
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def write_text(
     return np.array(image)
 
 
+@functools.cache
 def font(size: float) -> "ImageFont.FreeTypeFont | ImageFont.ImageFont":
     """Pillow's own font at a size in pixels."""
     from PIL import ImageFont

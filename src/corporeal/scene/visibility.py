@@ -20,18 +20,24 @@ Mapper = Callable[..., Iterable]
 
 @dataclass(frozen=True)
 class ShadowQuality:
-    """How finely shadows are sampled."""
+    """How finely shadows are sampled. The defaults suit films; see `FINE`."""
 
-    sky_directions: int = 14
+    sky_directions: int = 12
     """Each stands for itself and its opposite."""
-    key_directions: int = 10
+    key_directions: int = 9
     rim_directions: int = 3
-    map_size: int = 200
+    map_size: int = 144
     """Texels along an edge of the depth maps."""
-    ground_size: int = 144
+    ground_size: int = 128
     """Cells along an edge of the ground."""
     chunks: int = 6
     """Pieces that the directions are dealt into for the threads; fixed, so sums are repeatable."""
+
+
+FINE = ShadowQuality(
+    sky_directions=40, key_directions=40, rim_directions=8, map_size=320, ground_size=256
+)
+"""For stills."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +158,15 @@ def _light_left(ground: Float32[NumpyArray, "g g 4"], studio: Studio) -> Float32
     """
     from scipy.ndimage import gaussian_filter
 
-    sky = gaussian_filter(ground[..., 0] / np.maximum(ground[..., 1], 1e-6), 2.5, mode="nearest")
-    key = gaussian_filter(ground[..., 2], 1.0, mode="nearest")
+    cell = len(ground) / 128
+    sky = ground[..., 0] / np.maximum(ground[..., 1], 1e-6)
+    sky = gaussian_filter(sky, 2.5 * cell, mode="nearest")
+    key = gaussian_filter(ground[..., 2], cell, mode="nearest")
     sky_light = float(np.mean(studio.sky))
     key_light = float(np.mean(studio.key.colour)) * max(float(studio.key.unit[1]), 0.0)
     left = (sky_light * sky + key_light * key) / (sky_light + key_light)
-    ramp = np.clip(np.minimum(np.arange(len(left)), np.arange(len(left))[::-1]) / 12, 0, 1)
+    ramp = np.clip(
+        np.minimum(np.arange(len(left)), np.arange(len(left))[::-1]) / (0.09 * len(left)), 0, 1
+    )
     fade = studio.ground_shadow * np.outer(ramp, ramp)
     return (1 - fade * (1 - left)).astype(np.float32)

@@ -11,7 +11,7 @@ from corporeal.runtime.kernels import kernel
 EMPTY = np.float32(1e9)
 
 
-@kernel()
+@kernel(fastmath=True)
 def _draw_depths(place, triangles, highest, lowest):
     """Flat depth maps of triangles; `place` (V 3) holds column, row and height to the light."""
     highest[:] = -EMPTY
@@ -22,19 +22,17 @@ def _draw_depths(place, triangles, highest, lowest):
         xi, yi, zi = place[i, 0], place[i, 1], place[i, 2]
         ux, uy, uz = place[j, 0] - xi, place[j, 1] - yi, place[j, 2] - zi
         vx, vy, vz = place[k, 0] - xi, place[k, 1] - yi, place[k, 2] - zi
+        left = int(np.ceil(xi + min(min(ux, vx), np.float32(0.0))))
+        right = int(np.floor(xi + max(max(ux, vx), np.float32(0.0))))
+        top = int(np.ceil(yi + min(min(uy, vy), np.float32(0.0))))
+        bottom = int(np.floor(yi + max(max(uy, vy), np.float32(0.0))))
         area = ux * vy - uy * vx
-        if area == 0.0:
+        if left > right or top > bottom or area == 0.0:
             continue
-        left = int(np.ceil(xi + min(min(ux, vx), 0.0)))
-        right = int(np.floor(xi + max(max(ux, vx), 0.0)))
-        top = int(np.ceil(yi + min(min(uy, vy), 0.0)))
-        bottom = int(np.floor(yi + max(max(uy, vy), 0.0)))
-        if left > right or top > bottom:
-            continue
-        inverse = 1.0 / area
+        inverse = np.float32(1.0) / area
         for row in range(max(top, 0), min(bottom, rows - 1) + 1):
             for column in range(max(left, 0), min(right, columns - 1) + 1):
-                x, y = column - xi, row - yi
+                x, y = np.float32(column) - xi, np.float32(row) - yi
                 b = (x * vy - y * vx) * inverse
                 c = (ux * y - uy * x) * inverse
                 if b >= 0.0 and c >= 0.0 and b + c <= 1.0:
@@ -45,23 +43,26 @@ def _draw_depths(place, triangles, highest, lowest):
                         lowest[row, column] = z
 
 
-@kernel()
-def _lit(depths, x, y, z, side, softness):
-    """Part, 0 to 1, of a texel-wide patch at (x, y) and height z that a map does not cover."""
+@kernel(fastmath=True)
+def _lit(depths, x, y, z, steepness):
+    """Part, 0 to 1, of a texel-wide patch at (x, y) and height z that a map does not cover.
+
+    `steepness`, 1/metres, is how fast a patch is buried below the map; negative below `lowest`.
+    """
     column, row = int(np.floor(x)), int(np.floor(y))
     if column < 0 or row < 0 or column + 1 >= depths.shape[1] or row + 1 >= depths.shape[0]:
-        return 1.0
-    fx, fy = x - column, y - row
-    total = 0.0
-    for dy in range(2):
-        for dx in range(2):
-            weight = (fx if dx else 1.0 - fx) * (fy if dy else 1.0 - fy)
-            clear = 1.0 + side * (z - depths[row + dy, column + dx]) / softness
-            total += weight * min(max(clear, 0.0), 1.0)
-    return total
+        return np.float32(1.0)
+    one, zero = np.float32(1.0), np.float32(0.0)
+    fx, fy = np.float32(x - column), np.float32(y - row)
+    a = min(max(one + steepness * (z - depths[row, column]), zero), one)
+    b = min(max(one + steepness * (z - depths[row, column + 1]), zero), one)
+    c = min(max(one + steepness * (z - depths[row + 1, column]), zero), one)
+    d = min(max(one + steepness * (z - depths[row + 1, column + 1]), zero), one)
+    upper, lower = a + fx * (b - a), c + fx * (d - c)
+    return upper + fy * (lower - upper)
 
 
-@kernel()
+@kernel(fastmath=True)
 def accumulate(points, normals, triangles, frames, groups, grid, seen_points, seen_ground):
     """Add what `points` and the ground see of the directions `frames` (n 3 3, last row to light).
 
@@ -84,32 +85,32 @@ def accumulate(points, normals, triangles, frames, groups, grid, seen_points, se
                 )
         left, right = place[:, 0].min(), place[:, 0].max()
         top, bottom = place[:, 1].min(), place[:, 1].max()
-        texel = max(right - left, bottom - top, 1e-6) / (size - 5)
+        texel = max(right - left, bottom - top, np.float32(1e-6)) / np.float32(size - 5)
         for i in range(points.shape[0]):
-            place[i, 0] = (place[i, 0] - left) / texel + 2.0
-            place[i, 1] = (place[i, 1] - top) / texel + 2.0
+            place[i, 0] = (place[i, 0] - left) / texel + np.float32(2.0)
+            place[i, 1] = (place[i, 1] - top) / texel + np.float32(2.0)
         _draw_depths(place, triangles, highest, lowest)
         group, weight = int(groups[n, 0]), groups[n, 1]
-        reach = 1.2 * texel
+        reach, steep = np.float32(1.2) * texel, np.float32(1.0) / texel
         for i in range(points.shape[0]):
             along = np.float32(0.0)
             for k in range(3):
                 along += axes[2, k] * normals[i, k]
             x, y, z = place[i, 0], place[i, 1], place[i, 2]
             for k in range(3):
-                x += axes[0, k] * normals[i, k] * reach / texel
-                y += axes[1, k] * normals[i, k] * reach / texel
+                x += axes[0, k] * normals[i, k] * np.float32(1.2)
+                y += axes[1, k] * normals[i, k] * np.float32(1.2)
                 z += axes[2, k] * normals[i, k] * reach
             if group == 0:
                 facing = abs(along)
                 if along > 0.0:
-                    lit = _lit(highest, x, y, z, 1.0, texel)
+                    lit = _lit(highest, x, y, z, steep)
                 else:
-                    lit = _lit(lowest, x, y, z, -1.0, texel)
+                    lit = _lit(lowest, x, y, z, -steep)
                 seen_points[i, 0] += weight * facing * lit
                 seen_points[i, 1] += weight * facing
             else:
-                seen_points[i, group + 1] += weight * _lit(highest, x, y, z, 1.0, texel)
+                seen_points[i, group + 1] += weight * _lit(highest, x, y, z, steep)
         facing = axes[2, 1]
         for row in range(seen_ground.shape[0]):
             pz = grid[1] + row * grid[2]
@@ -118,9 +119,7 @@ def accumulate(points, normals, triangles, frames, groups, grid, seen_points, se
                 x = axes[0, 0] * px + axes[0, 1] * grid[3] + axes[0, 2] * pz
                 y = axes[1, 0] * px + axes[1, 1] * grid[3] + axes[1, 2] * pz
                 z = axes[2, 0] * px + axes[2, 1] * grid[3] + axes[2, 2] * pz
-                lit = _lit(
-                    highest, (x - left) / texel + 2.0, (y - top) / texel + 2.0, z, 1.0, texel
-                )
+                lit = _lit(highest, (x - left) / texel + 2.0, (y - top) / texel + 2.0, z, steep)
                 if group == 0:
                     seen_ground[row, column, 0] += weight * facing * lit
                     seen_ground[row, column, 1] += weight * facing
