@@ -48,12 +48,12 @@ def as_kind_of(like: Array, array: Array) -> Array:
 def as_one_kind(first: Array, *others: Array) -> tuple[Array, ...]:
     """All arrays as one kind (JAX or PyTorch if any is, else NumPy), in the first one's dtype."""
     xp = namespace_of(first, *others)
-    if not array_api_compat.is_torch_namespace(xp):
-        first = xp.asarray(first)
-        return first, *(xp.asarray(array, dtype=first.dtype) for array in others)
-    device = next(a.device for a in (first, *others) if not isinstance(a, _NUMPY_LIKE))
-    first = xp.asarray(first, device=device)
-    return first, *(xp.asarray(array, dtype=first.dtype, device=device) for array in others)
+    if array_api_compat.is_torch_namespace(xp):
+        device = next(a.device for a in (first, *others) if not isinstance(a, _NUMPY_LIKE))
+        tensors = [xp.as_tensor(array, device=device) for array in (first, *others)]
+        return tuple(tensor.to(tensors[0].dtype) for tensor in tensors)
+    first = xp.asarray(first)
+    return first, *(xp.asarray(array, dtype=first.dtype) for array in others)
 
 
 def dtype_name(array: Array) -> str:
