@@ -1,4 +1,9 @@
-"""When a foot is planted: slow, and near the ground."""
+"""When a foot is planted: slow, and near the ground.
+
+`is_planted` is the definition by which sliding is judged: under 0.1 m/s and 5 cm. `detect_contacts`
+decides which stretches are pinned, and pins a little more: a contact begins and ends where the foot
+is faster than 0.3 m/s, or has strayed.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +20,12 @@ PLANTED_SPEED: Final = 0.1
 """A planted foot is slower, m/s."""
 PLANTED_HEIGHT: Final = 0.05
 """A planted foot is at most so far above where it stands flat, metres."""
+_SEED_SPEED: Final = 0.15
+"""A contact has at least one frame slower than this, m/s."""
+_HOLD_SPEED: Final = 0.3
+"""A contact lasts while the foot is slower than this, m/s: a runner's foot is never quite still."""
+_STRAY: Final = 0.06
+"""And while it is no farther than this from where it stands, metres."""
 _SHORTEST_S: Final = 0.05
 """Gaps and contacts shorter than this are taken for noise, seconds."""
 _GROUND_SHARE: Final = 0.2
@@ -75,34 +86,39 @@ def source_feet(source: Motion, names: NameMap) -> SourceFeet:
         ankles.append(frames[:, ankle])
         balls.append(frames[:, ball])
         rise.append(float(rest[ankle, 1] - rest[ball, 1]))
-    return SourceFeet(
-        (ankles[0], ankles[1]), (balls[0], balls[1]), (rise[0], rise[1]), source.fps
-    )
+    return SourceFeet((ankles[0], ankles[1]), (balls[0], balls[1]), (rise[0], rise[1]), source.fps)
 
 
 def detect_contacts(feet: SourceFeet) -> tuple[Contacts, Contacts]:
-    """Contacts of the left and the right foot: under 0.1 m/s and 5 cm, without flicker."""
+    """Contacts of the left and the right foot, without flicker."""
     left, right = (
         Contacts(
-            heel=_without_flicker(
-                is_planted(ankle, feet.ground + rise, feet.fps, steady=True), feet.fps
-            ),
-            ball=_without_flicker(is_planted(ball, feet.ground, feet.fps, steady=True), feet.fps),
+            heel=_contact(ankle, feet.ground + rise, feet.fps),
+            ball=_contact(ball, feet.ground, feet.fps),
         )
         for ankle, ball, rise in zip(feet.ankles, feet.balls, feet.ankle_rise, strict=True)
     )
     return left, right
 
 
-def is_planted(
-    point: Float[NumpyArray, "N 3"], level: float, fps: float, *, steady: bool = False
-) -> Bool[NumpyArray, "N"]:
-    """Where a point is slow and at most 5 cm above `level` (metres).
+def is_planted(point: Float[NumpyArray, "N 3"], level: float, fps: float) -> Bool[NumpyArray, "N"]:
+    """Where a point is slower than 0.1 m/s and at most 5 cm above `level` (metres)."""
+    return (_speed(point, fps, 1) < PLANTED_SPEED) & (point[:, 1] < level + PLANTED_HEIGHT)
 
-    Its speed is taken between neighbouring frames, or with `steady` over a twentieth of a second.
-    """
-    speed = steady_speed(point, fps) if steady else _speed(point, fps, 1)
-    return (speed < PLANTED_SPEED) & (point[:, 1] < level + PLANTED_HEIGHT)
+
+def _contact(point: Float[NumpyArray, "N 3"], level: float, fps: float) -> Bool[NumpyArray, "N"]:
+    """Stretches that have a slow frame, as long as the point stays low, slow and near by."""
+    speed = steady_speed(point, fps)
+    held = (speed < _HOLD_SPEED) & (point[:, 1] < level + PLANTED_HEIGHT)
+    slow = held & (speed < _SEED_SPEED)
+    contact = np.zeros(len(point), bool)
+    for first, last in runs(held):
+        if slow[first:last].any():
+            still = slow[first:last]
+            centre = np.median(point[first:last][still], axis=0)
+            near = np.linalg.norm(point[first:last] - centre, axis=-1) < _STRAY
+            contact[first:last] = near | still
+    return _without_flicker(contact, fps)
 
 
 def steady_speed(point: Float[NumpyArray, "N 3"], fps: float) -> Float[NumpyArray, "N"]:
@@ -128,7 +144,7 @@ def _without_flicker(mask: Bool[NumpyArray, "N"], fps: float) -> Bool[NumpyArray
     shortest = _SHORTEST_S * fps
     steady = mask.copy()
     for first, last in runs(~mask):
-        if last - first < shortest and 0 < first and last < len(mask):
+        if last - first < shortest and first > 0 and last < len(mask):
             steady[first:last] = True
     for first, last in runs(steady):
         if last - first < shortest:

@@ -13,6 +13,8 @@ from corporeal.motions.retarget.name_maps import SIDES
 
 _SOLE_HEIGHT: Final = 0.02
 """Skin below this height is sole, metres."""
+_HALF_WIDTH: Final = 0.04
+"""Half the width of a foot without skin, metres."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,10 @@ class Foot:
     """From the ankle to the rearmost point of the sole."""
     to_ball: Float[NumpyArray, "3"]
     """From the ankle to the sole under the ball."""
-    to_tip: Float[NumpyArray, "3"]
-    """From the ball joint to the foremost point of the sole."""
+    rear: Float[NumpyArray, "n 3"]
+    """Outermost points of what moves with the ankle, from the ankle."""
+    front: Float[NumpyArray, "m 3"]
+    """Outermost points of the toes, from the ball joint."""
 
     @property
     def leg_length(self) -> float:
@@ -61,24 +65,28 @@ def feet_of_body(template: Template, identity: Identity) -> tuple[Foot, Foot]:
     )[:, 0]
     feet = []
     for side in SIDES:
-        joints = [rest.index(f"{side}_{name}") for name in ("ankle", "foot")]
-        sole = vertices[np.isin(strongest, joints) & (vertices[:, 1] < _SOLE_HEIGHT)]
-        feet.append(_foot(skeleton, side, sole if len(sole) else None))
+        ankle, ball = (rest.index(f"{side}_{name}") for name in ("ankle", "foot"))
+        skin = (vertices[strongest == ankle], vertices[strongest == ball])
+        feet.append(_foot(skeleton, side, skin if all(map(len, skin)) else None))
     return feet[0], feet[1]
 
 
-def _foot(skeleton: Skeleton, side: str, sole: Float[NumpyArray, "n 3"] | None) -> Foot:
+def _foot(
+    skeleton: Skeleton,
+    side: str,
+    skin: tuple[Float[NumpyArray, "n 3"], Float[NumpyArray, "m 3"]] | None,
+) -> Foot:
+    """One foot; `skin` is what moves with the ankle, and the toes."""
     names = [f"{side}_{name}" for name in ("hip", "knee", "ankle", "foot")]
     indices = [skeleton.index(name) for name in names]
     hip, knee, ankle, ball = np.asarray(skeleton.joints, np.float64)[indices]
     forward = (ball - ankle) * np.array([1.0, 0.0, 1.0])
     length = float(np.linalg.norm(forward))
     forward = forward / length
-    if sole is None:
-        behind, ahead = -0.4 * length, 1.5 * length
-    else:
-        along = (sole - ankle) @ forward
-        behind, ahead = float(along.min()), float(along.max())
+    if skin is None:
+        skin = _box(ankle, forward, -0.4 * length, length), _box(ball, forward, 0.0, 0.5 * length)
+    sole = skin[0][skin[0][:, 1] < _SOLE_HEIGHT]
+    behind = float(((sole - ankle) @ forward).min()) if len(sole) else -0.4 * length
     down = np.array([0.0, 1.0, 0.0])
     return Foot(
         *indices,
@@ -87,5 +95,27 @@ def _foot(skeleton: Skeleton, side: str, sole: Float[NumpyArray, "n 3"] | None) 
         to_ball_joint=ball - ankle,
         to_heel=behind * forward - ankle[1] * down,
         to_ball=length * forward - ankle[1] * down,
-        to_tip=(ahead - length) * forward - ball[1] * down,
+        rear=_outermost(skin[0]) - ankle,
+        front=_outermost(skin[1]) - ball,
     )
+
+
+def _box(
+    joint: Float[NumpyArray, "3"], forward: Float[NumpyArray, "3"], behind: float, ahead: float
+) -> Float[NumpyArray, "n 3"]:
+    """Sole corners under a joint, for a foot without skin."""
+    across = _HALF_WIDTH * np.cross([0.0, 1.0, 0.0], forward)
+    ground = joint * np.array([1.0, 0.0, 1.0])
+    return np.stack(
+        [ground + way * forward + side * across for way in (behind, ahead) for side in (-1.0, 1.0)]
+    )
+
+
+def _outermost(points: Float[NumpyArray, "n 3"]) -> Float[NumpyArray, "m 3"]:
+    """The points that are farthest in one of 200 directions spread evenly over the sphere."""
+    count = 200
+    height = (2 * np.arange(count) + 1) / count - 1
+    turn = np.arange(count) * np.pi * (3.0 - np.sqrt(5.0))
+    ring = np.sqrt(1 - height**2)
+    directions = np.stack([ring * np.cos(turn), height, ring * np.sin(turn)], axis=1)
+    return points[np.unique((points @ directions.T).argmax(axis=0))]

@@ -11,14 +11,14 @@ _HALF_WINDOW_S: Final = 0.12
 
 
 def ground_offset(
-    soles: list[Float[NumpyArray, "N 3 3"]], planted: list[Bool[NumpyArray, "N 2"]]
+    soles: list[Float[NumpyArray, "N 2 3"]], planted: list[Bool[NumpyArray, "N 2"]]
 ) -> float:
     """How far the whole motion is to be raised so that planted soles lie on y = 0, metres.
 
-    `soles` has heel, ball and toe tip of each foot; `planted` tells when its heel and ball are.
+    `soles` has heel and ball of each foot; `planted` tells when they are.
     """
     heights = np.concatenate(
-        [sole[:, :2, 1][mask] for sole, mask in zip(soles, planted, strict=True)]
+        [sole[..., 1][mask] for sole, mask in zip(soles, planted, strict=True)]
     )
     if len(heights) == 0:  # never on its feet: the lowest part of the soles touches the ground
         return -float(min(np.quantile(sole[..., 1].min(axis=1), 0.02) for sole in soles))

@@ -8,6 +8,7 @@ sides; within a limb the joints are counted from the trunk outwards.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -113,7 +114,7 @@ def _limb(
 def _from_the_thigh(skeleton: Skeleton, chain: list[int]) -> list[int]:
     """A leg whose first bone is a short pelvis link starts one joint later."""
     joints = np.asarray(skeleton.joints)
-    lengths = [float(np.linalg.norm(joints[b] - joints[a])) for a, b in zip(chain, chain[1:])]
+    lengths = [float(np.linalg.norm(joints[b] - joints[a])) for a, b in pairwise(chain)]
     return chain[1:] if len(chain) > 3 and 2.0 * lengths[0] < lengths[1] else chain
 
 
@@ -178,7 +179,7 @@ def _trunk(
         return tuple(spine), ()
     tip = skeleton.index(top if top is not None else arm or "")
     line = _ancestry(skeleton, tip)[:-1]
-    line = [j for j in line[line.index(pelvis) + 1 :]] if pelvis in line else line
+    line = line[line.index(pelvis) + 1 :] if pelvis in line else line
     if arm is None:
         neck = [j for j in line if _has(words[j], ("neck",))]
     else:

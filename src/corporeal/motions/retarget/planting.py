@@ -2,9 +2,9 @@
 
 A foot has two places that can be planted, heel and ball, each with its own stretches of contact.
 Every stretch gets one anchor on the ground. Where heel and ball are down together the sole is flat
-with one heading, and that ties their anchors to each other: so a step from heel strike over the flat
-sole to toe-off rolls without a jump. What has to be added to the foot's path is known while it is
-planted and fades smoothly to nothing, or to what the next step needs, while it swings.
+with one heading, and that ties their anchors to each other: so a step from heel strike over the
+flat sole to toe-off rolls without a jump. What has to be added to the foot's path is known while it
+is planted and fades smoothly to nothing, or to what the next step needs, while it swings.
 """
 
 from dataclasses import dataclass
@@ -35,17 +35,17 @@ class FootPath:
     foot: Float[NumpyArray, "N 3 3"]
     toes: Float[NumpyArray, "N 3 3"]
 
-    def sole(self, foot: Foot) -> Float[NumpyArray, "N 3 3"]:
-        """Heel, ball and tip of the toes, metres: N × (which) × 3."""
-        joint = self.ankle + self.foot @ foot.to_ball_joint
-        return np.stack(
-            [
-                self.ankle + self.foot @ foot.to_heel,
-                self.ankle + self.foot @ foot.to_ball,
-                joint + self.toes @ foot.to_tip,
-            ],
-            axis=1,
+    def sole(self, foot: Foot) -> Float[NumpyArray, "N 2 3"]:
+        """Heel and ball on the ground side of the foot, metres."""
+        return self.ankle[:, None] + np.stack(
+            [self.foot @ foot.to_heel, self.foot @ foot.to_ball], axis=1
         )
+
+    def lowest(self, foot: Foot) -> Float[NumpyArray, "N"]:
+        """Height of the lowest point of foot and toes, metres."""
+        joint = self.ankle[:, 1] + self.foot[:, 1] @ foot.to_ball_joint
+        rear = self.ankle[:, 1] + (self.foot[:, 1] @ foot.rear.T).min(axis=1)
+        return np.minimum(rear, joint + (self.toes[:, 1] @ foot.front.T).min(axis=1))
 
 
 def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPath:
@@ -67,8 +67,7 @@ def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPat
 
 def lifted(path: FootPath, foot: Foot) -> FootPath:
     """The path raised wherever a part of the sole would be in the ground."""
-    lowest = path.sole(foot)[..., 1].min(axis=1)
-    lift = np.maximum(-lowest, 0.0)[:, None] * np.array([0.0, 1.0, 0.0])
+    lift = np.maximum(-path.lowest(foot), 0.0)[:, None] * np.array([0.0, 1.0, 0.0])
     return FootPath(path.ankle + lift, path.foot, path.toes)
 
 
@@ -89,8 +88,8 @@ def level_soles(
 
 
 def faded(
-    values: Float[NumpyArray, "N 3"], known: Bool[NumpyArray, "N"], fps: float
-) -> Float[NumpyArray, "N 3"]:
+    values: Float[NumpyArray, "N n"], known: Bool[NumpyArray, "N"], fps: float
+) -> Float[NumpyArray, "N n"]:
     """`values` where they are `known`; elsewhere a smooth way from the last known to the next.
 
     The way leads through zero if there is time for it (twice `FADE_S`). Before the first and after
@@ -101,8 +100,8 @@ def faded(
     for first, last in runs(~known):
         place = np.arange(1, last - first + 1)
         gap = last - first + 1
-        before = values[first - 1] if first > 0 else np.zeros(3)
-        after = values[last] if last < len(values) else np.zeros(3)
+        before = values[first - 1] if first > 0 else np.zeros(values.shape[1])
+        after = values[last] if last < len(values) else np.zeros(values.shape[1])
         if first > 0 and last < len(values) and gap < 2 * fade:
             weight = smooth_step(place / gap)
             leaving, coming = 1.0 - weight, weight
@@ -140,15 +139,17 @@ def _with_flat_toes(
     planted: Bool[NumpyArray, "N"],
     fps: float,
 ) -> Float[NumpyArray, "N 3 3"]:
-    """Toes lie on the ground while the ball is planted, whatever the heel does."""
-    forward = foot[..., :, 2]
-    flat = about_vertical(heading(forward))
+    """Toes lie on the ground while the ball is planted, whatever the heel does.
+
+    The foot's side, not its front, gives the heading: a foot on tiptoe points straight down.
+    """
+    flat = about_vertical(heading(foot[..., :, 0]) - 0.5 * np.pi)
     correction = axis_angle_from_matrix(flat @ np.swapaxes(toes, -1, -2))
     return matrix_from_axis_angle(faded(correction, planted, fps)) @ toes
 
 
 def _anchors(
-    sole: Float[NumpyArray, "N 3 3"],
+    sole: Float[NumpyArray, "N 2 3"],
     orientation: Float[NumpyArray, "N 3 3"],
     foot: Foot,
     contacts: Contacts,
@@ -158,9 +159,10 @@ def _anchors(
     Stretches of heel and ball that overlap form chains; the longest stretch of a chain stands where
     it stood on average, and every next one is tied to its neighbour over their common frames.
     """
-    stretches = [(kind, *run) for kind in (0, 1) for run in runs((contacts.heel, contacts.ball)[kind])]
+    masks = (contacts.heel, contacts.ball)
+    stretches = [(kind, *run) for kind in (0, 1) for run in runs(masks[kind])]
     offsets = np.stack([foot.to_heel, foot.to_ball]) * _LEVEL
-    places: dict[tuple[int, int, int], Float[NumpyArray, "3"]] = {}
+    places: dict[tuple[int, int, int], NumpyArray] = {}
     for seed in sorted(stretches, key=lambda s: s[1] - s[2]):
         if seed in places:
             continue

@@ -21,7 +21,7 @@ from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
 from corporeal.motions.retarget.ground import ground_offset, sinking
 from corporeal.motions.retarget.guess import name_map_for
 from corporeal.motions.retarget.name_maps import SIDES, NameMap
-from corporeal.motions.retarget.planting import FootPath, level_soles, plant
+from corporeal.motions.retarget.planting import FootPath, faded, level_soles, plant
 from corporeal.motions.retarget.reach import bend_of, reach
 from corporeal.skinning.kinematics import forward_kinematics
 
@@ -148,13 +148,15 @@ class _Moving:
         )
         down = sink[:, None] * np.array([0.0, -1.0, 0.0])
         self.pelvis = self.pelvis + down
-        for foot, path in zip(feet, paths, strict=True):
+        for foot, path, contact in zip(feet, paths, contacts, strict=True):
+            planted = faded(np.ones((len(sink), 1)), contact.heel | contact.ball, fps)[:, 0]
             thigh, shank = reach(
                 foot,
                 self.frames[:, foot.hip],
                 self.frames[:, foot.knee],
                 joints[:, foot.hip] + down,
                 path.ankle,
+                planted,
             )
             for joint, frames in (
                 (foot.hip, thigh),
