@@ -24,6 +24,8 @@ SEAM_WIDTH = 0.06
 """Beside the crotch and the cleft of the buttocks the flesh keeps its distance, metres."""
 SHARP = np.radians(115.0)
 """Folds are smoothed before they reach 120°."""
+DAMPING = 0.12
+"""Share of the growth that is taken back around a contact in a round."""
 REACH = 0.02
 """How far around a contact growth is damped, metres."""
 
@@ -57,7 +59,7 @@ def keep_apart(fields: Fields, anatomy: Anatomy, bodies: list[Trial]) -> Fields:
     nearest = np.min([body.vertices[:, 0] * side for body in bodies], axis=0)
     nearest_seam, _ = KDTree(anatomy.vertices[side == 0]).query(anatomy.vertices)
     beside_seam = 1 - ramp(nearest_seam, 0.0, SEAM_WIDTH)
-    floor = 0.85 * np.maximum(nearest, 0)
+    floor = 0.97 * np.maximum(nearest, 0)
     floor = np.maximum(np.minimum(GAP, floor), beside_seam * floor)
     inwards = np.minimum(fields.vertices[:, :, 0] * side, 0)
     total = (fields.vertices[:, :, 0] * side).sum(axis=0)
@@ -72,12 +74,11 @@ def keep_apart(fields: Fields, anatomy: Anatomy, bodies: list[Trial]) -> Fields:
 
 
 def relax_contacts(
-    fields: Fields, anatomy: Anatomy, bodies: list[Trial], mixtures: np.ndarray, rounds: int
-) -> Fields:
-    """Damp and smooth the fields where a mixture makes a trial body touch itself or fold."""
+    skin: np.ndarray, anatomy: Anatomy, bodies: list[Trial], mixtures: np.ndarray, rounds: int
+) -> np.ndarray:
+    """Damp the fields (R, V, 3) where a mixture makes a trial body touch itself, smooth folds."""
     spread = plate_smoother(anatomy.vertices, anatomy.triangles, REACH)
     smooth = plate_smoother(anatomy.vertices, anatomy.triangles, 2 * REACH)
-    skin, movable = fields.vertices, below_chin(anatomy)[:, None]
     for turn in range(rounds):
         touched, folded = np.zeros(len(anatomy.vertices)), np.zeros(len(anatomy.vertices))
         for body in bodies:
@@ -85,14 +86,21 @@ def relax_contacts(
                 shape = body.vertices + np.tensordot(mixture, skin, 1)
                 touched[new_contacts(shape, anatomy.triangles, body)] = 1
                 folded[new_folds(shape, anatomy.triangles, body)] = 1
+        touched, folded = touched * movable(anatomy), folded * movable(anatomy)
         print(f"round {turn}: {int(touched.sum())} vertices touch, {int(folded.sum())} fold")
         if not touched.any() and not folded.any():
             break
-        damping = np.clip(4 * spread(np.maximum(touched, folded)), 0, 1)[None, :, None]
-        smoothed = np.stack([smooth(field) for field in skin]) * movable
-        skin = skin * (1 - damping) + smoothed * damping
-        skin = symmetric(skin * (1 - 0.12 * damping), anatomy.mirror)
-    return Fields(skin, fields.joints)
+        near = np.clip(4 * spread(np.maximum(touched, folded)), 0, 1) * movable(anatomy)
+        contact = np.clip(4 * spread(touched), 0, 1) * movable(anatomy)
+        smoothed = np.stack([smooth(field) for field in skin])
+        skin = skin + near[:, None] * (smoothed - skin)
+        skin = symmetric(skin * (1 - DAMPING * contact[:, None]), anatomy.mirror)
+    return skin
+
+
+def movable(anatomy: Anatomy) -> np.ndarray:
+    """1 where fat grows, 0 on face, hands and feet."""
+    return (below_chin(anatomy) > 0.999) * (anatomy.weight_of("ankle", "foot", "wrist") < 0.5)
 
 
 def new_contacts(shape: np.ndarray, triangles: np.ndarray, body: Trial) -> np.ndarray:

@@ -16,13 +16,17 @@ from pathlib import Path
 
 import numpy as np
 from body_parts import PART_NAMES, part_labels
+from eye_sockets import eye_arrays
+from joint_regression import joint_regressor, sample_coefficients
 from joint_rings import joint_rings
 from makehuman_source import BODY_VERTEX_COUNT, METRES_PER_DELTA, MakeHumanSource, read_source
-from rig_mapping import joint_centres, joint_names, joint_of_bone, joint_parents, merged_weights
+from rig_mapping import joint_centres, joint_names, joint_of_bone, joint_parents, merged_weights, mirrored_joints
 from tpose import Bone, all_bones
 
+from corporeal.assets.default_body import body_from_arrays
 from corporeal.body.weights import SkinWeights
 from corporeal.models.phenotype.equations import PHENOTYPE_RULE, macro_coefficients, macro_table
+from corporeal.models.phenotype.model import PhenotypeModel
 
 PACKAGE_DATA = Path(__file__).parents[1] / "src/corporeal/assets/data"
 WEIGHT_STEPS = 65_535
@@ -35,8 +39,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=PACKAGE_DATA, help="folder to write into")
     arguments = parser.parse_args()
     source = read_source(arguments.source)
-    arrays = body_arrays(source)
-    write_asset(arguments.out, arrays, source.hashes)
+    order = target_order(source)
+    arrays = body_arrays(source, order)
+    body = body_from_arrays(arrays | regressor_arrays(np.zeros((52, BODY_VERTEX_COUNT))))
+    regressor = joint_regressor(body, mirrored_joints())
+    write_asset(arguments.out, "default_body", arrays | regressor_arrays(regressor), source.hashes)
+    coefficients = sample_coefficients(PhenotypeModel(body), 300, seed=1)
+    eyes = eye_arrays(source, body.template.part("left_eye_socket"), coefficients[:, np.argsort(order)])
+    write_asset(arguments.out, "eyes", eyes, source.hashes)
 
 
 def is_macro(name: str) -> bool:
@@ -44,11 +54,24 @@ def is_macro(name: str) -> bool:
     return name.startswith("macrodetails/") or name.endswith("firmness")
 
 
-def body_arrays(source: MakeHumanSource) -> dict[str, np.ndarray]:
-    """Everything the asset holds, by name."""
-    order = sorted(
-        range(len(source.target_names)), key=lambda i: not is_macro(source.target_names[i])
-    )
+def target_order(source: MakeHumanSource) -> list[int]:
+    """The source's targets with the macro targets first."""
+    names = source.target_names
+    return sorted(range(len(names)), key=lambda index: not is_macro(names[index]))
+
+
+def regressor_arrays(regressor: np.ndarray) -> dict[str, np.ndarray]:
+    """The joint regressor as triplets."""
+    rows, columns = np.nonzero(regressor)
+    return {
+        "regressor_joints": rows.astype(np.uint8),
+        "regressor_vertices": columns.astype(np.uint16),
+        "regressor_shares": regressor[rows, columns].astype(np.float32),
+    }
+
+
+def body_arrays(source: MakeHumanSource, order: list[int]) -> dict[str, np.ndarray]:
+    """Everything the body's asset holds but the joint regressor, by name."""
     names = tuple(source.target_names[i] for i in order)
     macro_count = sum(is_macro(name) for name in names)
     deltas = source.target_deltas[order]
@@ -190,15 +213,17 @@ def carrier(joint: str, bones: tuple[str, ...]) -> str:
     return "trunk"
 
 
-def write_asset(folder: Path, arrays: dict[str, np.ndarray], hashes: dict[str, str]) -> None:
+def write_asset(
+    folder: Path, name: str, arrays: dict[str, np.ndarray], hashes: dict[str, str]
+) -> None:
     """Write the arrays as an xz-packed npz, and the manifest that vouches for it."""
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)
     data = lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "default_body.npz.xz").write_bytes(data)
+    (folder / f"{name}.npz.xz").write_bytes(data)
     manifest = {
-        "title": "corporeal default body",
+        "title": f"corporeal {name.replace('_', ' ')}",
         "licence": "CC0-1.0, see LICENSE-CC0.md",
         "origin": "MakeHuman hm08 base mesh, default rig and shape targets (makehumancommunity.org)",
         "built_by": "tools/build_body.py",
@@ -206,8 +231,8 @@ def write_asset(folder: Path, arrays: dict[str, np.ndarray], hashes: dict[str, s
         "sha256": hashlib.sha256(data).hexdigest(),
         "source_sha256": hashes,
     }
-    (folder / "default_body.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    print(f"wrote {folder / 'default_body.npz.xz'}: {len(data) / 1e6:.2f} MB")
+    (folder / f"{name}.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    print(f"wrote {name}.npz.xz: {len(data) / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,14 @@ def joint_parents() -> tuple[int, ...]:
     return tuple(parents)
 
 
+def mirrored_joints() -> np.ndarray:
+    """Index of every joint's counterpart on the other side."""
+    names = joint_names()
+    swap = {"left": "right", "right": "left"}
+    sides = [name.partition("_") for name in names]
+    return np.array([names.index(swap.get(s, s) + bar + rest) for s, bar, rest in sides])
+
+
 def joint_centres() -> dict[str, dict[str, float]]:
     """Joint centres as weighted sums of the source's joint cubes; `joint_rings` has the others."""
     centres = {

@@ -1,5 +1,6 @@
 """The embedded body: an openly licensed surface with its rig and shape targets."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources.abc import Traversable
 
@@ -43,7 +44,8 @@ class DefaultBody:
     default_coefficients: Float[NumpyArray, "S"]
     """Coefficients of the average adult."""
     joint_regressor: Float[NumpyArray, "J V"]
-    """Joint centres from skin vertices alone, for files that have no room for joint offsets."""
+    """Joint centres from skin vertices alone, for files that have no room for joint offsets. Rows
+    sum to 1; signed, so that the error stays below that of a convex regressor."""
 
     def check(self) -> None:
         if len(self.default_coefficients) != self.targets.count:
@@ -83,11 +85,17 @@ def load_default_body() -> DefaultBody:
 
 def read_default_body(folder: Traversable | None = None) -> DefaultBody:
     """Read and unpack the asset from `folder` (the package's own, if None)."""
-    stored = read_archive("default_body", folder)
+    return body_from_arrays(read_archive("default_body", folder))
+
+
+def body_from_arrays(stored: Mapping[str, NumpyArray]) -> DefaultBody:
+    """Unpack the arrays that `tools/build_body.py` wrote."""
     base_vertices, base_joints, targets = _tposed_shapes(stored)
     coefficients = stored["default_coefficients"].astype(np.float32)
     vertices = base_vertices + np.tensordot(coefficients, targets.vertex_offsets, 1)
     joints = base_joints + np.tensordot(coefficients, targets.joint_offsets, 1)
+    regressor = np.zeros((len(joints), len(vertices)), np.float32)
+    regressor[stored["regressor_joints"], stored["regressor_vertices"]] = stored["regressor_shares"]
     return DefaultBody(
         _template(stored, *grounded(vertices, joints)),
         base_vertices,
@@ -95,12 +103,12 @@ def read_default_body(folder: Traversable | None = None) -> DefaultBody:
         targets,
         int(stored["macro_count"]),
         coefficients,
-        np.zeros((len(joints), len(vertices)), np.float32),
+        regressor,
     )
 
 
 def _tposed_shapes(
-    stored: dict[str, NumpyArray],
+    stored: Mapping[str, NumpyArray],
 ) -> tuple[Float[NumpyArray, "V 3"], Float[NumpyArray, "J 3"], Targets]:
     """Base and targets sent through the repose, and set on the ground.
 
@@ -141,7 +149,7 @@ def grounded(
 
 
 def _template(
-    stored: dict[str, NumpyArray],
+    stored: Mapping[str, NumpyArray],
     vertices: Float[NumpyArray, "V 3"],
     joints: Float[NumpyArray, "J 3"],
 ) -> Template:

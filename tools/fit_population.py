@@ -1,0 +1,170 @@
+"""Fit what the measurement solver knows of people, and write it into the package.
+
+    python tools/fit_population.py ../shared/data/ansur2
+
+Reads the two ANSUR II files (millimetres; mass in tenths of a kilogram), leaves out the people that
+the tests hold back, and writes `src/corporeal/anthropometry/data/population.npz`: coefficients
+only, nobody's record. Bodies are fitted to `--people` of each sex; that takes most of the time.
+"""
+
+import argparse
+import csv
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.anthropometry.definitions import DIMENSIONS, NAMES
+from corporeal.anthropometry.least_squares import minimise
+from corporeal.anthropometry.population import AGES, ASSET, Population
+from corporeal.anthropometry.sensitivity import sensitivity
+from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace
+from corporeal.anthropometry.solve import fit
+from corporeal.models.phenotype.model import PhenotypeModel
+
+HELD_BACK = 100
+"""People of each sex that the fit never sees."""
+SEED = 2012
+FIT_AGE = 30.0
+"""Age of the fitted bodies; the unknowns of other ages are offsets from these."""
+CLOSE, LOOSE = 0.01, 0.05
+"""Share of a dimension to which fits follow it: read alike, and read differently by definition."""
+SLIDER_SPREAD, MODIFIER_SPREAD = 0.3, 0.4
+"""Prior spread of the unknowns in these fits."""
+FLOOR = 0.08
+"""Least spread of any unknown in the shipped prior."""
+RIDGE = 1e-2
+
+
+def read_people(path: Path) -> np.ndarray:
+    """Rows of (log dimensions, age), SI units."""
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    table = np.empty((len(rows), len(DIMENSIONS) + 1))
+    for k, dimension in enumerate(DIMENSIONS):
+        unit = 0.1 if dimension.unit == "kg" else 1e-3
+        table[:, k] = np.log([unit * float(row[dimension.ansur]) for row in rows])
+    table[:, -1] = [float(row["Age"]) for row in rows]
+    return table
+
+
+def held_back(count: int) -> np.ndarray:
+    """Rows of the file that tests may use and the fit may not."""
+    return np.random.default_rng(SEED).permutation(count)[:HELD_BACK]
+
+
+def fitted(
+    space: ShapeSpace, person: np.ndarray, bias: np.ndarray, spread: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """Unknowns of the body closest to one person."""
+    centre = np.where(np.arange(len(space.low)) < len(SLIDERS), 0.5, 0.0)
+    width = np.where(np.arange(len(space.low)) < len(SLIDERS), SLIDER_SPREAD, MODIFIER_SPREAD)
+
+    def residuals(unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        now = sensitivity(space, unknowns)
+        relative = now.by_unknown / now.values[:, None]
+        wanted = person[:-1] + bias
+        return (
+            np.concatenate([(np.log(now.values) - wanted) / spread, (unknowns - centre) / width]),
+            np.concatenate([relative / spread[:, None], np.diag(1 / width)]),
+        )
+
+    return minimise(residuals, start, space.low, space.high, iterations=15, tolerance=1e-3).values
+
+
+def fit_bias(space: ShapeSpace, people: np.ndarray) -> np.ndarray:
+    """Mean log ratio of our reading to the survey's, of dimensions that are read differently."""
+    differs = np.array([bool(d.differs) for d in DIMENSIONS])
+    spread = np.where(differs, LOOSE, CLOSE)
+    start, errors = _average(space), []
+    for person in people:
+        start = fitted(space, person, np.zeros(len(NAMES)), spread, start)
+        errors.append(np.log(sensitivity(space, start).values) - person[:-1])
+    return np.where(differs, np.mean(errors, axis=0), 0.0)
+
+
+def fit_shapes(
+    space: ShapeSpace, people: np.ndarray, bias: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Unknowns of the body of each person, and log residuals of its dimensions."""
+    spread, start = np.full(len(NAMES), CLOSE), _average(space)
+    shapes, errors = [], []
+    for person in people:
+        shapes.append(fitted(space, person, bias, spread, start))
+        errors.append(np.log(sensitivity(space, shapes[-1]).values) - person[:-1] - bias)
+        start = np.mean(shapes, axis=0)
+    return np.array(shapes), np.array(errors)
+
+
+def regress(
+    people: np.ndarray, shapes: np.ndarray, mean: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ridge regression of unknowns on (log dimensions, age): value at the mean, slopes, spread."""
+    scale = people.std(axis=0)
+    inputs = np.concatenate([np.ones((len(people), 1)), (people - mean) / scale], axis=1)
+    penalty = RIDGE * len(people) * np.diag(np.r_[0.0, np.ones(len(mean))])
+    solved = np.linalg.solve(inputs.T @ inputs + penalty, inputs.T @ shapes)
+    left = shapes - inputs @ solved
+    covariance = left.T @ left / len(people) + FLOOR**2 * np.eye(shapes.shape[1])
+    return solved[0], (solved[1:] / scale[:, None]).T, covariance
+
+
+def fit_reach(space: ShapeSpace, crowd: Population) -> np.ndarray:
+    """Least and greatest value of each dimension when it alone is asked for."""
+    reach = np.empty((len(NAMES), 2))
+    for k, name in enumerate(NAMES):
+        for side, factor in enumerate((0.4, 2.5)):
+            asked = {name: factor * float(np.exp(crowd.mean[k]))}
+            unknowns = fit(space, crowd, asked, FIT_AGE).values
+            reach[k, side] = sensitivity(space, unknowns).values[k]
+    return reach
+
+
+def fit_sex(model: PhenotypeModel, path: Path, gender: float, count: int) -> Population:
+    """Everything about one sex."""
+    table = read_people(path)
+    kept = np.delete(table, held_back(len(table)), axis=0)
+    mean, covariance = kept.mean(axis=0), np.cov(kept.T)
+    drawn = np.random.default_rng(SEED).choice(len(kept), count, replace=False)
+    space = ShapeSpace(model, gender, FIT_AGE)
+    bias = fit_bias(space, kept[drawn[: max(10, count // 5)]])
+    shapes, errors = fit_shapes(space, kept[drawn], bias)
+    report(path.stem, errors, bias)
+    value, slopes, spread = regress(kept[drawn], shapes, mean)
+    nothing = np.zeros((len(NAMES), 2))
+    crowd = Population(mean, covariance, bias, value, slopes, spread, nothing)
+    return Population(mean, covariance, bias, value, slopes, spread, fit_reach(space, crowd))
+
+
+def report(name: str, errors: np.ndarray, bias: np.ndarray) -> None:
+    """Print how closely bodies follow people, dimension by dimension."""
+    print(f"{name}: log residuals in percent (mean, sd), bias")
+    for k, dimension in enumerate(NAMES):
+        row = errors[:, k]
+        print(f"  {dimension:28s} {100 * row.mean():6.2f} {100 * row.std():6.2f} {100 * bias[k]:6.2f}")
+
+
+def _average(space: ShapeSpace) -> np.ndarray:
+    return np.where(np.arange(len(space.low)) < len(SLIDERS), 0.5, 0.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ansur", type=Path, help="folder with ansur2_female.csv, ansur2_male.csv")
+    parser.add_argument("--people", type=int, default=150, help="bodies to fit, each sex")
+    arguments = parser.parse_args()
+    model = PhenotypeModel()
+    arrays = {"names": np.array(NAMES), "ages": np.array(AGES)}
+    for gender, sex in ((0.0, "female"), (1.0, "male")):
+        path = arguments.ansur / f"ansur2_{sex}.csv"
+        found = fit_sex(model, path, gender, arguments.people)
+        for field in fields(found):
+            arrays[f"{sex}_{field.name}"] = getattr(found, field.name).astype(np.float32)
+    out = Path(__file__).parents[1] / "src/corporeal/anthropometry" / ASSET
+    out.parent.mkdir(exist_ok=True)
+    np.savez_compressed(out, **arrays)
+    print(f"wrote {out} ({out.stat().st_size} bytes)")
+
+
+if __name__ == "__main__":
+    main()
