@@ -7,6 +7,7 @@ from corporeal.body.character import Character
 from corporeal.body.mesh import Mesh
 from corporeal.formats.fbx_document import COLOUR, FbxDocument, add_property
 from corporeal.formats.fbx_nodes import Int64, Node
+from corporeal.formats.polygons import authored_faces, authored_uv
 from corporeal.geometry.surface import vertex_normals
 
 FULL_WEIGHT = 100.0
@@ -22,14 +23,14 @@ def add_geometry(
 ) -> Int64:
     """A surface at `places`; quads stay quads. `colours` are linear RGB, one a vertex."""
     number, node = document.add("Geometry", name, "Geometry", "Mesh")
-    corners = mesh.triangles if mesh.quads is None else mesh.quads
+    corners, corner_uv = authored_faces(mesh), authored_uv(mesh)
     node.add("GeometryVersion", 124)
     node.add("Vertices", places.ravel())
     node.add("PolygonVertexIndex", _polygon_ends(corners))
     kinds = ["LayerElementNormal", "LayerElementMaterial"]
     _add_normals(node, vertex_normals(places, mesh.triangles)[corners.ravel()])
-    if mesh.uv is not None and mesh.uv_triangles is not None:
-        _add_uv(node, mesh.uv.astype(np.float64), _corner_uv(mesh))
+    if mesh.uv is not None and corner_uv is not None:
+        _add_uv(node, mesh.uv.astype(np.float64), corner_uv.ravel())
         kinds.append("LayerElementUV")
     if colours is not None:
         _add_colours(node, np.asarray(colours, np.float64), corners.ravel())
@@ -134,14 +135,6 @@ def _polygon_ends(corners: Int[NumpyArray, "n c"]) -> NumpyArray:
     marked = corners.astype(np.int32)
     marked[:, -1] = ~marked[:, -1]
     return marked.ravel()
-
-
-def _corner_uv(mesh: Mesh) -> NumpyArray:
-    """Texture coordinate of every polygon corner; quad (0, 1, 2, 3) is (0, 1, 2) and (0, 2, 3)."""
-    assert mesh.uv_triangles is not None
-    if mesh.quads is None:
-        return mesh.uv_triangles.ravel()
-    return np.c_[mesh.uv_triangles[0::2], mesh.uv_triangles[1::2, 2]].ravel()
 
 
 def _layer_element(node: Node, kind: str, mapping: str, reference: str) -> Node:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from corporeal._typing import Int, NumpyArray
+from corporeal.body.mesh import Mesh
 
 
 def triangles_and_quads(
@@ -24,3 +25,18 @@ def fan_triangles(
     first = np.repeat(starts, counts)
     step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.stack([corners[first], corners[first + step + 1], corners[first + step + 2]], axis=1)
+
+
+def authored_faces(mesh: Mesh) -> Int[NumpyArray, "P c"]:
+    """The faces to write where a format holds polygons: quads if the mesh has them."""
+    return mesh.triangles if mesh.quads is None else mesh.quads
+
+
+def authored_uv(mesh: Mesh) -> Int[NumpyArray, "P c"] | None:
+    """Texture coordinate of every corner of `authored_faces`, if the mesh has any.
+
+    Quad (0, 1, 2, 3) was split into (0, 1, 2) and (0, 2, 3).
+    """
+    if mesh.uv_triangles is None or mesh.quads is None:
+        return mesh.uv_triangles
+    return np.concatenate([mesh.uv_triangles[0::2], mesh.uv_triangles[1::2, 2:]], axis=1)

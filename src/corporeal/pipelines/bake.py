@@ -16,6 +16,7 @@ and compressed: the result plays the same surface, to an error that is stated.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,10 @@ DEFAULT_MAX_ERROR_MM = 0.5
 
 _DAMPING = 1e-3
 """λ: a blended motion that shrinks a direction below this is not undone; exact to λ² elsewhere."""
+
+_REFINEMENTS = 3
+_REFINE_ABOVE_M = 1e-6
+"""Offsets that miss their vertex by more, in metres, are solved again for what is left."""
 
 _RANK_TOLERANCE = 1e-12
 """Frame products below this share of the largest are rounding errors of float32 offsets."""
@@ -107,12 +112,29 @@ def rest_offsets(
         matrices = skin_matrices(character, np.arange(part.start, part.stop))
         linear = matrices[..., :3]
         gap = vertices[part] - np.einsum("nvij,vj->nvi", linear, rest) - matrices[..., 3]
-        # (MᵀM + λ²I) d = Mᵀ gap
-        normal = np.matmul(linear.swapaxes(-1, -2), linear)
-        normal[..., np.arange(3), np.arange(3)] += _DAMPING**2
-        right = np.einsum("nvji,nvj->nvi", linear, gap)
-        offsets[part] = np.linalg.solve(normal, right[..., None])[..., 0]
+        offsets[part] = _damped_solution(linear, gap)
     return offsets
+
+
+def _damped_solution(
+    linear: Float64[NumpyArray, "n V 3 3"], gap: Float64[NumpyArray, "n V 3"]
+) -> Float64[NumpyArray, "n V 3"]:
+    """d with M d ≈ gap: (MᵀM + λ²I) d = Mᵀ gap, refined where the damping shows."""
+    normal = np.matmul(linear.swapaxes(-1, -2), linear)
+    normal[..., np.arange(3), np.arange(3)] += _DAMPING**2
+
+    def solve(where: Any, right: NumpyArray) -> NumpyArray:
+        pulled = np.einsum("...ji,...j->...i", linear[where], right)
+        return np.linalg.solve(normal[where], pulled[..., None])[..., 0]
+
+    solution = solve(..., gap)
+    for _ in range(_REFINEMENTS):
+        left = gap - np.einsum("nvij,nvj->nvi", linear, solution)
+        hard = np.sum(left * left, axis=-1) > _REFINE_ABOVE_M**2
+        if not hard.any():
+            break
+        solution[hard] += solve(hard, left[hard])
+    return solution
 
 
 def _require_settings(max_error_mm: float, morphs: int | None) -> None:
@@ -250,6 +272,8 @@ def _morph_normals(
     mesh: Mesh, morph_offsets: Float32[NumpyArray, "B V 3"]
 ) -> Float32[NumpyArray, "B V 3"]:
     """Change of the unit normals when one morph target is shown alone at weight 1."""
+    if not len(morph_offsets):
+        return np.zeros_like(morph_offsets)
     rest = np.asarray(mesh.vertices, np.float32)
     still = vertex_normals(rest, mesh.triangles)
     return np.asarray(vertex_normals(rest + morph_offsets, mesh.triangles) - still, np.float32)

@@ -1,0 +1,239 @@
+"""Universal Scene Description (`.usd`, `.usdc`, `.usda`): characters, and exact caches.
+
+================== ========================================================================
+survives           vertices and their order, quads, normals, texture coordinates with their
+                   seams, vertex colours, skeleton, weights, joint animation, morph targets with
+                   normals and animated weights, rigid attachments (eyeballs); a cache keeps the
+                   surface of every frame (float32)
+does not           part labels, mirror map; joint and morph names are made USD identifiers
+================== ========================================================================
+
+Metres, y up, stated in the file. Needs the extra `usd`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import Float, Float64, NumpyArray
+from corporeal.body.attachment import Attachment
+from corporeal.body.character import Character
+from corporeal.body.checks import require_finite
+from corporeal.body.mesh import Mesh
+from corporeal.errors import InputError
+from corporeal.formats.polygons import authored_faces, authored_uv
+from corporeal.geometry.surface import vertex_normals
+from corporeal.runtime.extras import import_extra
+from corporeal.runtime.files import atomic_write
+
+_ROOT = "/character"
+_RIG = f"{_ROOT}/rig"
+_TAKE = f"{_RIG}/take"
+
+
+def write_usd(path: str | Path, character: Character) -> None:
+    """Write a character with its take: a UsdSkel rig with blend shapes."""
+    pxr = _Pxr()
+    stage = pxr.stage(character.fps, character.frame_count)
+    root = pxr.UsdSkel.Root.Define(stage, _ROOT)
+    stage.SetDefaultPrim(root.GetPrim())
+    joints = _joint_paths(pxr, character)
+    _add_skeleton(pxr, stage, character, joints)
+    _add_take(pxr, stage, character, joints)
+    body = _add_mesh(pxr, stage, f"{_ROOT}/body", character.template.mesh, character.vertex_colours)
+    _bind_body(pxr, stage, character, body)
+    for index, attachment in enumerate(character.attachments):
+        _add_attachment(pxr, stage, index, attachment)
+    _export(stage, path)
+
+
+def write_usd_cache(
+    path: str | Path,
+    mesh: Mesh,
+    vertices: Float[NumpyArray, "N V 3"],
+    fps: float,
+    *,
+    normals: bool = True,
+) -> None:
+    """Write a moving surface (metres) frame by frame, with normals unless they are not wanted."""
+    require_finite("cache vertices", vertices)
+    if vertices.shape[1] != mesh.vertex_count:
+        raise InputError(
+            f"cache has {vertices.shape[1]} vertices a frame and the mesh {mesh.vertex_count}; "
+            f"expected as many."
+        )
+    pxr = _Pxr()
+    stage = pxr.stage(fps, len(vertices))
+    prim = _add_mesh(pxr, stage, f"{_ROOT}_cache", mesh, None)
+    stage.SetDefaultPrim(prim.GetPrim())
+    points, turned, extent = (
+        prim.GetPointsAttr(),
+        prim.GetNormalsAttr(),
+        prim.CreateExtentAttr(),
+    )
+    for frame, places in enumerate(vertices):
+        points.Set(pxr.vectors(places), frame)
+        extent.Set(pxr.vectors(np.stack([places.min(axis=0), places.max(axis=0)])), frame)
+        if normals:
+            directions = vertex_normals(places.astype(np.float64), mesh.triangles)
+            turned.Set(pxr.vectors(directions), frame)
+    if not normals:
+        prim.GetPrim().RemoveProperty("normals")
+    _export(stage, path)
+
+
+class _Pxr:
+    """The modules of the `usd` extra, and numpy arrays in their types."""
+
+    def __init__(self) -> None:
+        def module(name: str) -> Any:
+            return import_extra(f"pxr.{name}", "usd", "reading or writing USD")
+
+        self.Gf, self.Sdf, self.Tf, self.Vt = (module(n) for n in ("Gf", "Sdf", "Tf", "Vt"))
+        self.Usd, self.UsdGeom, self.UsdSkel = (module(n) for n in ("Usd", "UsdGeom", "UsdSkel"))
+
+    def stage(self, fps: float, frame_count: int) -> Any:
+        """An empty scene in metres, y up, with one time code a frame."""
+        stage = self.Usd.Stage.CreateInMemory()
+        self.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+        self.UsdGeom.SetStageUpAxis(stage, self.UsdGeom.Tokens.y)
+        stage.SetTimeCodesPerSecond(fps)
+        stage.SetFramesPerSecond(fps)
+        stage.SetStartTimeCode(0)
+        stage.SetEndTimeCode(frame_count - 1)
+        return stage
+
+    def vectors(self, rows: NumpyArray) -> Any:
+        return self.Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(rows, np.float32))
+
+    def numbers(self, values: NumpyArray) -> Any:
+        return self.Vt.FloatArray.FromNumpy(np.ascontiguousarray(values, np.float32))
+
+    def integers(self, values: NumpyArray) -> Any:
+        return self.Vt.IntArray.FromNumpy(np.ascontiguousarray(values, np.int32))
+
+    def matrices(self, values: Float64[NumpyArray, "J 4 4"]) -> Any:
+        return self.Vt.Matrix4dArray([self.Gf.Matrix4d(value.T.tolist()) for value in values])
+
+    def turns(self, wxyz: NumpyArray) -> Any:
+        return self.Vt.QuatfArray([self.Gf.Quatf(*map(float, row)) for row in wxyz])
+
+
+def _export(stage: Any, path: str | Path) -> None:
+    if Path(path).suffix not in (".usd", ".usda", ".usdc"):
+        raise InputError(f"cannot write USD as {path}; expected the suffix .usd, .usdc or .usda.")
+    with atomic_write(path) as temporary:
+        stage.GetRootLayer().Export(str(temporary))
+
+
+def _joint_paths(pxr: _Pxr, character: Character) -> list[str]:
+    """Joints as USD names them: by their way from the root, in valid and unique words."""
+    skeleton = character.template.skeleton
+    paths: list[str] = []
+    for joint, parent in enumerate(skeleton.parents):
+        word = pxr.Tf.MakeValidIdentifier(skeleton.names[joint])
+        above = f"{paths[parent]}/" if parent >= 0 else ""
+        path = f"{above}{word}"
+        paths.append(f"{path}_{joint}" if path in paths else path)
+    return paths
+
+
+def _add_skeleton(pxr: _Pxr, stage: Any, character: Character, joints: list[str]) -> None:
+    skeleton = pxr.UsdSkel.Skeleton.Define(stage, _RIG)
+    skeleton.CreateJointsAttr(joints)
+    skeleton.CreateBindTransformsAttr(
+        pxr.matrices(_shifts(np.asarray(character.template.skeleton.joints, np.float64)))
+    )
+    skeleton.CreateRestTransformsAttr(pxr.matrices(_shifts(character.joint_places)))
+    binding = pxr.UsdSkel.BindingAPI.Apply(skeleton.GetPrim())
+    binding.CreateAnimationSourceRel().SetTargets([_TAKE])
+
+
+def _shifts(places: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "J 4 4"]:
+    matrices = np.tile(np.eye(4), (len(places), 1, 1))
+    matrices[:, :3, 3] = places
+    return matrices
+
+
+def _add_take(pxr: _Pxr, stage: Any, character: Character, joints: list[str]) -> None:
+    take = pxr.UsdSkel.Animation.Define(stage, _TAKE)
+    take.CreateJointsAttr(joints)
+    take.CreateScalesAttr(pxr.Vt.Vec3hArray(len(joints), pxr.Gf.Vec3h(1, 1, 1)))
+    places = np.tile(character.joint_places, (character.frame_count, 1, 1))
+    places[:, 0] += character.root_translation
+    translations, rotations = take.CreateTranslationsAttr(), take.CreateRotationsAttr()
+    for frame in range(character.frame_count):
+        translations.Set(pxr.vectors(places[frame]), frame)
+        rotations.Set(pxr.turns(character.joint_rotations_wxyz[frame]), frame)
+    if character.morph_count:
+        take.CreateBlendShapesAttr(_morph_words(character))
+        weights = take.CreateBlendShapeWeightsAttr()
+        for frame, values in enumerate(character.morph_weights):
+            weights.Set(pxr.numbers(values), frame)
+
+
+def _morph_words(character: Character) -> list[str]:
+    """Indexed, because two equal names would switch every blend shape off in silence."""
+    return [f"morph_{index}" for index in range(character.morph_count)]
+
+
+def _add_mesh(pxr: _Pxr, stage: Any, place: str, mesh: Mesh, colours: NumpyArray | None) -> Any:
+    """A polygon surface at rest."""
+    prim = pxr.UsdGeom.Mesh.Define(stage, place)
+    faces, corner_uv = authored_faces(mesh), authored_uv(mesh)
+    vertices = np.asarray(mesh.vertices, np.float64)
+    prim.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
+    prim.CreatePointsAttr(pxr.vectors(vertices))
+    prim.CreateFaceVertexCountsAttr(pxr.integers(np.full(len(faces), faces.shape[1])))
+    prim.CreateFaceVertexIndicesAttr(pxr.integers(faces.ravel()))
+    prim.CreateExtentAttr(pxr.vectors(np.stack([vertices.min(axis=0), vertices.max(axis=0)])))
+    prim.CreateNormalsAttr(pxr.vectors(vertex_normals(vertices, mesh.triangles)))
+    prim.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
+    if mesh.uv is not None and corner_uv is not None:
+        texture = pxr.UsdGeom.PrimvarsAPI(prim).CreatePrimvar(
+            "st", pxr.Sdf.ValueTypeNames.TexCoord2fArray, pxr.UsdGeom.Tokens.faceVarying
+        )
+        rows = np.ascontiguousarray(mesh.uv, np.float32)
+        texture.Set(pxr.Vt.Vec2fArray.FromNumpy(rows))
+        texture.SetIndices(pxr.integers(corner_uv.ravel()))
+    if colours is not None:
+        display = prim.CreateDisplayColorPrimvar(pxr.UsdGeom.Tokens.vertex)
+        display.Set(pxr.vectors(colours))
+    return prim
+
+
+def _bind_body(pxr: _Pxr, stage: Any, character: Character, body: Any) -> None:
+    binding = pxr.UsdSkel.BindingAPI.Apply(body.GetPrim())
+    weights = character.template.weights
+    influences = weights.values.shape[1]
+    binding.CreateJointIndicesPrimvar(False, influences).Set(
+        pxr.integers(weights.joint_indices.ravel())
+    )
+    binding.CreateJointWeightsPrimvar(False, influences).Set(pxr.numbers(weights.values.ravel()))
+    binding.CreateGeomBindTransformAttr(pxr.Gf.Matrix4d(1))
+    binding.CreateSkeletonRel().SetTargets([_RIG])
+    if not character.morph_count:
+        return
+    words = _morph_words(character)
+    for index, word in enumerate(words):
+        shape = pxr.UsdSkel.BlendShape.Define(stage, f"{_ROOT}/body/{word}")
+        shape.CreateOffsetsAttr(pxr.vectors(character.morph_offsets[index]))
+        normals = character.morph_normals
+        still = np.zeros_like(character.morph_offsets[index])
+        shape.CreateNormalOffsetsAttr(pxr.vectors(still if normals is None else normals[index]))
+        shape.GetPrim().SetDisplayName(character.morph_names[index])
+    binding.CreateBlendShapesAttr(words)
+    binding.CreateBlendShapeTargetsRel().SetTargets([f"{_ROOT}/body/{word}" for word in words])
+
+
+def _add_attachment(pxr: _Pxr, stage: Any, index: int, attachment: Attachment) -> None:
+    """A rigid part: the whole surface has one joint with weight 1."""
+    word = pxr.Tf.MakeValidIdentifier(attachment.name)
+    place = f"{_ROOT}/{word}_{index}"
+    prim = _add_mesh(pxr, stage, place, attachment.mesh, attachment.vertex_colours)
+    binding = pxr.UsdSkel.BindingAPI.Apply(prim.GetPrim())
+    binding.CreateJointIndicesPrimvar(True, 1).Set(pxr.integers(np.array([attachment.joint])))
+    binding.CreateJointWeightsPrimvar(True, 1).Set(pxr.numbers(np.ones(1)))
+    binding.CreateGeomBindTransformAttr(pxr.Gf.Matrix4d(1))
+    binding.CreateSkeletonRel().SetTargets([_RIG])
