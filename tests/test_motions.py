@@ -11,17 +11,30 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.balance import centre_of_mass
 from corporeal.motions.legs import Leg, leg_rotations
 from corporeal.motions.library import MOTIONS, make_motion
+from corporeal.motions.limits import limit_excess
 from corporeal.motions.timing import ballistic, bump, quintic, smooth_step, takeoff_speed
 from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.units import GRAVITY
 
 TEMPLATE = load_default_body().template
+JUMPING = {
+    "jumping-jacks",
+    "light-hopping-loose",
+    "light-hopping-stiff",
+    "one-leg-jump",
+    "running-on-spot",
+}
 BODIES = [{}, {"gender": 0.0, "weight": 1.0, "height": 0.0}, {"gender": 1.0, "height": 1.0}]
 
 
 @pytest.fixture(scope="module", params=BODIES, ids=["average", "short", "tall"])
 def identity(request) -> Identity:
     return PhenotypeModel().prepare(request.param)
+
+
+@pytest.fixture(scope="module", params=sorted(MOTIONS))
+def motion(request, identity) -> Motion:
+    return make_motion(request.param, identity, TEMPLATE, seed=3, fps=120.0, duration=6.0)
 
 
 def posed_joints(motion: Motion) -> np.ndarray:
@@ -35,12 +48,14 @@ def posed_joints(motion: Motion) -> np.ndarray:
 
 
 def flights(motion: Motion, joints: np.ndarray) -> list[np.ndarray]:
-    """Runs of frames in which both balls of the feet are well over their rest height."""
+    """Runs of frames in which both balls of the feet are well over their rest height.
+
+    What is shorter than 40 ms is a step, not a jump."""
     balls = [motion.skeleton.index(f"{side}_foot") for side in ("left", "right")]
     rest = np.asarray(motion.skeleton.joints)[balls, 1]
     up = np.all(joints[:, balls, 1] > rest + 1e-3, axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], up, [False]]).astype(int)))
-    return [np.arange(a, b) for a, b in edges.reshape(-1, 2) if b - a >= 6]
+    return [np.arange(a, b) for a, b in edges.reshape(-1, 2) if b - a >= 5]
 
 
 def test_curves_meet_their_ends():
@@ -49,7 +64,8 @@ def test_curves_meet_their_ends():
     start, end, span = (0.3, -1.2, 4.0), (0.9, 2.0, -9.81), 0.4
     y, h = quintic(x, span, start, end), span / 2000
     velocity, acceleration = np.gradient(y, h, edge_order=2), np.diff(y, 2) / h**2
-    assert y[0] == pytest.approx(start[0]) and y[-1] == pytest.approx(end[0])
+    assert y[0] == pytest.approx(start[0])
+    assert y[-1] == pytest.approx(end[0])
     # Forward differences of order h: the third derivative of this quintic is below 2e3.
     assert velocity[0] == pytest.approx(start[1], abs=2e3 * h)
     assert velocity[-1] == pytest.approx(end[1], abs=2e3 * h)
@@ -88,30 +104,26 @@ def test_a_leg_reaches_where_it_is_asked_to():
 def test_the_centre_of_mass_follows_a_translation_and_lies_in_the_middle():
     joints = np.asarray(TEMPLATE.skeleton.joints)[None]
     centre = centre_of_mass(TEMPLATE.skeleton, joints)
-    moved = centre_of_mass(TEMPLATE.skeleton, joints + [1.0, 2.0, 3.0])
+    moved = centre_of_mass(TEMPLATE.skeleton, joints + np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(moved - centre, [[1.0, 2.0, 3.0]], atol=1e-12)
     assert abs(centre[0, 0]) < 1e-3
     stature = np.ptp(np.asarray(TEMPLATE.mesh.vertices)[:, 1])
     assert 0.52 < centre[0, 1] / stature < 0.60  # 55–57 % standing, arms down (Palmer 1944)
 
 
-@pytest.mark.parametrize("name", sorted(MOTIONS))
-def test_the_body_falls_freely_while_in_the_air(name, identity):
+def test_the_body_falls_freely_while_in_the_air(motion):
     """A parabola fitted to the centre of mass over every flight has −9.81 m/s² within 1 %."""
-    motion = make_motion(name, identity, TEMPLATE, seed=3, fps=240.0)
     joints = posed_joints(motion)
     centre = centre_of_mass(motion.skeleton, joints)[:, 1]
     found = flights(motion, joints)
-    assert len(found) >= 4
-    for frames in found:
+    assert (len(found) >= 4) == (motion.name in JUMPING)
+    for frames in found if motion.name in JUMPING else []:
         fit = np.polyfit(frames / motion.fps, centre[frames], 2)
         assert 2 * fit[0] == pytest.approx(-GRAVITY, rel=0.01)
 
 
-@pytest.mark.parametrize("name", sorted(MOTIONS))
-def test_planted_feet_stay_where_they_are(name, identity):
+def test_planted_feet_stay_where_they_are(motion):
     """Within a contact no ball of a foot moves by 1 mm; none goes under the ground."""
-    motion = make_motion(name, identity, TEMPLATE, seed=5)
     joints = posed_joints(motion)
     for side in ("left", "right"):
         index = motion.skeleton.index(f"{side}_foot")
@@ -123,17 +135,52 @@ def test_planted_feet_stay_where_they_are(name, identity):
             assert np.ptp(ball[first:last], axis=0).max() < 1e-3
 
 
-@pytest.mark.parametrize("name", sorted(MOTIONS))
-def test_no_joint_jerks(name, identity):
-    """Joint speeds stay under 20 rad/s; even a landing changes none by 8 rad/s in 1/120 s.
+def test_no_joint_jerks(motion):
+    """Joint speeds stay under 22 rad/s; even a landing changes none by 12 rad/s in 1/120 s.
 
     A body falling at 1.2 m/s onto legs of 0.85 m, knees bent by 0.6 rad, sets the knees turning at
-    1.2 / (0.85/2 · sin 0.3) = 9.5 rad/s; half of that the legs do already before they land.
+    1.2 / (0.85/2 · sin 0.3) = 9.6 rad/s; by √(0.85/0.55) faster for the shortest legs.
     """
-    motion = make_motion(name, identity, TEMPLATE, seed=1, fps=120.0)
     speed = np.diff(motion.joint_rotations, axis=0) * motion.fps
-    assert np.abs(speed).max() < 20
-    assert np.abs(np.diff(speed, axis=0)).max() < 8
+    assert np.abs(speed).max() < 22
+    assert np.abs(np.diff(speed, axis=0)).max() < 12
+
+
+@pytest.mark.parametrize("name", sorted(MOTIONS))
+@pytest.mark.parametrize("seed", range(3))
+def test_joint_limits_are_kept(name, seed):
+    identity = PhenotypeModel().prepare()
+    motion = make_motion(name, identity, TEMPLATE, seed=seed, duration=5.0)
+    excess = limit_excess(motion)
+    worst = int(excess.argmax())
+    assert excess[worst] == 0.0, (motion.skeleton.names[worst], np.degrees(excess[worst]))
+
+
+def test_a_turn_past_its_range_is_found():
+    """A knee bent backwards by 20° is 15° past its range; a left turn is a right turn mirrored."""
+    skeleton = TEMPLATE.skeleton
+    rotations = np.zeros((1, skeleton.joint_count, 3))
+    rotations[0, skeleton.index("left_knee"), 0] = np.radians(-20)
+    rotations[0, skeleton.index("left_elbow"), 1] = np.radians(-90)
+    rotations[0, skeleton.index("right_elbow"), 1] = np.radians(-90)
+    excess = np.degrees(limit_excess(Motion("m", 30.0, rotations, np.zeros((1, 3)), skeleton)))
+    assert excess[skeleton.index("left_knee")] == pytest.approx(15)
+    assert excess[skeleton.index("left_elbow")] == 0
+    assert excess[skeleton.index("right_elbow")] == pytest.approx(85)
+
+
+@pytest.mark.parametrize("name", sorted(MOTIONS))
+def test_motions_start_in_an_a_pose_on_request(name):
+    """Upper arms 40° to 55° below the horizontal, both feet down, standing still."""
+    motion = make_motion(name, PhenotypeModel().prepare(), TEMPLATE, a_pose=True, duration=5.0)
+    joints = posed_joints(motion)
+    for side in ("left", "right"):
+        shoulder, elbow = (motion.skeleton.index(f"{side}_{j}") for j in ("shoulder", "elbow"))
+        arm = joints[0, elbow] - joints[0, shoulder]
+        assert 40 < np.degrees(np.arcsin(-arm[1] / np.linalg.norm(arm))) < 55
+        ball = motion.skeleton.index(f"{side}_foot")
+        assert joints[0, ball, 1] == pytest.approx(np.asarray(motion.skeleton.joints)[ball, 1])
+    assert np.abs(np.diff(joints[:3], axis=0)).max() * motion.fps < 0.05
 
 
 def test_a_seed_is_a_style(identity):
@@ -148,7 +195,7 @@ def test_a_seed_is_a_style(identity):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"name": "moonwalk"}, "no motion is called 'moonwalk'; there are jumping-jacks"),
+        ({"name": "moonwalk"}, "no motion is called 'moonwalk'; there are chicken-wings"),
         ({"name": "jumping-jacks", "fps": 0.0}, "expected 1 to 1000"),
         ({"name": "jumping-jacks", "duration": 0.1}, "expected 2 to 600"),
     ],

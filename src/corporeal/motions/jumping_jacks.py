@@ -16,17 +16,17 @@ def jumping_jacks(sketch: Sketch) -> tuple[Float[NumpyArray, "N J 3"], Float[Num
     """Joint rotations (axis-angle, radians) and root translation (m); an even number of jumps."""
     draw = sketch.generator.uniform
     flight, contact = sketch.pace * draw(0.19, 0.25), sketch.pace * draw(0.22, 0.28)
-    plan = JumpPlan.steady(flight, contact, start=0.7, end=sketch.end - 0.4, even=True)
+    plan = JumpPlan.steady(flight, contact, start=0.7, end=sketch.end - 0.2, even=True)
     time = sketch.time
     apart = _openness(plan, time, lead=0.0)
     clap = _openness(plan, time, lead=0.45 * contact)
     wave = sketch.envelope(rise=0.5)
-    highest, elbow = draw(1.15, 1.35), draw(0.15, 0.45)
+    highest, elbow = draw(1.30, 1.45), draw(0.15, 0.45)
 
     def arm() -> Arms:
         loose = sketch.drift(draw(0.01, 0.03))
         arms = Arms(
-            raised=-1.22 + (highest + 1.22) * clap + loose,
+            raised=-1.28 + (highest + 1.28) * clap + loose,
             forward=0.12 + loose,
             elbow=elbow * (0.6 + 0.4 * np.cos(np.pi * clap) ** 2),
         )

@@ -11,15 +11,40 @@ from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
+from corporeal.motions.chicken_wings import chicken_wings
+from corporeal.motions.hopping import light_hopping_loose, light_hopping_stiff, one_leg_jump
 from corporeal.motions.jumping_jacks import jumping_jacks
+from corporeal.motions.punching import punching
+from corporeal.motions.shaking import (
+    hips,
+    jiggle_on_toes,
+    shake_arms,
+    shake_hips,
+    shake_shoulders,
+)
 from corporeal.motions.sketch import Sketch
+from corporeal.motions.stepping import knees, one_leg_loose, running_on_spot
 
 Author = Callable[[Sketch], tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]]
 """Fills an empty sketch; gives back joint rotations and root translation."""
 
 MOTIONS: Final[dict[str, Author]] = {
+    "chicken-wings": chicken_wings,
+    "hips": hips,
+    "jiggle-on-toes": jiggle_on_toes,
     "jumping-jacks": jumping_jacks,
+    "knees": knees,
+    "light-hopping-loose": light_hopping_loose,
+    "light-hopping-stiff": light_hopping_stiff,
+    "one-leg-jump": one_leg_jump,
+    "one-leg-loose": one_leg_loose,
+    "punching": punching,
+    "running-on-spot": running_on_spot,
+    "shake-arms": shake_arms,
+    "shake-hips": shake_hips,
+    "shake-shoulders": shake_shoulders,
 }
+"""The fourteen motions of the Dyna protocol (Pons-Moll et al. 2015, section 3.2)."""
 
 
 def make_motion(

@@ -30,7 +30,7 @@ class Arms:
     """Flexion."""
 
 
-RELAXED: Final = Arms(raised=-1.22, forward=0.06, turned_in=0.15, elbow=0.22)
+RELAXED: Final = Arms(raised=-1.28, forward=0.06, turned_in=0.15, elbow=0.22)
 A_POSE: Final = Arms(raised=-0.80, forward=0.0, turned_in=0.0, elbow=0.05)
 
 

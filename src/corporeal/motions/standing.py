@@ -15,7 +15,7 @@ from corporeal.motions.legs import Leg, leg_rotations
 from corporeal.skinning.kinematics import forward_kinematics
 
 SIDES: Final = (("left", 1.0), ("right", -1.0))
-_ITERATIONS: Final = 8
+_ITERATIONS: Final = 6
 _TAUT: Final = 0.998
 """Share of its reach past which a planted leg pulls the pelvis down."""
 
