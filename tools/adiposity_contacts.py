@@ -47,9 +47,7 @@ def trials(body: DefaultBody, triangles: np.ndarray) -> list[Trial]:
         skin = skin.astype(float)
         pairs = intersecting_triangle_pairs(skin, triangles)
         _, angles = fold_angles(skin, triangles)
-        found.append(
-            Trial(skin, frozenset(map(tuple, pairs.tolist())), np.abs(angles) > SHARP)
-        )
+        found.append(Trial(skin, frozenset(map(tuple, pairs.tolist())), np.abs(angles) > SHARP))
     return found
 
 

@@ -104,4 +104,4 @@ def _mirrored(labels: np.ndarray, mirror: np.ndarray, x: np.ndarray) -> np.ndarr
 
 def _other_side(name: str) -> str:
     side, _, rest = name.partition("_")
-    return f"{ {'left': 'right', 'right': 'left'}[side]}_{rest}" if side in SIDES else name
+    return f"{ {'left': 'right', 'right': 'left'}[side] }_{rest}" if side in SIDES else name

@@ -20,7 +20,14 @@ from eye_sockets import eye_arrays
 from joint_regression import joint_regressor, sample_coefficients
 from joint_rings import joint_rings
 from makehuman_source import BODY_VERTEX_COUNT, METRES_PER_DELTA, MakeHumanSource, read_source
-from rig_mapping import joint_centres, joint_names, joint_of_bone, joint_parents, merged_weights, mirrored_joints
+from rig_mapping import (
+    joint_centres,
+    joint_names,
+    joint_of_bone,
+    joint_parents,
+    merged_weights,
+    mirrored_joints,
+)
 from tpose import Bone, all_bones
 
 from corporeal.assets.default_body import body_from_arrays
@@ -45,7 +52,9 @@ def main() -> None:
     regressor = joint_regressor(body, mirrored_joints())
     write_asset(arguments.out, "default_body", arrays | regressor_arrays(regressor), source.hashes)
     coefficients = sample_coefficients(PhenotypeModel(body), 300, seed=1)
-    eyes = eye_arrays(source, body.template.part("left_eye_socket"), coefficients[:, np.argsort(order)])
+    eyes = eye_arrays(
+        source, body.template.part("left_eye_socket"), coefficients[:, np.argsort(order)]
+    )
     write_asset(arguments.out, "eyes", eyes, source.hashes)
 
 

@@ -5,9 +5,13 @@ from makehuman_source import METRES_PER_DELTA, MakeHumanSource
 from vertex_functionals import length_weights, point_weights
 
 NOISE_M = 2e-4
+SLACK = 0.98
+"""The ball is made this much smaller than the source's, which touches the lids from inside."""
 
 
-def eye_arrays(source: MakeHumanSource, socket: np.ndarray, coefficients: np.ndarray) -> dict[str, np.ndarray]:
+def eye_arrays(
+    source: MakeHumanSource, socket: np.ndarray, coefficients: np.ndarray
+) -> dict[str, np.ndarray]:
     """Functionals of the left eye, fitted to the source's eyeball helper over many shapes.
 
     The head does not turn on the way to the T-pose, so the sculpted pose serves. `coefficients`
@@ -20,7 +24,7 @@ def eye_arrays(source: MakeHumanSource, socket: np.ndarray, coefficients: np.nda
 
     ball = shapes(source.group_vertices["helper-l-eye"])
     centre = ball.mean(axis=1, keepdims=True)
-    radius = np.linalg.norm(ball - centre, axis=2).mean(axis=1)
+    radius = SLACK * np.linalg.norm(ball - centre, axis=2).mean(axis=1)
     relative = shapes(socket) - centre
     weights = point_weights(relative, NOISE_M)
     radius_weights = length_weights(relative, radius, NOISE_M)

@@ -141,7 +141,9 @@ def report(name: str, errors: np.ndarray, bias: np.ndarray) -> None:
     print(f"{name}: log residuals in percent (mean, sd), bias")
     for k, dimension in enumerate(NAMES):
         row = errors[:, k]
-        print(f"  {dimension:28s} {100 * row.mean():6.2f} {100 * row.std():6.2f} {100 * bias[k]:6.2f}")
+        print(
+            f"  {dimension:28s} {100 * row.mean():6.2f} {100 * row.std():6.2f} {100 * bias[k]:6.2f}"
+        )
 
 
 def _average(space: ShapeSpace) -> np.ndarray:

@@ -36,7 +36,9 @@ def joint_regressor(body: DefaultBody, mirrored_joints: np.ndarray) -> np.ndarra
         if name.startswith("right"):
             continue
         near = _candidates(body, weights, joint)
-        shapes = body.base_vertices[near] + np.tensordot(coefficients, targets.vertex_offsets[:, near], 1)
+        shapes = body.base_vertices[near] + np.tensordot(
+            coefficients, targets.vertex_offsets[:, near], 1
+        )
         relative = (shapes - joints[:, joint, None]).astype(float)
         regressor[joint, near] = point_weights(relative, NOISE_M)
         other_side = regressor[joint][template.mesh.mirror]
@@ -56,4 +58,4 @@ def _candidates(body: DefaultBody, weights: np.ndarray, joint: int) -> np.ndarra
     distance = np.where(moved > 0.02, distance, np.inf)
     nearest = np.argsort(distance, kind="stable")
     reach = min(np.searchsorted(distance[nearest], 0.25), 4 * CANDIDATES)
-    return np.sort(nearest[:reach:max(1, reach // CANDIDATES)])
+    return np.sort(nearest[: reach : max(1, reach // CANDIDATES)])

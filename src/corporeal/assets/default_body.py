@@ -9,6 +9,7 @@ import numpy as np
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.assets.archive import read_archive
 from corporeal.assets.repose import Repose
+from corporeal.assets.smpl_view import smpl_template
 from corporeal.assets.targets import Targets
 from corporeal.body.mesh import Mesh, triangles_from_quads
 from corporeal.body.skeleton import Skeleton
@@ -63,6 +64,10 @@ class DefaultBody:
     def local(self) -> Targets:
         """Targets that change one region, and any added."""
         return self.targets.slice(self.macro_count, self.targets.count)
+
+    def smpl_view(self) -> Template:
+        """The average adult with SMPL's 24 joints."""
+        return smpl_template(self.template)
 
     def with_targets(self, extra: Targets) -> "DefaultBody":
         """The same body with more local targets, at zero in the average adult."""

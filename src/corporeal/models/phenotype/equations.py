@@ -135,7 +135,8 @@ def macro_coefficients(
     """Coefficient c_s of every macro target; sliders not named are at their defaults."""
     xp = namespace_of(*phenotype.values())
     values = [
-        xp.asarray(phenotype.get(axis.parameter.name, axis.parameter.default)) for axis in table.rule
+        xp.asarray(phenotype.get(axis.parameter.name, axis.parameter.default))
+        for axis in table.rule
     ]
     given = [xp.asarray(value) for value in phenotype.values() if hasattr(value, "dtype")]
     dtype = xp.result_type(*given) if given else values[0].dtype
