@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.speech import print_json, say, tell_batch
 from corporeal.errors import InputError
 from corporeal.pipelines.animate import AnimateConfig, Animated, animate, is_animated
 from corporeal.runtime.jobs import run_jobs
@@ -74,16 +74,7 @@ class Animate:
             is_done=is_animated,
             label="animations",
         )
-        failed = {name: failure.message for name, failure in report.failed.items()}
-        if self.json:
-            print_json({"done": report.done, "skipped": report.skipped, "failed": failed})
-        else:
-            print(
-                f"{len(report.done)} made, {len(report.skipped)} were there already, "
-                f"{len(failed)} failed"
-            )
-        report.raise_failures()
-        return 0
+        return tell_batch(report, as_json=self.json)
 
     def _run_one(self, config: AnimateConfig) -> int:
         who = config.body or "the average adult"
@@ -92,8 +83,11 @@ class Animate:
         if self.json:
             print_json(made)
         else:
-            print(f"wrote {made.out} ({made.frames} frames at {made.fps:g} a second)")
-            print(f"and   {made.manifest}{_loss(made)}")
+            which = f"{made.frames} frames at {made.fps:g} a second"
+            if "frame" in made.report:
+                which = f"frame {made.report['frame']} of {made.frames}"
+            print(f"wrote {made.out} ({which})")
+            print(f"and   {made.manifest}{_baked(made)}")
         return 0
 
     def _configs(self) -> dict[str, AnimateConfig]:
@@ -138,11 +132,11 @@ def _absolute(config: AnimateConfig) -> AnimateConfig:
     return replace(config, out=config.out.resolve(), body=body)
 
 
-def _loss(made: Animated) -> str:
-    error = made.report.get("linear_blending_error_mm", 0.0)
-    if error < 0.01:
+def _baked(made: Animated) -> str:
+    """What an engine character carries, where one was written."""
+    if not made.report.get("morphs"):
         return ""
     return (
-        f"\n\nengines blend linearly: played there, the skin is up to {error:.1f} mm away from "
-        f"{made.deformer}. An .npz keeps every vertex as it is."
+        f"\n\nengines play it with {made.report['morphs']} morph targets: no vertex is more than "
+        f"{made.report['max_error_mm']:.2f} mm away from {made.deformer}."
     )

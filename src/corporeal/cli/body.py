@@ -13,9 +13,9 @@ from corporeal.cli.flags import (
     measurement_flags,
     slider_flags,
 )
-from corporeal.cli.speech import measurement_table, print_json, say
+from corporeal.cli.speech import measurement_table, print_json, say, tell_batch
 from corporeal.errors import InputError
-from corporeal.pipelines.make_body import MadeBody, MakeBodyConfig, is_made, make_body
+from corporeal.pipelines.make_body import MakeBodyConfig, is_made, make_body
 from corporeal.pipelines.people import parse_gender, parse_number, read_people
 from corporeal.runtime.jobs import Failure, run_jobs
 from corporeal.runtime.manifest import require_verb
@@ -100,25 +100,7 @@ class Body:
             label="bodies",
         )
         report.failed.update({name: Failure(why) for name, why in people.refused.items()})
-        if self.json:
-            print_json(_summary(report.done, report.skipped, report.failed))
-        else:
-            print(
-                f"{len(report.done)} made, {len(report.skipped)} were there already, "
-                f"{len(report.failed)} failed"
-            )
-        report.raise_failures()
-        return 0
-
-
-def _summary(
-    done: dict[str, MadeBody], skipped: list[str], failed: dict[str, Failure]
-) -> dict[str, Any]:
-    return {
-        "done": done,
-        "skipped": skipped,
-        "failed": {name: failure.message for name, failure in failed.items()},
-    }
+        return tell_batch(report, as_json=self.json)
 
 
 def _slider(name: str, text: str) -> float:

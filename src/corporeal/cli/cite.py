@@ -70,7 +70,7 @@ def _methods(content: dict[str, Any]) -> list[str]:
     if content["verb"] == "body":
         named.append("measurements" if config.get("measurements") else "phenotype")
     if content["verb"] == "demo":
-        named += ["phenotype", "jumping-jacks", content.get("report", {}).get("deformer")]
+        named += ["phenotype", "jumping-jacks", *content.get("report", {}).get("deformers", [])]
     methods = [name for name in named if isinstance(name, str) and name in TOPICS]
     for item in content["inputs"]:
         if isinstance(item, dict) and isinstance(item.get("manifest"), dict):

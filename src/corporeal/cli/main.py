@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import FrameType
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, runtime_checkable
 
 import corporeal
 from corporeal.errors import CorporealError, InputError
@@ -36,10 +36,9 @@ VERBS = {
 }
 
 
+@runtime_checkable
 class Command(Protocol):
     """What every verb's dataclass offers."""
-
-    json: bool
 
     def run(self) -> int: ...
 

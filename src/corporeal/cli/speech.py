@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from corporeal.runtime.jobs import JobReport
 from corporeal.runtime.manifest import to_json
 
 _SHOWN = ("stature", "mass", "bmi", "volume", "surface_area")
@@ -21,6 +22,21 @@ def say(text: str) -> None:
 def print_json(content: Any) -> None:
     """One JSON document, and nothing else, on stdout."""
     print(json.dumps(to_json(content), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def tell_batch(report: JobReport[Any], *, as_json: bool) -> int:
+    """Tell what became of a batch; gives back the exit code."""
+    failed = {name: failure.message for name, failure in report.failed.items()}
+    if as_json:
+        print_json({"done": report.done, "skipped": report.skipped, "failed": failed})
+    else:
+        made, there = len(report.done), len(report.skipped)
+        print(f"{made} made, {there} were there already, {len(failed)} failed")
+    error = report.error()
+    if error is None:
+        return 0
+    say(f"corporeal: {error}")
+    return error.exit_code
 
 
 def measurement_table(measurements: Mapping[str, float], asked: Sequence[str] = ()) -> str:

@@ -39,8 +39,9 @@ FORMATS = (
         "glTF 2.0 character",
         (),
         ("body", "animation"),
-        "triangles, normals, texture coordinates, skeleton, four weights a vertex, joint animation",
-        "quads, part labels, mirror map, every deformer but linear blending",
+        "triangles, normals, texture coordinates, skeleton, four weights a vertex, joint "
+        "animation, other deformation as morph targets",
+        "quads, part labels, mirror map, parameters",
     ),
     Format(
         ".obj",

@@ -17,7 +17,7 @@ from corporeal.runtime.progress import progress
 
 MOTION = "jumping-jacks"
 _MOST_DEFORMERS = 4
-_DURATION_S = 3.0
+_DURATION_S = 4.0
 _FPS = 60.0
 _FILM_FPS = 30.0
 
@@ -67,9 +67,9 @@ def run_demo(config: DemoConfig) -> Demo:
         step(1)
         film(animations, mp4, fps=_FILM_FPS, attachments=everyone)
         step(1)
-    report = report | {"parameters": parameters, "measurements": measurements}
-    finish_run(run, [glb, png, mp4], report)
     names = tuple(animation.deformer for animation in animations)
+    report |= {"deformers": names, "parameters": parameters, "measurements": measurements}
+    finish_run(run, [glb, png, mp4], report)
     return Demo(glb, png, mp4, names, parameters, measurements, report)
 
 

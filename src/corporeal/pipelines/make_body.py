@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.body.identity import Identity
-from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.formats.native import Body
 from corporeal.pipelines.results import require_body_output, write_body_result
@@ -46,15 +44,14 @@ def make_body(config: MakeBodyConfig) -> MadeBody:
     """Shape a person, measure it and write it, with its manifest."""
     run = _run(config)
     require_body_output(config.out)
-    template, identity, solver = _shaped(config)
-    body = Body(template, identity, _measured(template, identity))
+    body, solver = _shaped(config)
     written = write_body_result(config.out, body)
     report = written | {"measurements": body.measurements, "solver": solver}
     finish_run(run, [config.out], report)
     return MadeBody(
         out=config.out,
         manifest=manifest_path(config.out),
-        parameters={k: _number(v) for k, v in identity.parameters.items() if np.ndim(v) == 0},
+        parameters={k: float(np.asarray(v)) for k, v in body.identity.parameters.items()},
         measurements=body.measurements,
         solver=solver,
     )
@@ -69,12 +66,15 @@ def _run(config: MakeBodyConfig) -> Run:
     return start_run("body", config)
 
 
-def _shaped(config: MakeBodyConfig) -> tuple[Template, Identity, dict[str, Any] | None]:
+def _shaped(config: MakeBodyConfig) -> tuple[Body, dict[str, Any] | None]:
+    """The body, and how well it meets what was measured."""
+    from corporeal.anthropometry.measure import measure
     from corporeal.models.phenotype.model import PhenotypeModel
 
     model = PhenotypeModel()
     if not config.measurements:
-        return model.template, model.prepare(config.sliders), None
+        identity = model.prepare(config.sliders)
+        return Body(model.template, identity, _floats(measure(identity).values)), None
     others = [name for name in config.sliders if name not in FIXED_WITH_MEASUREMENTS]
     if others:
         raise InputError(
@@ -86,18 +86,10 @@ def _shaped(config: MakeBodyConfig) -> tuple[Template, Identity, dict[str, Any] 
 
     defaults = {parameter.name: parameter.default for parameter in model.parameters}
     fixed = defaults | dict(config.sliders)
-    solved = solve_measurements(config.measurements, gender=fixed["gender"], age=fixed["age"])
-    residuals = {
-        name: solved.measurements[name] - target for name, target in config.measurements.items()
-    }
-    return model.template, solved.identity, {"status": str(solved.status), "residuals": residuals}
+    solved = solve_measurements(config.measurements, fixed["gender"], fixed["age"], model)
+    body = Body(model.template, solved.identity, _floats(solved.measurements.values))
+    return body, {"status": solved.status, "residuals": _floats(solved.residuals)}
 
 
-def _measured(template: Template, identity: Identity) -> dict[str, float]:
-    from corporeal.anthropometry.measure import measure
-
-    return {name: float(value) for name, value in measure(identity, template).values.items()}
-
-
-def _number(value: Any) -> float:
-    return float(np.asarray(value))
+def _floats(values: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items()}

@@ -44,13 +44,13 @@ class JobReport(Generic[Result]):
     """Keys of items that were already done."""
     failed: dict[str, Failure] = field(default_factory=dict)
 
-    def raise_failures(self) -> None:
-        """Raise `JobError` if any item failed."""
+    def error(self) -> JobError | None:
+        """What to raise or tell if any item failed."""
         if not self.failed:
-            return
+            return None
         total = len(self.done) + len(self.skipped) + len(self.failed)
         reasons = "; ".join(f"{key}: {failure.message}" for key, failure in self.failed.items())
-        raise JobError(
+        return JobError(
             f"{len(self.failed)} of {total} items failed ({reasons}). The others are done; mend "
             f"the failed ones and run again: it takes up where it stopped."
         )
