@@ -116,6 +116,8 @@ class GlbFile:
         if accessor.get("type") != kind:
             self.refuse(f"accessor {index} is {str(accessor.get('type'))[:20]}; expected {kind}")
         dtype = self._component(accessor, index)
+        if whole and dtype.kind == "f":
+            self.refuse(f"accessor {index} holds floating-point numbers; expected whole ones")
         count = self.integer(accessor, "count")
         width = _WIDTHS[kind]
         self._spend(count * width * 8)
@@ -123,7 +125,8 @@ class GlbFile:
         if "bufferView" in accessor:
             offset = self.integer(accessor, "byteOffset", 0)
             view = self.index(accessor, "bufferView", len(self.items("bufferViews")), "buffer view")
-            rows[:] = self._strided(view, offset, dtype, count, width)
+            with np.errstate(invalid="ignore"):  # NaN is refused below
+                rows[:] = self._strided(view, offset, dtype, count, width)
         if "sparse" in accessor:
             self._fill_sparse(rows, self.inside(accessor, "sparse"), dtype)
         return self._finished(rows, accessor, dtype, whole, index)
@@ -143,8 +146,6 @@ class GlbFile:
         index: int,
     ) -> NumpyArray:
         if whole:
-            if dtype.kind == "f":
-                self.refuse(f"accessor {index} holds floating-point numbers; expected whole ones")
             return rows
         if not np.isfinite(rows).all():
             self.refuse(f"accessor {index} holds values that are not finite")
@@ -205,13 +206,15 @@ class GlbFile:
         )[:, 0].astype(np.int64)
         if count and places.max() >= len(rows):
             self.refuse(f"a sparse accessor replaces element {places.max()} of {len(rows)}")
-        rows[places] = self._strided(
+        values = self._strided(
             self.index(what, "bufferView", views, "buffer view"),
             self.integer(what, "byteOffset", 0),
             dtype,
             count,
             rows.shape[1],
         )
+        with np.errstate(invalid="ignore"):  # NaN is refused afterwards
+            rows[places] = values
 
 
 def open_glb(path: str | Path) -> GlbFile:

@@ -82,7 +82,7 @@ class Track:
     mode: str
     times: Float64[NumpyArray, "n"]
     """Seconds, rising."""
-    values: Float64[NumpyArray, "n ..."]
+    values: Float64[NumpyArray, "rows c"]
     """A row a time; three (in-tangent, value, out-tangent) for `CUBICSPLINE`."""
 
 

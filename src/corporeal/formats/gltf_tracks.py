@@ -11,7 +11,7 @@ Tracks = tuple[Track, ...]
 
 def sample(track: Track, times: Float64[NumpyArray, "n"]) -> Float64[NumpyArray, "n c"]:
     """Values of a track at `times` (seconds), held before its first key and after its last."""
-    values = track.values.reshape(len(track.values), -1)
+    values = track.values
     right = np.clip(np.searchsorted(track.times, times, side="right"), 1, len(track.times) - 1)
     if len(track.times) == 1:
         return np.repeat(values[-1:] if track.mode != "CUBICSPLINE" else values[1:2], len(times), 0)
