@@ -125,7 +125,7 @@ def _poses(file: NpzReader) -> Float[NumpyArray, "N J 3"]:
             f"N×156 (SMPL-H) or N×165 (SMPL-X)."
         )
     poses = file.array("poses", "f", ("N", width))
-    return np.asarray(poses, np.float64).reshape(len(poses), -1, 3)
+    return np.asarray(poses, np.float64).reshape(len(poses), len(LAYOUTS[width]), 3)
 
 
 def _frame_rate(file: NpzReader) -> float:

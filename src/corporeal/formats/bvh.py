@@ -76,15 +76,16 @@ def read_bvh(
     the unit in which the skeleton has a person's size. `up` and `front` are the file's axes, such
     as `+z` and `-y`. `first_frame` `auto` leaves out a T-pose that was put before the capture.
     """
-    path = Path(path)
+    path, axes = Path(path), axis_rotation(up, front)
+    metres = None if unit == "auto" else unit_length(unit)
     nodes, frames = _parse(path)
     notes: list[str] = []
     offsets = np.array([node.offset for node in nodes], np.float64)
     offsets = _with_position_channels(nodes, offsets, frames.values, notes)
-    if unit == "auto":
+    if metres is None:
         unit = guess_unit(str(path), _longest_chain(nodes, offsets))
+        metres = unit_length(unit)
         notes.append(f"unit taken as {unit!r}, in which the skeleton has a person's size")
-    metres, axes = unit_length(unit), axis_rotation(up, front)
     # The one place where units and axes are converted.
     skeleton = _skeleton(nodes, metres * offsets @ axes.T)
     translation = metres * (_root_path(nodes, offsets, frames.values) - offsets[0]) @ axes.T

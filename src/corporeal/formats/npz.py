@@ -7,6 +7,7 @@ give the same bytes.
 """
 
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -41,6 +42,8 @@ _DAMAGE = (
     RuntimeError,
     OSError,
     MemoryError,
+    TypeError,
+    tokenize.TokenError,
     OverflowError,
 )
 """What zip and numpy raise for damaged bytes."""

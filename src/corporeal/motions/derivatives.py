@@ -8,7 +8,11 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
-from corporeal.geometry.rotations import axis_angle_from_matrix
+from corporeal.geometry.rotations import (
+    axis_angle_from_matrix,
+    geodesic_angle,
+    matrix_from_axis_angle,
+)
 from corporeal.skinning.kinematics import forward_kinematics
 
 
@@ -82,6 +86,12 @@ def angular_velocity(
     span = np.full((len(rotations), 1, 1), 2.0 / fps)
     span[[0, -1]] = 1.0 / fps
     return turn / span
+
+
+def turning_speed(motion: Motion) -> Float[NumpyArray, "M J"]:
+    """How fast every joint turns in its parent from each frame to the next, rad/s."""
+    rotations = matrix_from_axis_angle(np.asarray(motion.joint_rotations, np.float64))
+    return geodesic_angle(rotations[:-1], rotations[1:]) * motion.fps
 
 
 def _slope(values: Float[NumpyArray, "N J 3"], fps: float) -> Float[NumpyArray, "N J 3"]:

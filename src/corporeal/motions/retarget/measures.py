@@ -6,8 +6,7 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.motion import Motion
-from corporeal.geometry.rotations import geodesic_angle, matrix_from_axis_angle
-from corporeal.motions.derivatives import world_frames
+from corporeal.motions.derivatives import turning_speed, world_frames
 from corporeal.motions.retarget.contacts import is_planted, runs, source_feet
 from corporeal.motions.retarget.name_maps import SIDES
 from corporeal.motions.retarget.planting import FootPath
@@ -28,14 +27,14 @@ class Slide:
 
 @dataclass(frozen=True)
 class Spike:
-    """A joint that turns much faster than the joint it follows."""
+    """A joint that turns much faster than anything in the limb it follows."""
 
     joint: str
     frame: int
     speed: float
     """rad/s."""
     source_speed: float
-    """Fastest turn of the foreign joint within three frames, rad/s."""
+    """Fastest turn of any joint of the same foreign limb within three frames, rad/s."""
 
 
 def planted_slides(source: Motion, result: Retargeted) -> list[Slide]:
@@ -71,15 +70,16 @@ def ground_penetration(result: Retargeted) -> float:
 
 
 def spikes(source: Motion, result: Retargeted, *, above: float = 15.0) -> list[Spike]:
-    """Joints that turn faster than `above` rad/s and twice as fast as the foreign joint does."""
+    """Joints that turn faster than `above` rad/s and twice as fast as any of the foreign limb."""
     ours, theirs = turning_speed(result.motion), turning_speed(source)
     reach = 3
     found = []
-    for name, foreign in result.names.joints.items():
+    for name in result.names.joints:
         if name not in result.motion.skeleton.names:
             continue
         speed = ours[:, result.motion.skeleton.index(name)]
-        base = np.pad(theirs[:, source.skeleton.index(foreign)], reach, mode="edge")
+        limb = [source.skeleton.index(joint) for joint in _limb(result, name)]
+        base = np.pad(theirs[:, limb].max(axis=1), reach, mode="edge")
         allowed = np.lib.stride_tricks.sliding_window_view(base, 2 * reach + 1).max(axis=1)
         for first, last in runs((speed > above) & (speed > 2 * allowed)):
             frame = first + int(speed[first:last].argmax())
@@ -87,10 +87,13 @@ def spikes(source: Motion, result: Retargeted, *, above: float = 15.0) -> list[S
     return found
 
 
-def turning_speed(motion: Motion) -> Float[NumpyArray, "M J"]:
-    """How fast every joint turns in its parent from each frame to the next, rad/s."""
-    rotations = matrix_from_axis_angle(np.asarray(motion.joint_rotations, np.float64))
-    return geodesic_angle(rotations[:-1], rotations[1:]) * motion.fps
+def _limb(result: Retargeted, joint: str) -> list[str]:
+    """Foreign joints of the leg, arm or trunk to which a joint of the body belongs."""
+    legs, arms = ("hip", "knee", "ankle", "foot"), ("collar", "shoulder", "elbow", "wrist")
+    side, _, part = joint.partition("_")
+    group = legs if part in legs else arms
+    names = [f"{side}_{name}" for name in group] if part else [joint]
+    return [result.names.joints[name] for name in {*names, joint} if name in result.names.joints]
 
 
 def _diameter(points: Float[NumpyArray, "n 2"]) -> float:
