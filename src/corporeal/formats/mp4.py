@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def _command(width: int, height: int, fps: float, quality: int, path: Path) -> l
 
 
 def _feed(
-    pipe: BinaryIO, frames: Iterable[UInt8[NumpyArray, "H W 3"]], width: int, height: int
+    pipe: IO[bytes], frames: Iterable[UInt8[NumpyArray, "H W 3"]], width: int, height: int
 ) -> None:
     for index, frame in enumerate(frames):
         if frame.shape[:2] != (height, width):

@@ -1,5 +1,6 @@
 """PNG pictures: 8-bit RGB, sRGB. Pixels survive the round trip; nothing else is kept."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,11 @@ def write_png(path: str | Path, pixels: UInt8[NumpyArray, "H W 3"]) -> None:
 
 def read_png(path: str | Path) -> UInt8[NumpyArray, "H W 3"]:
     """Read a picture as RGB; other modes are converted, transparency is dropped."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
+    content = io.BytesIO(Path(path).read_bytes())
     try:
-        with Image.open(path, formats=["PNG"]) as image:
+        with Image.open(content, formats=["PNG"]) as image:
             return np.asarray(image.convert("RGB"))
-    except (UnidentifiedImageError, SyntaxError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise FormatError(f"{path} is not a PNG picture that can be read: {error}.") from error

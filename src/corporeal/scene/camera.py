@@ -119,8 +119,11 @@ def frame(
     b0, b_depth = _between(b, c, north, south)
     depth = min(a_depth, b_depth, float(c.min()) - 0.05)
     eye = np.array([a0(depth), b0(depth), depth]) @ axes
-    place, target = (tuple(map(float, p)) for p in (eye, eye + axes[2]))
-    return Camera(place, target, 2 * math.atan(slope))
+    return Camera(_triple(eye), _triple(eye + axes[2]), 2 * math.atan(slope))
+
+
+def _triple(vector: Float[NumpyArray, "3"]) -> _Vector:
+    return float(vector[0]), float(vector[1]), float(vector[2])
 
 
 def _between(

@@ -95,7 +95,7 @@ def _within(
 def _step(field: Float[NumpyArray, "*n"], start: float, end: float) -> Float[NumpyArray, "*n"]:
     """Smoothly from 0 at `start` to 1 at `end`."""
     x = np.clip((field - start) / (end - start), 0, 1)
-    return x * x * (3 - 2 * x)
+    return np.asarray(x * x * (3 - 2 * x))
 
 
 def _lips(face: _Face) -> Float[NumpyArray, "*n"]:
@@ -114,15 +114,16 @@ def _brows(face: _Face) -> Float[NumpyArray, "*n"]:
     centre = 0.8205 - 0.0058 * np.sin(0.5 * np.pi * (inward / 0.62) ** 1.3)
     edge = 0.0036 - 0.0023 * inward - np.abs(face.down - centre)
     ends = _step(along, -0.03, 0.12) * (1 - _step(along, 0.8, 1.03))
-    hairs = 0.9 + 0.1 * np.sin(5200 * face.across + 2600 * (face.down - centre) * (1 - along))
+    hairs = 0.95 + 0.05 * np.sin(4600 * face.across + 2600 * (face.down - centre))
     return ends * hairs * _step(edge, -0.0014, 0.0020)
 
 
 def _lash_line(face: _Face) -> Float[NumpyArray, "*n"]:
     """A dark line along the upper lid's edge."""
-    beyond = np.maximum(np.abs(face.across - 0.034) - 0.0112, 0)
-    far = np.hypot(beyond, face.down - 0.8385)
-    return (face.down < 0.8395) * (1 - _step(far, 0.0006, 0.0016))
+    along = (face.across - 0.0345) / 0.0130
+    edge = 0.8382 - 0.0022 * np.clip(1 - along**2, 0, 1)
+    ends = 1 - _step(np.abs(along), 0.7, 1.0)
+    return ends * (1 - _step(np.abs(face.down - edge), 0.0006, 0.0013))
 
 
 def _scalp(

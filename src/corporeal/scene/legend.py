@@ -49,7 +49,7 @@ def draw_legend(
     ticks = scale.ticks()
     for tick in ticks:
         y = row + height * (scale.high - tick) / (scale.high - scale.low)
-        y = min(max(y, row), row + height - 1)
+        y = float(min(max(y, row), row + height - 1))
         marked[int(y), column + width : column + width + max(round(size / 3), 2)] = INK
         place = column + width + 0.55 * size
         lines.append(Text(_number(tick, ticks), place, y, 0.9 * size, "lm"))

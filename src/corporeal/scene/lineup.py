@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Array, Float, NumpyArray
 from corporeal.errors import InputError
 from corporeal.scene.camera import Camera, frame
 from corporeal.scene.casting import Performance
 from corporeal.scene.labels import LABEL_ROOM
 from corporeal.scene.legend import legend_room
 
-_EVERY = 5
-"""Every so many vertices tell the extent of a body closely enough."""
+_ENOUGH = 2500
+"""So many vertices tell the extent of a body closely enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,7 @@ def line_up(performances: Sequence[Performance], azimuth: float = 0.0, gap: floa
     if not performances:
         raise InputError("no animation to show; expected at least one.")
     right = np.array([math.cos(azimuth), 0.0, -math.sin(azimuth)])
-    clouds = [np.asarray(p.animation.vertices, np.float64)[:, ::_EVERY] for p in performances]
-    clouds = [cloud.reshape(-1, 3) for cloud in clouds]
+    clouds = [reached(p.animation.vertices) for p in performances]
     left_ends = np.array([(cloud @ right).min() for cloud in clouds])
     widths = np.array([(cloud @ right).max() for cloud in clouds]) - left_ends
     starts = np.concatenate([[0.0], np.cumsum(widths + gap)])
@@ -51,6 +50,12 @@ def line_up(performances: Sequence[Performance], azimuth: float = 0.0, gap: floa
     feet = np.array([(low + high) / 2 for low, high in boxes])
     feet[:, 1] = ground
     return Lineup(shifts, np.concatenate(moved), feet, ground)
+
+
+def reached(vertices: Float[Array, "N V 3"]) -> Float[NumpyArray, "n 3"]:
+    """Places that a movement reaches, by some of its vertices, metres."""
+    every = max(1, vertices.shape[1] // _ENOUGH)
+    return np.asarray(vertices[:, ::every], np.float64).reshape(-1, 3)
 
 
 def frame_lineup(

@@ -17,6 +17,7 @@ from corporeal.scene.camera import Camera, frame
 from corporeal.scene.casting import Performance, Wardrobe
 from corporeal.scene.colour_map import ColourScale
 from corporeal.scene.legend import draw_legend
+from corporeal.scene.lineup import reached
 from corporeal.scene.performances import perform
 from corporeal.scene.raster import render
 from corporeal.scene.scene import Scene
@@ -80,9 +81,7 @@ def _way(performance: Performance, index: int) -> Float[NumpyArray, "3"]:
 
 def _centred_points(performance: Performance, row: list[int]) -> Float[NumpyArray, "n 3"]:
     vertices = performance.animation.vertices
-    return np.concatenate(
-        [np.asarray(vertices[i], np.float64)[::5] - _way(performance, i) for i in row]
-    )
+    return np.concatenate([reached(vertices[i : i + 1]) - _way(performance, i) for i in row])
 
 
 def _cell(points: Float[NumpyArray, "n 3"], width: int, azimuth: float) -> tuple[Camera, int]:

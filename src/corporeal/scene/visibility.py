@@ -105,11 +105,11 @@ def visibility(
         return vertex_sums, ground_sums
 
     parts = list(run(chunk, range(quality.chunks)))
-    seen = np.sum([part[0] for part in parts], axis=0, dtype=np.float32)
+    seen = sum((part[0] for part in parts), np.zeros((len(points), 4), np.float32))
     seen[:, 0] /= np.maximum(seen[:, 1], 1e-6)
     if ground_height is None:
         return seen[:, [0, 2, 3]], None
-    ground = np.sum([part[1] for part in parts], axis=0, dtype=np.float32)
+    ground = sum((part[1] for part in parts), np.zeros((size, size, 4), np.float32))
     return seen[:, [0, 2, 3]], GroundShadow(_light_left(ground, studio), grid)
 
 
