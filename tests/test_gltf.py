@@ -11,12 +11,16 @@ import pytest
 from glb_reader import GlbReader
 from small_body import small_animation, small_identity, small_mesh, small_template
 
+from corporeal.assets.eyes import default_eyes
 from corporeal.body.attachment import Attachment
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.formats.gltf import engine_weights, split_seams, write_glb
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.motions.library import make_motion
+from corporeal.pipelines.deformers import make_deformer
 
 
 def eye(template_joint: int) -> Attachment:
@@ -182,6 +186,22 @@ def test_a_mesh_without_texture_is_not_split() -> None:
     surface = split_seams(mesh)
     assert surface.uv is None
     assert np.array_equal(surface.source, np.arange(mesh.vertex_count))
+
+
+def test_the_default_body_plays_to_a_hundredth_of_a_millimetre(tmp_path: Path) -> None:
+    """Jumping jacks of the embedded body with its eyes: float32 at 2 m is 1e-7 a step."""
+    model = PhenotypeModel()
+    identity = model.prepare({"gender": 0.0, "weight": 0.7})
+    motion = make_motion("jumping-jacks", identity, model.template, fps=30.0, duration=2.0)
+    animation = make_deformer("lbs", model.template).animate(identity, motion)
+    path = tmp_path / "woman.glb"
+    eyes = default_eyes(identity)
+    write_glb(path, model.template, identity, animation=animation, attachments=eyes)
+    reader = GlbReader(path)
+    for frame in (0, motion.frame_count // 2, motion.frame_count - 1):
+        played = reader.skinned(reader.node("body"), frame)[: model.template.mesh.vertex_count]
+        assert np.abs(played - animation.vertices[frame]).max() < 1e-5
+    assert {eye.name for eye in eyes} <= {node["name"] for node in reader.json["nodes"]}
 
 
 def test_a_batch_of_people_is_refused(tmp_path: Path) -> None:
