@@ -16,7 +16,7 @@ from corporeal.errors import InputError
 from corporeal.pipelines.deformers import make_deformer
 from corporeal.skinning.blocks import LANES, pack_blocks
 from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
-from corporeal.skinning.geometric import apply_motions
+from corporeal.skinning.geometric import move_points
 from corporeal.skinning.linear import LinearBlendSkinning
 
 TEMPLATE = synthetic.arm_template()
@@ -85,7 +85,7 @@ def test_equals_the_reference(skinning, influences: int, dtype, tolerance: float
         for r, t in zip(MOTION.joint_rotations, MOTION.root_translation, strict=True)
     ]
     compiled = deformer.vertices(identity, poses)
-    equations = apply_motions(
+    equations = move_points(
         deformer.vertex_motions(identity, poses), identity.rest_vertices.astype(dtype)
     )
     assert compiled.dtype == equations.dtype == dtype
@@ -190,7 +190,7 @@ def test_weights_in_any_order(skinning) -> None:
     expected = skinning(TEMPLATE).vertices(IDENTITY, MOTION.poses)
     np.testing.assert_allclose(deformer.vertices(IDENTITY, MOTION.poses), expected, atol=1e-13)
     motions = deformer.vertex_motions(IDENTITY, MOTION.poses)
-    np.testing.assert_allclose(apply_motions(motions, IDENTITY.rest_vertices), expected, atol=1e-13)
+    np.testing.assert_allclose(move_points(motions, IDENTITY.rest_vertices), expected, atol=1e-13)
 
 
 @pytest.mark.parametrize("skinning", SKINNINGS)

@@ -4,34 +4,78 @@ Kavan, Collins, Žára, O'Sullivan: Geometric Skinning with Approximate Dual Qua
 ACM Transactions on Graphics 27(4), 2008.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from corporeal._typing import Array, Float, Int, NumpyArray
-from corporeal.body.template import Template
-from corporeal.geometry.transforms import dual_quaternion_from_rigid, rigid_from_dual_quaternion
+from corporeal.body.weights import SkinWeights
+from corporeal.geometry.transforms import dual_quaternion_from_rigid
 from corporeal.runtime.arrays import as_one_kind, namespace_of
-from corporeal.skinning.geometric import GeometricSkinning
+from corporeal.skinning.geometric import GeometricSkinning, MotionRows, blend_rows
 from corporeal.skinning.prepared import SkinKernel
 
 
 def blend_dual_quaternions(
     world_from_rest: Float[Array, "*batch J 4 4"],
-    joint_indices: Int[NumpyArray, "V K"],
-    weights: Float[Array, "V K"],
-) -> Float[Array, "*batch V 3 4"]:
-    """Rigid motion of every vertex: b_v = Σ_k ± w_vk q_k, made unit (Kavan et al. 2008, eq. 6).
+    pairs: Int[NumpyArray, "p 2"],
+    weights: Float[Array, "V p"],
+) -> MotionRows:
+    """Rigid motion of every vertex: b_v = Σ_j ± w_vj q_j, made unit (Kavan et al. 2008, eq. 6).
 
-    q and −q are one motion, so each joint's quaternion takes the sign that agrees with the most
-    influential joint's, which must stand in slot 0.
+    q and −q are one motion, so each joint's quaternion takes the sign that agrees with that of the
+    vertex's most influential joint, its pivot. `pairs` lists the (pivot, joint) that occur, and
+    `weights` the weight of every vertex for every pair: see `pair_weights`.
     """
     xp = namespace_of(world_from_rest, weights)
-    motions = dual_quaternion_from_rigid(world_from_rest)[..., joint_indices, :]
-    # q_k · q_0 of the real parts
-    agreement = xp.sum(motions[..., :4] * motions[..., :1, :4], axis=-1)
-    signed = xp.where(agreement < 0, -weights, weights)
-    # b_v = Σ_k ± w_vk q_k
-    blended = xp.sum(signed[..., None] * motions, axis=-2)
-    return rigid_from_dual_quaternion(blended)[..., :3, :]
+    motions = dual_quaternion_from_rigid(world_from_rest)
+    pivots, joints = motions[..., pairs[:, 0], :4], motions[..., pairs[:, 1], :]
+    # q_pivot · q_j of the real parts
+    agreement = xp.sum(pivots * joints[..., :4], axis=-1, keepdims=True)
+    rows = blend_rows(xp.where(agreement < 0, -joints, joints), weights)
+    return _rigid_rows(*(rows[..., i, :] for i in range(8)))
+
+
+def _rigid_rows(
+    w: Array, x: Array, y: Array, z: Array, dw: Array, dx: Array, dy: Array, dz: Array
+) -> MotionRows:
+    """Rotation and translation of (w, r) + ε (w_ε, d), divided by the norm of its real part.
+
+    t = 2 (w d − w_ε r + r × d) (Kavan et al. 2008, algorithm 1).
+    """
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    return (
+        (
+            1.0 - s * (y * y + z * z),
+            s * (x * y - w * z),
+            s * (x * z + w * y),
+            s * (w * dx - dw * x + y * dz - z * dy),
+        ),
+        (
+            s * (x * y + w * z),
+            1.0 - s * (x * x + z * z),
+            s * (y * z - w * x),
+            s * (w * dy - dw * y + z * dx - x * dz),
+        ),
+        (
+            s * (x * z - w * y),
+            s * (y * z + w * x),
+            1.0 - s * (x * x + y * y),
+            s * (w * dz - dw * z + x * dy - y * dx),
+        ),
+    )
+
+
+def pair_weights(
+    weights: SkinWeights,
+) -> tuple[Int[NumpyArray, "p 2"], Float[NumpyArray, "V p"]]:
+    """The (pivot, joint) pairs that occur, and every vertex's weight for each of them."""
+    pivots = weights.joint_indices[np.arange(len(weights.values)), weights.values.argmax(axis=1)]
+    codes = pivots[:, None].astype(np.int64) * weights.joint_count + weights.joint_indices
+    used, place = np.unique(codes, return_inverse=True)
+    dense = np.zeros((len(codes), len(used)))
+    np.add.at(dense, (np.arange(len(codes))[:, None], place.reshape(codes.shape)), weights.values)
+    return np.stack(np.divmod(used, weights.joint_count), axis=-1), dense
 
 
 class DualQuaternionSkinning(GeometricSkinning):
@@ -39,16 +83,15 @@ class DualQuaternionSkinning(GeometricSkinning):
 
     name = "dqs"
 
-    def __init__(self, template: Template) -> None:
-        super().__init__(template)
-        order = np.argsort(-template.weights.values, axis=1, kind="stable")
-        self._joint_indices = np.take_along_axis(template.weights.joint_indices, order, axis=1)
-        self._values = np.take_along_axis(template.weights.values, order, axis=1)
+    @cached_property
+    def _pairs(self) -> tuple[NumpyArray, NumpyArray]:
+        return pair_weights(self.template.weights)
 
-    def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> Float[Array, "*batch V 3 4"]:
+    def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> MotionRows:
         """Motion of every vertex: a unit dual quaternion's, from its joints' motions."""
-        world_from_rest, weights = as_one_kind(world_from_rest, self._values)
-        return blend_dual_quaternions(world_from_rest, self._joint_indices, weights)
+        pairs, dense = self._pairs
+        world_from_rest, weights = as_one_kind(world_from_rest, dense)
+        return blend_dual_quaternions(world_from_rest, pairs, weights)
 
     def _kernel(self) -> SkinKernel:
         from corporeal.skinning.dual_quaternion_cpu import pose_and_skin_dual

@@ -8,7 +8,7 @@ from corporeal.body.pose import Pose
 from corporeal.errors import InputError
 from corporeal.runtime.arrays import as_one_kind, is_numpy, namespace_of
 from corporeal.runtime.nouns import noun
-from corporeal.skinning.geometric import GeometricSkinning
+from corporeal.skinning.geometric import GeometricSkinning, MotionRows
 
 _FRAMES_AT_ONCE = 16  # bounds the matrices held: about 100 bytes a vertex and frame
 
@@ -57,35 +57,42 @@ def unpose(
         ]
         rest = np.concatenate([part.rest_vertices for part in parts])
         return Unposed(rest, np.concatenate([part.condition for part in parts]))
-    motions = deformer.vertex_motions(identity, pose)
-    vertices, motions, fallback = as_one_kind(vertices, motions, identity.rest_vertices)
-    return _invert_motions(motions, vertices, fallback, condition_limit)
+    rows = deformer.vertex_motions(identity, pose)
+    _, vertices, fallback = as_one_kind(rows[0][0], vertices, identity.rest_vertices)
+    return _invert(rows, vertices, fallback, condition_limit)
 
 
-def _invert_motions(
-    motions: Float[Array, "*#batch V 3 4"],
+def _invert(
+    rows: MotionRows,
     vertices: Float[Array, "*#batch V 3"],
     fallback: Float[Array, "*#batch V 3"],
     condition_limit: float | None,
 ) -> Unposed:
-    xp = namespace_of(motions, vertices)
+    (a, b, c, s), (d, e, f, t), (g, h, i, u) = rows
+    xp = namespace_of(a, vertices)
     if condition_limit is None:
-        condition_limit = 0.01 / float(xp.finfo(motions.dtype).eps)
-    a, b, c = motions[..., 0], motions[..., 1], motions[..., 2]
-    # rows of the adjugate: b × c, c × a, a × b;  det M = a · (b × c)
-    adjugate = xp.stack(
-        [xp.linalg.cross(b, c), xp.linalg.cross(c, a), xp.linalg.cross(a, b)], axis=-2
+        condition_limit = 0.01 / float(xp.finfo(a.dtype).eps)
+    # M⁻¹ = adj M / det M
+    adjugate = (
+        (e * i - f * h, c * h - b * i, b * f - c * e),
+        (f * g - d * i, a * i - c * g, c * d - a * f),
+        (d * h - e * g, b * g - a * h, a * e - b * d),
     )
-    determinant = xp.sum(a * adjugate[..., 0, :], axis=-1)
-    size = xp.sum(motions[..., :3] ** 2, axis=(-1, -2)) * xp.sum(adjugate**2, axis=(-1, -2))
+    determinant = a * adjugate[0][0] + b * adjugate[1][0] + c * adjugate[2][0]
+    size = _squares(tuple(row[:3] for row in rows)) * _squares(adjugate)
     reciprocal = 3.0 * xp.abs(determinant) / xp.sqrt(xp.where(size > 0, size, 1.0))
     singular = reciprocal * condition_limit <= 1.0
     safe = xp.where(singular, 1.0, determinant)
-    shifted = (vertices - motions[..., 3])[..., None, :]
-    exact = xp.sum(adjugate * shifted, axis=-1) / safe[..., None]
-    smallest = float(xp.finfo(motions.dtype).smallest_normal)
+    x, y, z = vertices[..., 0] - s, vertices[..., 1] - t, vertices[..., 2] - u
+    exact = xp.stack([(p * x + q * y + r * z) / safe for p, q, r in adjugate], axis=-1)
+    smallest = float(xp.finfo(a.dtype).smallest_normal)
     condition = 1.0 / xp.where(reciprocal > smallest, reciprocal, smallest)
     return Unposed(xp.where(singular[..., None], fallback, exact), condition)
+
+
+def _squares(rows: MotionRows) -> Array:
+    """Squared Frobenius norm."""
+    return sum(entry * entry for row in rows for entry in row)
 
 
 def _is_long(identity: Identity, pose: Pose, vertices: Array) -> bool:
