@@ -76,9 +76,9 @@ def _texture(geometry: Any, imath: Any, mesh: Mesh) -> Any:
     corner_uv = authored_uv(mesh)
     if mesh.uv is None or corner_uv is None:
         return geometry.OV2fGeomParamSample()
-    rows = imath.V2fArrayFromBuffer(np.ascontiguousarray(mesh.uv, np.float32))
-    order = _clockwise(corner_uv).astype(np.uint32)
-    return geometry.OV2fGeomParamSample(rows, order, geometry.GeometryScope.kFacevaryingScope)
+    rows = np.ascontiguousarray(mesh.uv[_clockwise(corner_uv)], np.float32)
+    scope = geometry.GeometryScope.kFacevaryingScope
+    return geometry.OV2fGeomParamSample(imath.V2fArrayFromBuffer(rows), scope)
 
 
 def _clockwise(corners: NumpyArray) -> NumpyArray:

@@ -228,12 +228,13 @@ def _bind_body(pxr: _Pxr, stage: Any, character: Character, body: Any) -> None:
 
 
 def _add_attachment(pxr: _Pxr, stage: Any, index: int, attachment: Attachment) -> None:
-    """A rigid part: the whole surface has one joint with weight 1."""
+    """A rigid part: every vertex has one joint with weight 1, which all readers play."""
     word = pxr.Tf.MakeValidIdentifier(attachment.name)
     place = f"{_ROOT}/{word}_{index}"
     prim = _add_mesh(pxr, stage, place, attachment.mesh, attachment.vertex_colours)
     binding = pxr.UsdSkel.BindingAPI.Apply(prim.GetPrim())
-    binding.CreateJointIndicesPrimvar(True, 1).Set(pxr.integers(np.array([attachment.joint])))
-    binding.CreateJointWeightsPrimvar(True, 1).Set(pxr.numbers(np.ones(1)))
+    count = attachment.mesh.vertex_count
+    binding.CreateJointIndicesPrimvar(False, 1).Set(pxr.integers(np.full(count, attachment.joint)))
+    binding.CreateJointWeightsPrimvar(False, 1).Set(pxr.numbers(np.ones(count)))
     binding.CreateGeomBindTransformAttr(pxr.Gf.Matrix4d(1))
     binding.CreateSkeletonRel().SetTargets([_RIG])

@@ -8,7 +8,6 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.character import Character
 from corporeal.geometry.rotations import axis_angle_from_quaternion
 from corporeal.skinning.kinematics import forward_kinematics, rest_to_world
-from corporeal.skinning.linear import blend_linear
 
 _CHUNK_VERTICES = 400_000
 """Posed vertices in memory at once: about 40 MB of blended matrices."""
@@ -31,10 +30,12 @@ def character_joints(
 def skin_matrices(
     character: Character, frames: Int[NumpyArray, "n"]
 ) -> Float64[NumpyArray, "n V 3 4"]:
-    """Blended affine motion of every vertex at `frames`."""
+    """Blended affine motion of every vertex at `frames`: T_v = Σ_j w_vj A_j."""
     joints = np.asarray(character.template.skeleton.joints, np.float64)
     world_from_rest = rest_to_world(character_joints(character, frames), joints)
-    return blend_linear(world_from_rest, character.template.weights.dense().astype(np.float64))
+    weights = character.template.weights.dense().astype(np.float64)
+    rows = world_from_rest[..., :3, :].reshape(len(frames), len(joints), 12)
+    return (weights @ rows).reshape(len(frames), len(weights), 3, 4)
 
 
 def character_vertices(
