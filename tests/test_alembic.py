@@ -39,7 +39,7 @@ def test_the_table_is_true(tmp_path: Path):
     times = [schema.getTimeSampling().getSampleTime(frame) for frame in range(6)]
     np.testing.assert_allclose(times, np.arange(6) / 24)
     for frame in range(6):
-        sample = schema.getValue(ISampleSelector(frame))
+        sample = schema.getValue(ISampleSelector(times[frame]))
         places = np.array([tuple(point) for point in sample.getPositions()], np.float32)
         np.testing.assert_array_equal(places, vertices[frame])
     corners = np.array(list(sample.getFaceIndices())).reshape(-1, 4)
