@@ -10,16 +10,14 @@ import numpy as np
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
 from corporeal.pipelines.deformers import DEFORMERS, make_deformer
-from corporeal.pipelines.results import attachments_of, write_engine_character
+from corporeal.pipelines.results import attachments_of, write_engine_character, write_film
 from corporeal.runtime.files import make_folder, require_writable
 from corporeal.runtime.manifest import finish_run, start_run
-from corporeal.runtime.progress import progress
 
 MOTION = "jumping-jacks"
 _MOST_DEFORMERS = 4
 _DURATION_S = 4.0
 _FPS = 60.0
-_FILM_FPS = 30.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,6 @@ class Demo:
 def run_demo(config: DemoConfig) -> Demo:
     """Draw a person by seed, move it with every deformer, and write character, sheet and film."""
     from corporeal.anthropometry.measure import measure
-    from corporeal.scene.film import film
     from corporeal.scene.sheet import contact_sheet
 
     run = start_run("demo", config)
@@ -55,18 +52,12 @@ def run_demo(config: DemoConfig) -> Demo:
     glb, png, mp4 = (folder / f"{MOTION}{suffix}" for suffix in (".glb", ".png", ".mp4"))
     for path in (glb, png, mp4):
         require_writable(path)
-    with progress("demo", 4, "step") as step:
-        parameters, identity, animations = _performances(config.seed)
-        measurements = {k: float(v) for k, v in measure(identity).values.items()}
-        step(1)
-        parts = attachments_of(animations[0].template, identity)
-        report = write_engine_character(glb, animations[0], parts)
-        step(1)
-        everyone = [parts] * len(animations)
-        contact_sheet(animations, png, attachments=everyone)
-        step(1)
-        film(animations, mp4, fps=_FILM_FPS, attachments=everyone)
-        step(1)
+    parameters, identity, animations = _performances(config.seed)
+    measurements = {k: float(v) for k, v in measure(identity).values.items()}
+    parts = attachments_of(animations[0].template, identity)
+    report = write_engine_character(glb, animations[0], parts)
+    contact_sheet(animations, png, attachments=[parts] * len(animations))
+    write_film(mp4, animations, parts)
     names = tuple(animation.deformer for animation in animations)
     report |= {"deformers": names, "parameters": parameters, "measurements": measurements}
     finish_run(run, [glb, png, mp4], report)

@@ -1,13 +1,13 @@
 """From a body or an animation to any file that can hold it, by the file's suffix."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Float, NumpyArray, UInt8
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
 from corporeal.body.identity import Identity
@@ -19,12 +19,18 @@ from corporeal.formats.native import Body, write_animation, write_body
 from corporeal.formats.registry import format_to_write, write_mesh
 from corporeal.pipelines.deformers import make_deformer
 from corporeal.runtime.files import require_writable
+from corporeal.runtime.progress import Step, progress
 
 Report = dict[str, Any]
 """What a writer has to say, in numbers and words."""
 
+FILM_FPS = 30.0
+_FILM_SIZE = (640, 480)
 _BODY_PICTURE = (1280, 960)
 """Width and height, pixels."""
+
+_FILM_AZIMUTH = np.deg2rad(20.0)
+"""Where the camera stands: radians from the front, towards the body's left."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +103,31 @@ def write_animation_result(
 
         contact_sheet([animation], path, attachments=[parts])
     else:
-        from corporeal.scene.film import film
-
-        film([animation], path, attachments=[parts])
+        write_film(path, [animation], parts)
     return {}
+
+
+def write_film(
+    path: str | Path, animations: Sequence[Animation], parts: Sequence[Attachment]
+) -> None:
+    """Write an MP4 of one person's animations side by side, with a progress bar."""
+    from corporeal.formats.mp4 import write_mp4
+    from corporeal.scene.film import film_frames
+    from corporeal.scene.performances import perform
+
+    shown = perform(animations, [parts] * len(animations), None, "light", None, None)
+    seconds = max(a.motion.frame_count / a.motion.fps for a in animations)
+    with progress("film", round(seconds * FILM_FPS), "frame") as step:
+        frames = film_frames(shown, FILM_FPS, *_FILM_SIZE, azimuth=_FILM_AZIMUTH)
+        write_mp4(path, _counted(frames, step), FILM_FPS)
+
+
+def _counted(
+    frames: Iterator[UInt8[NumpyArray, "H W 3"]], step: Step
+) -> Iterator[UInt8[NumpyArray, "H W 3"]]:
+    for frame in frames:
+        yield frame
+        step(1)
 
 
 def write_engine_character(
