@@ -18,6 +18,9 @@ from corporeal.scene.materials import EYE, HAIR_COLOUR, MATTE, PLAIN_COLOUR, SKI
 from corporeal.scene.scene import Actor, Decal, Garment, Surface
 from corporeal.scene.wardrobe import underwear
 
+_SOCKET_SHADE = 0.72
+"""Light left in an eye's socket: lids and lashes are too small for the shadow maps."""
+
 
 @dataclass(frozen=True, eq=False)
 class Performance:
@@ -106,4 +109,5 @@ def _follow(
         animation.identity.joints[part.joint], np.float64
     )
     vertices = from_joint @ world_from_joint[:3, :3].T + world_from_joint[:3, 3] + offset
-    return Surface(vertices, part.mesh.triangles, part.vertex_colours, EYE)
+    colours = _SOCKET_SHADE * part.vertex_colours
+    return Surface(vertices, part.mesh.triangles, colours, EYE)

@@ -89,7 +89,7 @@ def _within(
     uv: Float[NumpyArray, "V 2"], box: tuple[float, float, float, float]
 ) -> Float[NumpyArray, "V"]:
     inside = (uv > box[:2]) & (uv < box[2:])
-    return inside.all(axis=1).astype(np.float64)
+    return np.all(inside, axis=1).astype(np.float64)
 
 
 def _step(field: Float[NumpyArray, "*n"], start: float, end: float) -> Float[NumpyArray, "*n"]:

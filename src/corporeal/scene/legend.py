@@ -31,7 +31,7 @@ def legend_room(width: int, height: int) -> float:
 
 def lettering(height: int) -> float:
     """Size of letters that suits a picture, pixels."""
-    return min(max(0.03 * height, 11.0), 34.0)
+    return min(max(0.034 * height, 12.0), 34.0)
 
 
 def draw_legend(

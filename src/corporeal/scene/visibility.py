@@ -160,8 +160,8 @@ def _light_left(ground: Float32[NumpyArray, "g g 4"], studio: Studio) -> Float32
 
     cell = len(ground) / 128
     sky = ground[..., 0] / np.maximum(ground[..., 1], 1e-6)
-    sky = gaussian_filter(sky, 2.5 * cell, mode="nearest")
-    key = gaussian_filter(ground[..., 2], cell, mode="nearest")
+    sky = gaussian_filter(sky, 4.0 * cell, mode="nearest")
+    key = gaussian_filter(ground[..., 2], 1.4 * cell, mode="nearest")
     sky_light = float(np.mean(studio.sky))
     key_light = float(np.mean(studio.key.colour)) * max(float(studio.key.unit[1]), 0.0)
     left = (sky_light * sky + key_light * key) / (sky_light + key_light)
