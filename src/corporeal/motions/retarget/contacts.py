@@ -40,11 +40,14 @@ class Contacts:
     """The ankle is planted: the heel stands."""
     ball: Bool[NumpyArray, "N"]
     """The joint at the base of the toes is planted."""
+    upright: Bool[NumpyArray, "N"] | None = None
+    """The sole looks down; None if that is not known, and taken for granted."""
 
     @property
     def flat(self) -> Bool[NumpyArray, "N"]:
         """The whole sole stands."""
-        return self.heel & self.ball
+        both = self.heel & self.ball
+        return both if self.upright is None else both & self.upright
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,13 @@ def detect_contacts(feet: SourceFeet) -> tuple[Contacts, Contacts]:
 
 
 def is_planted(point: Float[NumpyArray, "N 3"], level: float, fps: float) -> Bool[NumpyArray, "N"]:
-    """Where a point is slower than 0.1 m/s and at most 5 cm above `level` (metres)."""
-    return (_speed(point, fps, 1) < PLANTED_SPEED) & (point[:, 1] < level + PLANTED_HEIGHT)
+    """Where a point is slower than 0.1 m/s and at most 5 cm above `level` (metres).
+
+    Slower both since the frame before and until the frame after: a glitch of one frame is no rest.
+    """
+    step = np.linalg.norm(np.diff(point, axis=0), axis=-1) * fps
+    still = np.concatenate([[True], step < PLANTED_SPEED, [True]])
+    return still[:-1] & still[1:] & (point[:, 1] < level + PLANTED_HEIGHT)
 
 
 def _contact(point: Float[NumpyArray, "N 3"], level: float, fps: float) -> Bool[NumpyArray, "N"]:
@@ -123,21 +131,17 @@ def _contact(point: Float[NumpyArray, "N 3"], level: float, fps: float) -> Bool[
 
 def steady_speed(point: Float[NumpyArray, "N 3"], fps: float) -> Float[NumpyArray, "N"]:
     """Speed over a twentieth of a second around every frame, m/s."""
-    return _speed(point, fps, max(round(0.025 * fps), 1))
+    reach = max(round(0.025 * fps), 1)
+    frames = np.arange(len(point))
+    ahead, behind = np.minimum(frames + reach, frames[-1]), np.maximum(frames - reach, 0)
+    way = np.linalg.norm(point[ahead] - point[behind], axis=-1)
+    return way * fps / np.maximum(ahead - behind, 1)
 
 
 def runs(mask: Bool[NumpyArray, "N"]) -> list[tuple[int, int]]:
     """Stretches of true frames, as (first, last + 1)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
-
-
-def _speed(point: Float[NumpyArray, "N 3"], fps: float, reach: int) -> Float[NumpyArray, "N"]:
-    """Central differences over `reach` frames to both sides, fewer at the ends."""
-    frames = np.arange(len(point))
-    ahead, behind = np.minimum(frames + reach, frames[-1]), np.maximum(frames - reach, 0)
-    way = np.linalg.norm(point[ahead] - point[behind], axis=-1)
-    return way * fps / np.maximum(ahead - behind, 1)
 
 
 def _without_flicker(mask: Bool[NumpyArray, "N"], fps: float) -> Bool[NumpyArray, "N"]:

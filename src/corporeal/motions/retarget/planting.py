@@ -35,6 +35,11 @@ class FootPath:
     foot: Float[NumpyArray, "N 3 3"]
     toes: Float[NumpyArray, "N 3 3"]
 
+    def turned(self, orientation: Float[NumpyArray, "N 3 3"]) -> "FootPath":
+        """Another orientation of the foot; the toes stay bent as they are."""
+        bent = np.swapaxes(self.foot, -1, -2) @ self.toes
+        return FootPath(self.ankle, orientation, orientation @ bent)
+
     def sole(self, foot: Foot) -> Float[NumpyArray, "N 2 3"]:
         """Heel and ball on the ground side of the foot, metres."""
         return self.ankle[:, None] + np.stack(
@@ -53,7 +58,7 @@ def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPat
     if not (contacts.heel.any() or contacts.ball.any()):
         return lifted(path, foot)
     orientation = _with_flat_soles(path.foot, foot, contacts, fps)
-    pinned = FootPath(path.ankle, orientation, path.toes)
+    pinned = path.turned(orientation)
     anchors = _anchors(pinned.sole(foot), orientation, foot, contacts)
     wanted = np.where(
         contacts.ball[:, None],
@@ -61,7 +66,7 @@ def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPat
         anchors[0] - orientation @ foot.to_heel,
     )
     shift = faded(wanted - path.ankle, contacts.heel | contacts.ball, fps)
-    toes = _with_flat_toes(path.toes, orientation, contacts.ball, fps)
+    toes = _with_flat_toes(pinned.toes, orientation, contacts.ball, fps)
     return lifted(FootPath(path.ankle + shift, orientation, toes), foot)
 
 
@@ -121,16 +126,18 @@ def _level(orientation: Float[NumpyArray, "N 3 3"], foot: Foot) -> Float[NumpyAr
 def _with_flat_soles(
     orientation: Float[NumpyArray, "N 3 3"], foot: Foot, contacts: Contacts, fps: float
 ) -> Float[NumpyArray, "N 3 3"]:
-    """Flat with one heading over every stretch where heel and ball are down; faded elsewhere."""
+    """Flat with one heading over every stretch where heel and ball are down; faded elsewhere.
+
+    The correction is kept in the foot's own axes, so that it fits a foot that spins.
+    """
     level = _level(orientation, foot)
     correction = np.zeros((len(orientation), 3))
     for first, last in runs(contacts.flat):
         forward = (level[first:last] @ (foot.to_ball_joint * _LEVEL)).mean(axis=0)
         one = about_vertical(heading(forward) - heading(foot.to_ball_joint * _LEVEL))
-        turn = one @ np.swapaxes(orientation[first:last], -1, -2)
+        turn = np.swapaxes(orientation[first:last], -1, -2) @ one
         correction[first:last] = axis_angle_from_matrix(turn)
-    fading = faded(correction, contacts.flat, fps)
-    return matrix_from_axis_angle(fading) @ orientation
+    return orientation @ matrix_from_axis_angle(faded(correction, contacts.flat, fps))
 
 
 def _with_flat_toes(
@@ -144,8 +151,8 @@ def _with_flat_toes(
     The foot's side, not its front, gives the heading: a foot on tiptoe points straight down.
     """
     flat = about_vertical(heading(foot[..., :, 0]) - 0.5 * np.pi)
-    correction = axis_angle_from_matrix(flat @ np.swapaxes(toes, -1, -2))
-    return matrix_from_axis_angle(faded(correction, planted, fps)) @ toes
+    correction = axis_angle_from_matrix(np.swapaxes(toes, -1, -2) @ flat)
+    return toes @ matrix_from_axis_angle(faded(correction, planted, fps))
 
 
 def _anchors(

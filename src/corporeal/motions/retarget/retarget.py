@@ -4,10 +4,12 @@
 2. the path of the hips' centre, scaled by the ratio of leg lengths;
 3. contacts of the foreign feet (`contacts`), soles levelled, the ground at y = 0 (`ground`);
 4. planted feet pinned (`planting`), the pelvis lowered where a leg would be too short, and the legs
-   bent to reach (`reach`).
+   bent to reach (`reach`);
+5. hands that would be in the ground raised onto it (`hands`).
 """
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -20,10 +22,14 @@ from corporeal.motions.retarget.contacts import Contacts, detect_contacts, sourc
 from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
 from corporeal.motions.retarget.ground import ground_offset, sinking
 from corporeal.motions.retarget.guess import name_map_for
+from corporeal.motions.retarget.hands import arms_above_ground
 from corporeal.motions.retarget.name_maps import SIDES, NameMap
 from corporeal.motions.retarget.planting import FootPath, faded, level_soles, plant
-from corporeal.motions.retarget.reach import bend_of, reach
+from corporeal.motions.retarget.reach import Bend, bend_of, reach
 from corporeal.skinning.kinematics import forward_kinematics
+
+UPRIGHT: Final = 0.7
+"""Least cosine of the tilt of a sole that stands."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +80,11 @@ def retarget(
     scale = _leg_ratio(source.skeleton, names, feet)
     body = _Moving.from_source(source, skeleton, names, scale)
     contacts = detect_contacts(source_feet(source, names))
-    for foot, contact in zip(feet, contacts, strict=True):
-        body.frames[:, foot.ankle] = level_soles(body.frames[:, foot.ankle], foot, contact.flat)
+    contacts = body.upright(feet, contacts)
+    body.level_soles(feet, contacts)
     body.raise_by(_ground_offset(body, feet, contacts))
     lowest = body.stand(feet, contacts, source.fps)
+    body.keep_hands_up()
     motion = body.motion(source.name, source.fps)
     return replace(result, motion=motion, scale=scale, contacts=contacts, sinking=lowest)
 
@@ -126,6 +133,24 @@ class _Moving:
             joints[:, foot.ankle], self.frames[:, foot.ankle], self.frames[:, foot.ball]
         )
 
+    def upright(
+        self, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts]
+    ) -> tuple[Contacts, Contacts]:
+        """Contacts that know when the sole looks down: a kneeling foot touches with its back."""
+        left, right = (
+            replace(contact, upright=self.frames[:, foot.ankle, 1, 1] > UPRIGHT)
+            for foot, contact in zip(feet, contacts, strict=True)
+        )
+        return left, right
+
+    def level_soles(self, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts]) -> None:
+        """Take out the constant tilt of each sole; the toes go along."""
+        joints = self.joints()
+        for foot, contact in zip(feet, contacts, strict=True):
+            path = self.path(foot, joints)
+            level = path.turned(level_soles(path.foot, foot, contact.flat))
+            self.frames[:, foot.ankle], self.frames[:, foot.ball] = level.foot, level.toes
+
     def stand(
         self, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts], fps: float
     ) -> float:
@@ -135,10 +160,7 @@ class _Moving:
             plant(self.path(foot, joints), foot, contact, fps)
             for foot, contact in zip(feet, contacts, strict=True)
         ]
-        bends = [
-            bend_of(foot, _transposed(self.frames[:, foot.hip]) @ self.frames[:, foot.knee])
-            for foot in feet
-        ]
+        bends = [self._leg_bend(foot) for foot in feet]
         sink = sinking(
             [joints[:, foot.hip] for foot in feet],
             [path.ankle for path in paths],
@@ -148,15 +170,17 @@ class _Moving:
         )
         down = sink[:, None] * np.array([0.0, -1.0, 0.0])
         self.pelvis = self.pelvis + down
-        for foot, path, contact in zip(feet, paths, contacts, strict=True):
+        for foot, bend, path, contact in zip(feet, bends, paths, contacts, strict=True):
             planted = faded(np.ones((len(sink), 1)), contact.heel | contact.ball, fps)[:, 0]
+            way = path.ankle - (joints[:, foot.hip] + down)
             thigh, shank = reach(
-                foot,
+                bend,
+                foot.thigh,
+                foot.shank,
                 self.frames[:, foot.hip],
                 self.frames[:, foot.knee],
-                joints[:, foot.hip] + down,
-                path.ankle,
-                planted,
+                way,
+                bend.within_reach(np.linalg.norm(way, axis=-1), planted),
             )
             for joint, frames in (
                 (foot.hip, thigh),
@@ -167,14 +191,24 @@ class _Moving:
                 self.frames[:, joint] = frames
         return float(sink.max())
 
+    def keep_hands_up(self) -> None:
+        """Bend the arms wherever a hand would be in the ground."""
+        if not {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names):
+            return
+        for side in SIDES:
+            raised = arms_above_ground(self.skeleton, side, self.frames, self.joints())
+            for joint, frames in raised.items():
+                self.frames[:, joint] = frames
+
+    def _leg_bend(self, foot: Foot) -> Bend:
+        thigh, shank = self.frames[:, foot.hip], self.frames[:, foot.knee]
+        sideways = np.broadcast_to([1.0, 0.0, 0.0], (len(thigh), 3))
+        return bend_of(foot.thigh, foot.shank, np.swapaxes(thigh, -1, -2) @ shank, sideways)
+
     def motion(self, name: str, fps: float) -> Motion:
         rotations = local_rotations(self.frames, self.skeleton.parents)
         rest = np.asarray(self.skeleton.joints, np.float64)[0]
         return Motion(name, fps, rotations, self.pelvis - rest, self.skeleton)
-
-
-def _transposed(matrices: Float[NumpyArray, "N 3 3"]) -> Float[NumpyArray, "N 3 3"]:
-    return np.swapaxes(matrices, -1, -2)
 
 
 def _ground_offset(
