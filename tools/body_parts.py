@@ -39,7 +39,7 @@ def part_labels(
     names[trunk] = _trunk_parts(average[trunk], joint)
     crotch = average[trunk, 1].min()
     for side in SIDES:
-        x, y, z = average.T
+        _, y, z = average.T
         behind = (y > crotch) & (z < joint[f"{side}_hip"][2])
         names[behind & (names == f"{side}_thigh")] = f"{side}_buttock"
     for side, end in zip(SIDES, ("L", "R"), strict=True):

@@ -21,6 +21,7 @@ from joint_regression import joint_regressor, sample_coefficients
 from joint_rings import joint_rings
 from makehuman_source import BODY_VERTEX_COUNT, METRES_PER_DELTA, MakeHumanSource, read_source
 from rig_mapping import (
+    FINGERS,
     joint_centres,
     joint_names,
     joint_of_bone,
@@ -212,8 +213,6 @@ def carrier(joint: str, bones: tuple[str, ...]) -> str:
              "elbow": "upper_arm_end", "wrist": "forearm_end"}  # fmt: skip
     if part in known:
         return f"{side}_{known[part]}"
-    from rig_mapping import FINGERS
-
     if part[:-1] in FINGERS:
         phalanx = int(part[-1])
         return (
@@ -234,7 +233,7 @@ def write_asset(
     manifest = {
         "title": f"corporeal {name.replace('_', ' ')}",
         "licence": "CC0-1.0, see LICENSE-CC0.md",
-        "origin": "MakeHuman hm08 base mesh, default rig and shape targets (makehumancommunity.org)",
+        "origin": "MakeHuman hm08 base mesh, rig and shape targets (makehumancommunity.org)",
         "built_by": "tools/build_body.py",
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),

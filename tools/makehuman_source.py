@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ FILES = (
 
 @dataclass(frozen=True)
 class MakeHumanSource:
-    """All of the source, helper vertices included. Lengths in metres unless a name says otherwise."""
+    """All of the source, helper vertices included. Lengths in metres unless a name says else."""
 
     vertices: np.ndarray
     quads: np.ndarray
@@ -78,7 +79,7 @@ def read_source(folder: Path) -> MakeHumanSource:
 def _dense_deltas(stored: np.lib.npyio.NpzFile, vertex_count: int) -> np.ndarray:
     offsets, index, delta = stored["offsets"], stored["index"], stored["delta_milli_dm"]
     dense = np.zeros((len(offsets) - 1, vertex_count, 3), np.int16)
-    for target, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for target, (start, stop) in enumerate(pairwise(offsets)):
         dense[target, index[start:stop]] = delta[start:stop]
     return dense
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-BODY_JOINTS = (
-    "pelvis left_hip right_hip spine1 left_knee right_knee spine2 left_ankle right_ankle spine3 "
-    "left_foot right_foot neck left_collar right_collar head left_shoulder right_shoulder "
-    "left_elbow right_elbow left_wrist right_wrist"
-).split()
+BODY_JOINTS = [
+    "pelvis", "left_hip", "right_hip", "spine1", "left_knee", "right_knee", "spine2",
+    "left_ankle", "right_ankle", "spine3", "left_foot", "right_foot", "neck", "left_collar",
+    "right_collar", "head", "left_shoulder", "right_shoulder", "left_elbow", "right_elbow",
+    "left_wrist", "right_wrist",
+]  # fmt: skip
 BODY_PARENTS = (-1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 12, 13, 14, 16, 17, 18, 19)
 FINGERS = {"index": 2, "middle": 3, "pinky": 5, "ring": 4, "thumb": 1}
 """SMPL-H's finger order, with the source rig's finger numbers."""

@@ -1,5 +1,6 @@
 """The one rotation set that turns the sculpted pose into the T-pose."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ LEG_SPLAY_DEG = 3.0
 """Angle between the vertical and the line from hip to ankle, seen from the front."""
 X, Y, Z = np.eye(3)
 FINGER_NAMES = {number: name for name, number in FINGERS.items()}
+Between = Callable[[str, str], np.ndarray]
+"""Vector from one landmark of the left side to another, metres."""
 MIRROR = np.diag([-1.0, 1.0, 1.0])
 
 
@@ -72,7 +75,7 @@ def left_bones(landmark: dict[str, np.ndarray]) -> list[Bone]:
     return [*arm, *_fingers(arm[-1].rotation, between), *_leg(landmark)]
 
 
-def _arm(between) -> list[Bone]:
+def _arm(between: Between) -> list[Bone]:
     upper, fore = between("shoulder", "elbow"), between("elbow", "hand")
     hinge = np.cross(upper, fore)  # the axis about which the elbow flexes; −y in the T-pose
     collar = turn(Z, np.radians(COLLAR_RAISE_DEG))
@@ -83,17 +86,20 @@ def _arm(between) -> list[Bone]:
     hand = frame(X, Z) @ frame(between("hand", "finger-3-1"), between("finger-5-1", "finger-2-1")).T
     fore_twist = twist_angle(hand @ fore_start.T, X)
     print(f"twist: upper arm {np.degrees(upper_twist):.1f}°, forearm {np.degrees(fore_twist):.1f}°")
+    upper_start = turn(X, upper_twist / 2) @ untwisted
+    fore_first = turn(X, fore_twist / 3) @ fore_start
+    fore_last = turn(X, fore_twist * 2 / 3) @ fore_start
     return [
         Bone("collar", "trunk", "left_collar", collar, ("clavicle", "shoulder01")),
-        Bone("upper_arm_start", "collar", "left_shoulder", turn(X, upper_twist / 2) @ untwisted, ("upperarm01",)),
+        Bone("upper_arm_start", "collar", "left_shoulder", upper_start, ("upperarm01",)),
         Bone("upper_arm_end", "collar", "left_shoulder", upper_end, ("upperarm02",)),
-        Bone("forearm_start", "upper_arm_end", "left_elbow", turn(X, fore_twist / 3) @ fore_start, ("lowerarm01",)),
-        Bone("forearm_end", "upper_arm_end", "left_elbow", turn(X, fore_twist * 2 / 3) @ fore_start, ("lowerarm02",)),
+        Bone("forearm_start", "upper_arm_end", "left_elbow", fore_first, ("lowerarm01",)),
+        Bone("forearm_end", "upper_arm_end", "left_elbow", fore_last, ("lowerarm02",)),
         Bone("hand", "forearm_end", "left_wrist", hand, ("wrist", "metacarpal")),
-    ]  # fmt: skip
+    ]
 
 
-def _fingers(hand: np.ndarray, between) -> list[Bone]:
+def _fingers(hand: np.ndarray, between: Between) -> list[Bone]:
     """Fingers along the splay of their first bone with the flexion taken out; the thumb along the
     line from its base to its tip."""
     bones = []

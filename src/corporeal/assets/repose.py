@@ -1,9 +1,9 @@
 """From the sculpted pose to the T-pose, by one fixed and therefore linear map.
 
 The source surface was sculpted with arms half down, elbows bent and legs apart. Bones turn it into
-the T-pose by linear blend skinning with the *same* rotations for every shape; only the pivots, which
-are themselves linear in the shape, differ. So the map is linear, and the offsets of a shape target
-can be sent through it once, instead of the shape through it every time.
+the T-pose by linear blend skinning with the *same* rotations for every shape; only the pivots,
+which are themselves linear in the shape, differ. So the map is linear, and the offsets of a shape
+target can be sent through it once, instead of the shape through it every time.
 """
 
 import numpy as np

@@ -6,11 +6,15 @@ from corporeal._typing import Array, Int, NumpyArray
 from corporeal.errors import InputError
 
 
+def concrete(values: Array) -> NumpyArray:
+    """The numbers of any kind of array, to look at: a PyTorch tensor may carry gradients or be on a
+    GPU."""
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+
+
 def require_finite(what: str, values: Array) -> None:
     """Raise `InputError` naming the first of `values` that is not finite."""
-    if hasattr(values, "detach"):  # a PyTorch tensor, which may carry gradients or be on a GPU
-        values = values.detach().cpu()
-    array = np.asarray(values)
+    array = concrete(values)
     finite = np.isfinite(array)
     if not finite.all():
         first = tuple(int(i) for i in np.argwhere(~finite)[0])

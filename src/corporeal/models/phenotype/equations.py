@@ -24,6 +24,7 @@ c_s     coefficient of target s                `macro_coefficients`
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,6 +88,23 @@ PHENOTYPE_RULE: Rule = (
 shape itself."""
 
 
+def _two_ends(name: str, first: str, second: str, low: float = 0.0) -> Axis:
+    return Axis(Parameter(name, low, 1.0, max(low, 0.5), "as in anny"), (low, 1.0), (first, second))
+
+
+ANNY_RULE: Rule = (
+    _two_ends("gender", "male", "female"),
+    _two_ends("age", "young", "old", low=2 / 3),
+    *PHENOTYPE_RULE[2:4],
+    _two_ends("height", "minheight", "maxheight"),
+    _two_ends("proportions", "idealproportions", "uncommonproportions"),
+    *PHENOTYPE_RULE[6:],
+)
+"""The rule of the `anny` package, for adults: gender and proportions run the other way, age is a
+share of its own scale, and height and proportions have two anchors, so that their middle is the
+mean of both ends. Kept to compare with it."""
+
+
 @dataclass(frozen=True, eq=False)
 class MacroTable:
     """Which word weights are multiplied for every macro target."""
@@ -97,7 +115,7 @@ class MacroTable:
 
 
 def macro_table(names: tuple[str, ...], rule: Rule) -> MacroTable:
-    """Read the words of target names such as `macrodetails/universal-male-old-maxmuscle-minweight`."""
+    """Read the words of target names, such as `universal-male-old-maxmuscle-minweight`."""
     words = ["universal", *SHARED_WORDS, *(word for axis in rule for word in axis.words)]
     rows = []
     for name in names:
@@ -121,7 +139,7 @@ def anchor_weights(value: Float[Array, "*batch"], axis: Axis) -> list[Float[Arra
     # s_k: 0 below x_k, 1 above x_{k+1}, linear between; no bound where the range itself ends, so
     # that the derivative is whole there
     steps = []
-    for low, high in zip(x[:-1], x[1:], strict=True):
+    for low, high in pairwise(x):
         step = (value - low) / (high - low)
         step = xp.maximum(step, zero) if axis.parameter.low < low else step
         steps.append(xp.minimum(step, one) if axis.parameter.high > high else step)

@@ -4,11 +4,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from array_api_compat import is_torch_namespace
 
-from corporeal._typing import Array, Float
+from corporeal._typing import Array, Float, NumpyArray
 from corporeal.assets.default_body import DefaultBody, grounded, load_default_body
-from corporeal.body.checks import require_finite
+from corporeal.body.checks import concrete, require_finite
 from corporeal.body.identity import Identity
 from corporeal.body.parameter import Parameter
 from corporeal.body.template import Template
@@ -121,9 +121,21 @@ class PhenotypeModel:
         )
         if is_numpy(xp):
             return arrays
-        if xp not in self._bases:
-            self._bases[xp] = tuple(xp.asarray(array) for array in arrays)
-        return self._bases[xp]
+        key = (xp, str(like.device) if is_torch_namespace(xp) else "")
+        if key not in self._bases:
+            self._bases[key] = tuple(_converted(array, like) for array in arrays)
+        return self._bases[key]
+
+
+def _converted(array: NumpyArray, like: Array) -> Array:
+    """`array` in its own precision, as the kind and on the device of `like`."""
+    xp = namespace_of(like)
+    if is_torch_namespace(xp):
+        return xp.asarray(array, device=like.device)
+    import jax
+
+    with jax.ensure_compile_time_eval():  # a tracer must not outlive its trace
+        return xp.asarray(array)
 
 
 def _check_values(
@@ -135,7 +147,7 @@ def _check_values(
             raise InputError(f"unknown {what} name {name!r}; known: {', '.join(known)}.")
         if _is_traced(value):
             continue
-        numbers = np.asarray(value)
+        numbers = concrete(value)
         require_finite(f"{what} {name}", numbers)
         parameter = known[name]
         outside = (numbers < parameter.low) | (numbers > parameter.high)
