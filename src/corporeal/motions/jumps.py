@@ -28,9 +28,14 @@ class JumpPlan:
 
     @staticmethod
     def steady(flight: float, contact: float, start: float, end: float, even: bool) -> "JumpPlan":
-        """As many equal jumps as fit between `start` and `end`; an `even` number on request."""
-        count = max(2, int((end - start + contact - _SWING) / (flight + contact)))
-        count -= count % 2 if even else 0
+        """Equal jumps that fill the time from `start` to `end`; an `even` number on request.
+
+        The time on the ground gives way, so that no second is spent waiting for the end.
+        """
+        span = end - start - _SWING
+        pairs = 2 if even else 1
+        count = max(2, pairs * round((span + contact) / (flight + contact) / pairs))
+        contact = max(0.7 * contact, (span - count * flight) / (count - 1))
         takeoffs = start + (flight + contact) * np.arange(count)
         return JumpPlan(takeoffs, takeoffs + flight, end)
 
