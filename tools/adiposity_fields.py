@@ -29,6 +29,10 @@ BELLY_DROP = 0.6
 """Share of the sculpted downward movement that the belly keeps: the navel stays in front."""
 HIP_WIDENING = 0.028
 """Added radius of the hips about the trunk's axis, beyond the sculpted direction, metres."""
+CROTCH_RELIEF = (0.06, 0.20)
+"""Below the hips by these distances the thighs begin to grow inwards, and do so in full, metres."""
+CROTCH_OPENING = 1.15
+"""Above 1 the creases beside the pubis open as the thighs grow, and so never fold."""
 EXTRA_SPLAY = np.radians(4.4)
 """The legs of a heavy body stand further apart; turn of the leg about the hip at coefficient 1."""
 
@@ -92,8 +96,7 @@ class Anatomy:
 
     def _along(self, *chain: str) -> tuple[np.ndarray, np.ndarray]:
         """Position along a limb (0, 1, 2 at its joints) and unit vectors away from its axis."""
-        folded = self.vertices * [1, 1, 1]
-        folded[:, 0] = np.abs(folded[:, 0])
+        folded = np.abs(self.vertices * [1, 0, 0]) + self.vertices * [0, 1, 1]
         a, b, c = (self.joint(f"left_{name}") for name in chain)
         line = (c - a) / np.linalg.norm(c - a)
         reach = (folded - a) @ line
@@ -147,6 +150,7 @@ def adiposity_fields(body: DefaultBody) -> Fields:
     blend = plate_smoother(anatomy.vertices, anatomy.triangles, SEAM)
     man, woman = (smooth(sculpted_fat(body, gender)) for gender in (1.0, 0.0))
     leg = anatomy.leg_radial * profile(anatomy.leg_position, LEG_THICKNESS)[:, None]
+    leg[:, 0] -= crotch_relief(anatomy, leg[:, 0])
     arm = anatomy.arm_radial * profile(anatomy.arm_position, ARM_THICKNESS)[:, None]
     behind = 1 - ramp(anatomy.vertices[:, 2], 0.0, 0.08)
     direction = {
@@ -168,6 +172,14 @@ def adiposity_fields(body: DefaultBody) -> Fields:
     return Fields(symmetric(skin, anatomy.mirror), joints)
 
 
+def crotch_relief(anatomy: Anatomy, sideways: np.ndarray) -> np.ndarray:
+    """The part of a sideways displacement that would press the thighs together at the crotch."""
+    inwards = np.minimum(sideways * np.sign(anatomy.vertices[:, 0]), 0)
+    top = anatomy.joint("left_hip")[1]
+    share = ramp(anatomy.vertices[:, 1], top - CROTCH_RELIEF[1], top - CROTCH_RELIEF[0])
+    return CROTCH_OPENING * share * inwards * np.sign(anatomy.vertices[:, 0])
+
+
 def below_chin(anatomy: Anatomy) -> np.ndarray:
     """1 on the body, 0 exactly on the face: lips and eyelids touch, and must not move at all."""
     neck = anatomy.joint("neck")[1]
@@ -177,13 +189,13 @@ def below_chin(anatomy: Anatomy) -> np.ndarray:
 
 def splay(anatomy: Anatomy) -> tuple[np.ndarray, np.ndarray]:
     """Skin and joint displacements that turn the legs outwards about the hips, feet kept level."""
-    left, right = (anatomy.joint(f"{side}_hip") for side in ("left", "right"))
-    drop = anatomy.joint("left_hip")[1] - anatomy.joint("left_ankle")[1]
+    top = anatomy.joint("left_hip")[1]
+    drop = top - anatomy.joint("left_ankle")[1]
     legs = anatomy.weight_of("hip", "knee", "ankle", "foot")
 
     def outwards(points: np.ndarray) -> np.ndarray:
         side = np.sign(points[:, 0])
-        below = np.clip(left[1] - points[:, 1], 0, drop)
+        below = np.clip(top - points[:, 1], 0, drop)
         return side * np.tan(EXTRA_SPLAY) * below
 
     skin, joints = np.zeros_like(anatomy.vertices), np.zeros_like(anatomy.joints)
@@ -194,7 +206,6 @@ def splay(anatomy: Anatomy) -> tuple[np.ndarray, np.ndarray]:
         if name.split("_")[-1] in ("knee", "ankle", "foot")
     ]
     joints[moved, 0] = outwards(anatomy.joints[moved])
-    assert right[0] < 0 < left[0]
     return skin, joints
 
 

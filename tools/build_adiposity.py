@@ -14,15 +14,13 @@ import lzma
 from pathlib import Path
 
 import numpy as np
-from adiposity_contacts import keep_apart, relax_contacts, trials
+from adiposity_contacts import keep_apart, trial_bodies
 from adiposity_fields import REGIONS, Anatomy, Fields, adiposity_fields
 
 from corporeal.assets.adiposity import METRES_PER_STEP
 from corporeal.assets.default_body import read_default_body
 
 PACKAGE_DATA = Path(__file__).parents[1] / "src/corporeal/assets/data"
-ROUNDS = 12
-"""Most rounds of contact relaxation."""
 
 
 def main() -> None:
@@ -33,16 +31,9 @@ def main() -> None:
 
 
 def contact_free_fields() -> Fields:
-    """All regions at full, and each one left out, free of contacts on every trial body."""
+    """The fields of all regions, held clear of the middle plane on every trial body."""
     body = read_default_body()
-    anatomy = Anatomy(body)
-    bodies = trials(body, anatomy.triangles)
-    fields = keep_apart(adiposity_fields(body), anatomy, bodies)
-    everything = np.ones((1, len(REGIONS)))
-    one_missing = 1 - np.eye(len(REGIONS))
-    mixtures = np.concatenate([everything, one_missing[:4]])
-    skin = relax_contacts(fields.vertices, anatomy, bodies, mixtures, ROUNDS)
-    return keep_apart(Fields(skin, fields.joints), anatomy, bodies)
+    return keep_apart(adiposity_fields(body), Anatomy(body), trial_bodies(body))
 
 
 def asset_arrays(fields: Fields) -> dict[str, np.ndarray]:
@@ -66,8 +57,8 @@ def write_asset(folder: Path, arrays: dict[str, np.ndarray]) -> None:
     manifest = {
         "title": "corporeal adiposity targets",
         "licence": "CC0-1.0, see LICENSE-CC0.md",
-        "origin": "derived from the default body's stoutness targets, smoothed, split by region and "
-        "held clear of contacts; see docs/methods/adiposity.md",
+        "origin": "the default body's stoutness targets, smoothed, split by region and held clear "
+        "of contacts; see docs/methods/adiposity.md",
         "built_by": "tools/build_adiposity.py",
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),

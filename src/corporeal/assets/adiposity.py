@@ -1,8 +1,8 @@
 """Fat by region: shape targets of our own, which carry a body from BMI 22 to 48 and beyond.
 
 Seven targets (`adiposity-belly`, `-torso`, `-hips`, `-thighs`, `-calves`, `-arms`, `-neck`), each
-valid from 0 to 1 in every mixture, for women and men alike; see docs/methods/adiposity.md. The face,
-the hands and the feet do not change.
+valid from 0 to 1 in every mixture, for women and men alike; see docs/methods/adiposity.md. Face,
+hands and feet do not change.
 """
 
 from importlib.resources.abc import Traversable

@@ -7,6 +7,7 @@ from importlib.resources.abc import Traversable
 import numpy as np
 
 from corporeal._typing import Array, Float, NumpyArray
+from corporeal.assets.adiposity import read_adiposity
 from corporeal.assets.archive import read_archive
 from corporeal.assets.repose import Repose
 from corporeal.assets.smpl_view import smpl_template
@@ -84,8 +85,11 @@ class DefaultBody:
 
 @cache
 def load_default_body() -> DefaultBody:
-    """The default body, read once; raises `AssetError` if its file is missing or damaged."""
-    return read_default_body()
+    """The default body with its adiposity targets, read once.
+
+    Raises `AssetError` if a file is missing or damaged.
+    """
+    return read_default_body().with_targets(read_adiposity())
 
 
 def read_default_body(folder: Traversable | None = None) -> DefaultBody:
