@@ -16,9 +16,9 @@ import numpy as np
 
 from corporeal.anthropometry.definitions import DIMENSIONS, NAMES
 from corporeal.anthropometry.least_squares import minimise
-from corporeal.anthropometry.population import AGES, ASSET, Population
+from corporeal.anthropometry.population import ASSET, Population
 from corporeal.anthropometry.sensitivity import sensitivity
-from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace
+from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace, unknowns_of
 from corporeal.anthropometry.solve import fit
 from corporeal.models.phenotype.model import PhenotypeModel
 
@@ -27,8 +27,8 @@ HELD_BACK = 100
 SEED = 2012
 FIT_AGE = 30.0
 """Age of the fitted bodies; the unknowns of other ages are offsets from these."""
-CLOSE, LOOSE = 0.01, 0.05
-"""Share of a dimension to which fits follow it: read alike, and read differently by definition."""
+CLOSE = 0.01
+"""Share of a dimension to which these fits follow it."""
 SLIDER_SPREAD, MODIFIER_SPREAD = 0.3, 0.4
 """Prior spread of the unknowns in these fits."""
 FLOOR = 0.08
@@ -53,9 +53,7 @@ def held_back(count: int) -> np.ndarray:
     return np.random.default_rng(SEED).permutation(count)[:HELD_BACK]
 
 
-def fitted(
-    space: ShapeSpace, person: np.ndarray, bias: np.ndarray, spread: np.ndarray, start: np.ndarray
-) -> np.ndarray:
+def fitted(space: ShapeSpace, person: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Unknowns of the body closest to one person."""
     centre = np.where(np.arange(len(space.low)) < len(SLIDERS), 0.5, 0.0)
     width = np.where(np.arange(len(space.low)) < len(SLIDERS), SLIDER_SPREAD, MODIFIER_SPREAD)
@@ -63,35 +61,23 @@ def fitted(
     def residuals(unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         now = sensitivity(space, unknowns)
         relative = now.by_unknown / now.values[:, None]
-        wanted = person[:-1] + bias
         return (
-            np.concatenate([(np.log(now.values) - wanted) / spread, (unknowns - centre) / width]),
-            np.concatenate([relative / spread[:, None], np.diag(1 / width)]),
+            np.concatenate(
+                [(np.log(now.values) - person[:-1]) / CLOSE, (unknowns - centre) / width]
+            ),
+            np.concatenate([relative / CLOSE, np.diag(1 / width)]),
         )
 
     return minimise(residuals, start, space.low, space.high, iterations=15, tolerance=1e-3).values
 
 
-def fit_bias(space: ShapeSpace, people: np.ndarray) -> np.ndarray:
-    """Mean log ratio of our reading to the survey's, of dimensions that are read differently."""
-    differs = np.array([bool(d.differs) for d in DIMENSIONS])
-    spread = np.where(differs, LOOSE, CLOSE)
-    start, errors = _average(space), []
-    for person in people:
-        start = fitted(space, person, np.zeros(len(NAMES)), spread, start)
-        errors.append(np.log(sensitivity(space, start).values) - person[:-1])
-    return np.where(differs, np.mean(errors, axis=0), 0.0)
-
-
-def fit_shapes(
-    space: ShapeSpace, people: np.ndarray, bias: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def fit_shapes(space: ShapeSpace, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Unknowns of the body of each person, and log residuals of its dimensions."""
-    spread, start = np.full(len(NAMES), CLOSE), _average(space)
+    start = _average(space)
     shapes, errors = [], []
     for person in people:
-        shapes.append(fitted(space, person, bias, spread, start))
-        errors.append(np.log(sensitivity(space, shapes[-1]).values) - person[:-1] - bias)
+        shapes.append(fitted(space, person, start))
+        errors.append(np.log(sensitivity(space, shapes[-1]).values) - person[:-1])
         start = np.mean(shapes, axis=0)
     return np.array(shapes), np.array(errors)
 
@@ -127,23 +113,20 @@ def fit_sex(model: PhenotypeModel, path: Path, gender: float, count: int) -> Pop
     mean, covariance = kept.mean(axis=0), np.cov(kept.T)
     drawn = np.random.default_rng(SEED).choice(len(kept), count, replace=False)
     space = ShapeSpace(model, gender, FIT_AGE)
-    bias = fit_bias(space, kept[drawn[: max(10, count // 5)]])
-    shapes, errors = fit_shapes(space, kept[drawn], bias)
-    report(path.stem, errors, bias)
+    shapes, errors = fit_shapes(space, kept[drawn])
+    report(path.stem, errors)
     value, slopes, spread = regress(kept[drawn], shapes, mean)
     nothing = np.zeros((len(NAMES), 2))
-    crowd = Population(mean, covariance, bias, value, slopes, spread, nothing)
-    return Population(mean, covariance, bias, value, slopes, spread, fit_reach(space, crowd))
+    crowd = Population(mean, covariance, value, slopes, spread, nothing)
+    return Population(mean, covariance, value, slopes, spread, fit_reach(space, crowd))
 
 
-def report(name: str, errors: np.ndarray, bias: np.ndarray) -> None:
+def report(name: str, errors: np.ndarray) -> None:
     """Print how closely bodies follow people, dimension by dimension."""
-    print(f"{name}: log residuals in percent (mean, sd), bias")
+    print(f"{name}: log residuals in percent (mean, sd)")
     for k, dimension in enumerate(NAMES):
         row = errors[:, k]
-        print(
-            f"  {dimension:28s} {100 * row.mean():6.2f} {100 * row.std():6.2f} {100 * bias[k]:6.2f}"
-        )
+        print(f"  {dimension:28s} {100 * row.mean():6.2f} {100 * row.std():6.2f}")
 
 
 def _average(space: ShapeSpace) -> np.ndarray:
@@ -156,7 +139,8 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=150, help="bodies to fit, each sex")
     arguments = parser.parse_args()
     model = PhenotypeModel()
-    arrays = {"names": np.array(NAMES), "ages": np.array(AGES)}
+    unknowns = np.array([unknown.name for unknown in unknowns_of(model)])
+    arrays = {"names": np.array(NAMES), "unknown_names": unknowns}
     for gender, sex in ((0.0, "female"), (1.0, "male")):
         path = arguments.ansur / f"ansur2_{sex}.csv"
         found = fit_sex(model, path, gender, arguments.people)

@@ -1,0 +1,84 @@
+"""The ways of measuring: tape, caliper, height above the ground, ruler.
+
+Each kind says where on the body; `reading` says how. A landmark is an affine combination of skin
+vertices (whole numbers) and joint centres (names), so it follows every shape linearly.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """A point that moves with the body; `shares` add up to 1."""
+
+    members: tuple[int | str, ...]
+    shares: tuple[float, ...]
+
+
+def vertex(index: int) -> Landmark:
+    """A skin vertex."""
+    return Landmark((index,), (1.0,))
+
+
+def between(start: int | str, end: int | str, share: float) -> Landmark:
+    """The point at `share` of the way from one vertex or joint to another."""
+    return Landmark((start, end), (1 - share, share))
+
+
+Part: TypeAlias = Literal["whole", "trunk", "right_leg", "right_arm", "right_palm", "head"]
+Axis: TypeAlias = Literal["x", "y", "z"]
+
+
+@dataclass(frozen=True)
+class Girth:
+    """A tape around one part: the perimeter of the convex hull of a plane section."""
+
+    part: Part
+    at: Landmark
+    along: tuple[Landmark, Landmark] | None = None
+    """The plane is square to the line between these; horizontal if None."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A caliper: size of a horizontal section of one part along an axis."""
+
+    part: Part
+    at: Landmark
+    axis: Axis
+
+
+@dataclass(frozen=True)
+class Height:
+    """Height of a landmark above the lowest point of the body."""
+
+    of: Landmark
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The straight line between two landmarks."""
+
+    start: Landmark
+    end: Landmark
+
+
+@dataclass(frozen=True)
+class Span:
+    """Distance between the middle fingertips in the T-pose."""
+
+
+@dataclass(frozen=True)
+class Stature:
+    """Height of the highest point above the lowest."""
+
+
+@dataclass(frozen=True)
+class Mass:
+    """Enclosed volume times `units.BODY_DENSITY`."""
+
+
+PointKind: TypeAlias = Girth | Extent | Height | Distance | Span | Stature
+"""Kinds that are read off the standing points."""
+Kind: TypeAlias = PointKind | Mass

@@ -1,0 +1,158 @@
+"""Reading a dimension off the standing points, with its derivative by every point.
+
+A plan resolves the table of dimensions for one template: edges a tape can touch, rows and shares
+of landmarks. Then each reading is a function of the points alone, and comes with the few points it
+depends on and its gradient by them.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from corporeal._typing import Float, Int, NumpyArray
+from corporeal.anthropometry.definitions import DIMENSIONS
+from corporeal.anthropometry.kinds import (
+    Distance,
+    Extent,
+    Girth,
+    Height,
+    Landmark,
+    Part,
+    PointKind,
+    Span,
+    Stature,
+)
+from corporeal.anthropometry.parts import part_edges
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.geometry.section import plane_axes
+
+UP: Final = np.array([0.0, 1.0, 0.0])
+_AXES: Final = {"x": np.array([1.0, 0.0, 0.0]), "y": UP, "z": np.array([0.0, 0.0, 1.0])}
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A value, and its gradient by the points it depends on (a point may stand twice)."""
+
+    value: float
+    """Metres."""
+    rows: Int[NumpyArray, "n"]
+    """Rows of the standing points."""
+    gradient: Float[NumpyArray, "n 3"]
+    """Change of the value by each of them, metres a metre."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the readings need of a template, found once."""
+
+    vertex_count: int
+    joint_names: tuple[str, ...]
+    edges: dict[Part, Int[NumpyArray, "E 2"]]
+
+    def rows(self, landmark: Landmark) -> tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n"]]:
+        """Rows of the standing points that make up a landmark, and their shares."""
+        rows = [
+            member
+            if isinstance(member, int)
+            else self.vertex_count + self.joint_names.index(member)
+            for member in landmark.members
+        ]
+        return np.array(rows), np.array(landmark.shares)
+
+    def place(self, landmark: Landmark, points: Float[NumpyArray, "P 3"]) -> Float[NumpyArray, "3"]:
+        """Where a landmark is, metres."""
+        rows, shares = self.rows(landmark)
+        return shares @ points[rows]
+
+    def spread(
+        self, landmark: Landmark, gradient: Float[NumpyArray, "3"]
+    ) -> tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n 3"]]:
+        """A gradient by a landmark, shared out over its members."""
+        rows, shares = self.rows(landmark)
+        return rows, shares[:, None] * gradient
+
+
+@lru_cache(maxsize=4)
+def plan_for(template: Template) -> Plan:
+    """The plan of a template with the default body's topology."""
+    parts = {d.kind.part for d in DIMENSIONS if isinstance(d.kind, Girth | Extent)}
+    return Plan(
+        template.mesh.vertex_count,
+        template.skeleton.names,
+        {part: np.ascontiguousarray(part_edges(template, part)) for part in parts},
+    )
+
+
+def read(plan: Plan, kind: PointKind, points: Float[NumpyArray, "P 3"]) -> Reading:
+    """Read one dimension off the standing points (metres, float64)."""
+    match kind:
+        case Girth() | Extent():
+            return _section(plan, kind, points)
+        case Height():
+            return _height(plan, kind, points)
+        case Distance():
+            shares = [plan.rows(kind.start), plan.rows(kind.end)]
+            return _line(points, shares[0], shares[1])
+        case Span():
+            first = plan.vertex_count + len(plan.joint_names)
+            one = np.ones(1)
+            return _line(points, (np.array([first]), one), (np.array([first + 1]), one))
+        case Stature():
+            return _stature(plan, points)
+
+
+def _section(plan: Plan, kind: Girth | Extent, points: Float[NumpyArray, "P 3"]) -> Reading:
+    from corporeal.geometry import section_cpu
+
+    edges = plan.edges[kind.part]
+    origin, normal = plan.place(kind.at, points), UP
+    along = kind.along if isinstance(kind, Girth) else None
+    if along is not None:
+        normal = plan.place(along[1], points) - plan.place(along[0], points)
+    found, share, where = section_cpu.crossings(points, edges, origin, normal)
+    if len(found) < 3:
+        raise InputError(
+            f"the plane at {np.round(origin, 3).tolist()} m does not cut the {kind.part}; expected "
+            f"a body of the default topology in its zero pose."
+        )
+    if isinstance(kind, Girth):
+        value, by_crossing = section_cpu.tape(where, *plane_axes(normal))
+    else:
+        value, by_crossing = section_cpu.extent(where, _AXES[kind.axis])
+    rows, gradient, by_origin, by_normal = section_cpu.pull_back(
+        points, edges, origin, normal, found, share, by_crossing
+    )
+    shares = [(rows, gradient), plan.spread(kind.at, by_origin)]
+    if along is not None:
+        shares += [plan.spread(along[1], by_normal), plan.spread(along[0], -by_normal)]
+    return Reading(
+        value, np.concatenate([r for r, _ in shares]), np.concatenate([g for _, g in shares])
+    )
+
+
+def _height(plan: Plan, kind: Height, points: Float[NumpyArray, "P 3"]) -> Reading:
+    rows, shares = plan.rows(kind.of)
+    lowest = int(points[: plan.vertex_count, 1].argmin())
+    value = float(shares @ points[rows, 1] - points[lowest, 1])
+    return Reading(value, np.append(rows, lowest), np.append(shares, -1.0)[:, None] * UP)
+
+
+def _stature(plan: Plan, points: Float[NumpyArray, "P 3"]) -> Reading:
+    height = points[: plan.vertex_count, 1]
+    lowest, highest = int(height.argmin()), int(height.argmax())
+    value = float(height[highest] - height[lowest])
+    return Reading(value, np.array([highest, lowest]), np.stack([UP, -UP]))
+
+
+_Place = tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n"]]
+
+
+def _line(points: Float[NumpyArray, "P 3"], start: _Place, end: _Place) -> Reading:
+    step = end[1] @ points[end[0]] - start[1] @ points[start[0]]
+    length = float(np.linalg.norm(step))
+    factors = np.concatenate([-start[1], end[1]])
+    return Reading(length, np.concatenate([start[0], end[0]]), factors[:, None] * (step / length))

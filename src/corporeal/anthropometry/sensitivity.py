@@ -1,0 +1,63 @@
+"""All dimensions of a shape, and their derivatives by the coefficients of its targets."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from corporeal._typing import Float, Int, NumpyArray
+from corporeal.anthropometry.definitions import DIMENSIONS
+from corporeal.anthropometry.kinds import Mass
+from corporeal.anthropometry.reading import Reading, plan_for, read
+from corporeal.anthropometry.shape_space import Shape, ShapeSpace
+from corporeal.anthropometry.standing import standing_map
+from corporeal.units import BODY_DENSITY
+
+_POINT_KINDS: Final = [d.kind for d in DIMENSIONS if not isinstance(d.kind, Mass)]
+_MASS: Final = next(i for i, d in enumerate(DIMENSIONS) if isinstance(d.kind, Mass))
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Dimensions in the order of `DIMENSIONS`, and how they change."""
+
+    values: Float[NumpyArray, "M"]
+    """Metres or kilograms."""
+    by_unknown: Float[NumpyArray, "M K"]
+    """Change a unit of each unknown."""
+
+
+def sensitivity(space: ShapeSpace, unknowns: Float[NumpyArray, "K"]) -> Sensitivity:
+    """Measure the shape of these unknowns; derivatives are analytic throughout.
+
+    d(dimension)/dθ = ∂(dimension)/∂(points) · ∂(points)/∂(zero pose) · directions · dc/dθ.
+    """
+    shape = space.shape(space.coefficients(unknowns))
+    template = space.model.template
+    carry, plan = standing_map(template), plan_for(template)
+    points = carry(shape.vertices, shape.joints)
+    readings = [read(plan, kind, points) for kind in _POINT_KINDS]
+    by_vertex, by_joint = carry.pull_back(_rows(readings, points.size))
+    skin, joints = space.vertex_directions, space.joint_directions
+    by_coefficient = by_vertex.astype(skin.dtype) @ skin + by_joint @ joints
+    mass, by_skin = _mass(shape, template.mesh.triangles)
+    values = np.insert([r.value for r in readings], _MASS, mass)
+    by_coefficient = np.insert(by_coefficient, _MASS, by_skin.astype(skin.dtype) @ skin, axis=0)
+    return Sensitivity(values, by_coefficient @ space.slopes(unknowns))
+
+
+def _rows(readings: list[Reading], width: int) -> csr_array:
+    """Gradients of readings by all coordinates of all points, one sparse row each."""
+    columns = [(3 * r.rows[:, None] + np.arange(3)).reshape(-1) for r in readings]
+    entries = np.concatenate([r.gradient.reshape(-1) for r in readings])
+    starts = np.cumsum([0, *map(len, columns)])
+    return csr_array((entries, np.concatenate(columns), starts), shape=(len(readings), width))
+
+
+def _mass(shape: Shape, triangles: Int[NumpyArray, "F 3"]) -> tuple[float, Float[NumpyArray, "n"]]:
+    """Mass, kg, and its gradient by every vertex coordinate of the zero pose."""
+    from corporeal.geometry.volume_cpu import volume_and_gradient
+
+    volume, gradient = volume_and_gradient(shape.vertices, triangles)
+    return BODY_DENSITY * volume, BODY_DENSITY * gradient.reshape(-1)

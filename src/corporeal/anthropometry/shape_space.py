@@ -1,0 +1,177 @@
+"""What the solver may change: macro sliders and local modifiers, left and right tied.
+
+At fixed gender and age a shape is base + directions · c(θ). Coefficients of macro targets are
+products of weights that are affine in each slider between its anchors, so a difference that stays
+between two anchors is their exact derivative; a local modifier is affine on either side of 0.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.body.identity import Identity
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.models.phenotype.modifiers import Modifier
+
+SLIDERS: Final = ("muscle", "weight", "height", "proportions", "cup", "firmness")
+LEFT_ALONE: Final = (
+    "trans-forward",
+    "trans-out",
+    "foot-trans",
+    "navel",
+    "fingers-diameter",
+    "fingers-distance",
+    "valgus",
+    "bulge",
+    "breast-dist",
+    "breast-point",
+    "pelvis-tone",
+    "neck-double",
+    "frontchest",
+)
+"""Parts of the names of modifiers that change posture or detail but no dimension."""
+_STEP: Final = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """One number that the solver finds."""
+
+    name: str
+    low: float
+    high: float
+    modifiers: tuple[Modifier, ...] = ()
+    """Modifiers that take its value, one a side; none for a macro slider."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A zero-pose body, metres."""
+
+    vertices: Float[NumpyArray, "V 3"]
+    joints: Float[NumpyArray, "J 3"]
+
+
+def unknowns_of(model: PhenotypeModel) -> tuple[Unknown, ...]:
+    """Sliders, then modifiers; those of the left and right side are one unknown."""
+    sliders = {p.name: p for p in model.parameters}
+    tied: dict[str, list[Modifier]] = {}
+    for modifier in model.modifiers:
+        name = modifier.parameter.name
+        if not any(part in name for part in LEFT_ALONE):
+            tied.setdefault(name.removeprefix("l-").removeprefix("r-"), []).append(modifier)
+    return (
+        *(Unknown(name, sliders[name].low, sliders[name].high) for name in SLIDERS),
+        *(
+            Unknown(name, members[0].parameter.low, members[0].parameter.high, tuple(members))
+            for name, members in tied.items()
+        ),
+    )
+
+
+class ShapeSpace:
+    """Shapes of one gender and age, as functions of the unknowns θ."""
+
+    def __init__(self, model: PhenotypeModel, gender: float, age: float) -> None:
+        self.model = model
+        self.fixed = {"gender": gender, "age": age}
+        self.unknowns = unknowns_of(model)
+        self.names = tuple(u.name for u in self.unknowns)
+        self.low = np.array([u.low for u in self.unknowns])
+        self.high = np.array([u.high for u in self.unknowns])
+        corners = np.meshgrid(*[[0.25, 0.75]] * len(SLIDERS))
+        reached = self._macro(np.stack(corners, axis=-1).reshape(-1, len(SLIDERS)))
+        self._macro_rows = np.flatnonzero(np.abs(reached).max(axis=0) > 0)
+        body = model.body
+        self._vertex_count = len(body.base_vertices)
+        self._base = np.concatenate([body.base_vertices, body.base_joints]).astype(np.float64)
+        macro = [_flat(model, row) for row in self._macro_rows]
+        self._directions = np.ascontiguousarray(np.array([*macro, *_local_directions(model)]).T)
+
+    @property
+    def vertex_directions(self) -> Float[NumpyArray, "n C"]:
+        """Change of every vertex coordinate by every coefficient, 3V × C, metres."""
+        return self._directions[: 3 * self._vertex_count]
+
+    @property
+    def joint_directions(self) -> Float[NumpyArray, "n C"]:
+        """Change of every joint coordinate by every coefficient, 3J × C, metres."""
+        return self._directions[3 * self._vertex_count :]
+
+    def coefficients(self, values: Float[NumpyArray, "K"]) -> Float[NumpyArray, "C"]:
+        """c(θ): reachable macro targets, then two a modifier (positive, negative)."""
+        count = len(SLIDERS)
+        macro = self._macro(values[None, :count])[0, self._macro_rows]
+        sided = np.stack([np.maximum(values[count:], 0), np.maximum(-values[count:], 0)], axis=1)
+        return np.concatenate([macro, sided.reshape(-1)])
+
+    def slopes(self, values: Float[NumpyArray, "K"]) -> Float[NumpyArray, "C K"]:
+        """dc/dθ, exact between anchors and on either side of 0."""
+        count, total = len(SLIDERS), len(values)
+        step = np.where(values[:count] > 1 - 2 * _STEP, -_STEP, _STEP)
+        moved = values[None, :count] + np.diag(step)
+        change = self._macro(np.concatenate([values[None, :count], moved]))[:, self._macro_rows]
+        slopes = np.zeros((self._directions.shape[1], total))
+        slopes[: change.shape[1], :count] = (change[1:] - change[0]).T / step
+        for k in range(count, total):
+            row = change.shape[1] + 2 * (k - count)
+            if values[k] >= 0:
+                slopes[row, k] = 1.0
+            else:
+                slopes[row + 1, k] = -1.0
+        return slopes
+
+    def shape(self, coefficients: Float[NumpyArray, "C"]) -> Shape:
+        """Skin and joints in the zero pose, metres; not set on the ground."""
+        offset = self._directions @ coefficients.astype(self._directions.dtype)
+        points = self._base + offset.reshape(-1, 3)
+        return Shape(points[: self._vertex_count], points[self._vertex_count :])
+
+    def phenotype(self, values: Float[NumpyArray, "K"]) -> dict[str, float]:
+        """All sliders."""
+        found = {name: float(v) for name, v in zip(SLIDERS, values, strict=False)}
+        return {**self.fixed, **found}
+
+    def local(self, values: Float[NumpyArray, "K"]) -> dict[str, float]:
+        """All modifiers that the solver moves, both sides."""
+        return {
+            modifier.parameter.name: float(value)
+            for unknown, value in zip(self.unknowns, values, strict=True)
+            for modifier in unknown.modifiers
+        }
+
+    def identity(self, values: Float[NumpyArray, "K"]) -> Identity:
+        """The body, on the ground, with its sliders and modifiers as parameters."""
+        return self.model.prepare(self.phenotype(values), self.local(values))
+
+    def _macro(self, sliders: Float[NumpyArray, "n k"]) -> Float[NumpyArray, "n S"]:
+        columns: Mapping[str, NumpyArray] = dict(zip(SLIDERS, sliders.T, strict=True))
+        fixed = {name: np.full(len(sliders), value) for name, value in self.fixed.items()}
+        return self.model.macro_coefficients({**fixed, **columns})
+
+
+def _flat(model: PhenotypeModel, row: int) -> Float[NumpyArray, "n"]:
+    """Offsets of one target: vertices, then joints, as one vector."""
+    targets = model.body.targets
+    return np.concatenate(
+        [targets.vertex_offsets[row].reshape(-1), targets.joint_offsets[row].reshape(-1)]
+    )
+
+
+@lru_cache(maxsize=2)
+def _local_directions(model: PhenotypeModel) -> Float[NumpyArray, "n m"]:
+    """Rows: offsets of every modifier unknown, positive then negative, both sides added."""
+    first = model.body.macro_count
+    rows = []
+    for unknown in unknowns_of(model):
+        if not unknown.modifiers:
+            continue
+        rows.append(sum(_flat(model, first + m.positive) for m in unknown.modifiers))
+        negatives = [m.negative for m in unknown.modifiers if m.negative is not None]
+        nothing = np.zeros_like(rows[-1])
+        rows.append(sum((_flat(model, first + n) for n in negatives), nothing))
+    return np.array(rows)

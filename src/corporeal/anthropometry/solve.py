@@ -1,0 +1,192 @@
+"""From measurements to a body: given dimensions met, all others as people have them.
+
+Unknowns θ are the macro sliders and local modifiers (`shape_space`). The solver minimises
+
+    Σ_given ((m_i − t_i)/σ_i)²  +  ‖log m_o − μ_o|g‖²_(Σ_o|g + τ²I)⁻¹  +  ‖θ − θ̂‖²_(Σ_θ)⁻¹
+
+over low ≤ θ ≤ high: given dimensions with so small a σ that they are met exactly where any body
+has them; the others at their conditional mean in the population, as tightly as people are alike;
+and the unknowns near those of bodies fitted to such people, which keeps shapes plausible.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, Literal
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.anthropometry.asked import asked_dimensions, tolerance, unit_hint
+from corporeal.anthropometry.definitions import NAMES, dimension
+from corporeal.anthropometry.least_squares import LeastSquaresResult, minimise
+from corporeal.anthropometry.measure import measure
+from corporeal.anthropometry.population import AGES, Population, people
+from corporeal.anthropometry.sensitivity import sensitivity
+from corporeal.anthropometry.shape_space import ShapeSpace
+from corporeal.body.identity import Identity
+from corporeal.body.measurements import Measurements
+from corporeal.errors import InputError, UnreachableError
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.runtime.nouns import noun
+
+CLOSENESS: Final = 4.0
+"""How much closer to its expected value a body is kept than people are to theirs."""
+TIGHTNESS: Final = 0.05
+"""σ of a given dimension, as a share of its tolerance."""
+GENDERS: Final = {"female": 0.0, "male": 1.0}
+
+
+@noun(static=("status",))
+class SolvedBody:
+    """A body with given measurements."""
+
+    identity: Identity
+    measurements: Measurements
+    """All that it measures."""
+    residuals: Mapping[str, float]
+    """Achieved minus given, metres or kilograms, by full name."""
+    phenotype: Mapping[str, float]
+    """Macro sliders."""
+    local: Mapping[str, float]
+    """Local modifiers."""
+    status: str
+    """How the solver ended, in words."""
+
+
+def solve_measurements(
+    targets: Mapping[str, float],
+    gender: float | Literal["female", "male"] = 0.5,
+    age: float = 30.0,
+    model: PhenotypeModel | None = None,
+) -> SolvedBody:
+    """The body with these measurements (metres, kilograms; full or short names).
+
+    Raises `UnreachableError` where no body meets them to 2 mm and 0.1 kg, naming the nearest one.
+    """
+    asked = asked_dimensions(targets)
+    number = _gender(gender)
+    space = shape_space(model or _default_model(), number, float(age))
+    crowd = people(number, space.names)
+    result = fit(space, crowd, asked, float(age))
+    identity = space.identity(result.values)
+    measured = measure(identity, space.model.template)
+    residuals = {name: measured[name] - value for name, value in asked.items()}
+    missed = {n: r for n, r in residuals.items() if abs(r) > tolerance(n)}
+    if missed:
+        raise UnreachableError(_unreachable(asked, missed, measured, crowd))
+    return SolvedBody(
+        identity,
+        measured,
+        residuals,
+        space.phenotype(result.values),
+        space.local(result.values),
+        f"{result.status} in {result.iterations} iterations",
+    )
+
+
+def fit(
+    space: ShapeSpace, crowd: Population, asked: Mapping[str, float], age: float
+) -> LeastSquaresResult:
+    """Minimise the objective above; gives the unknowns, met or not."""
+    index = np.array([NAMES.index(name) for name in asked])
+    values = np.array(list(asked.values()))
+    sigma = TIGHTNESS * np.array([tolerance(name) for name in asked])
+    expected, spread = _expected(crowd, index, values, age)
+    others = np.setdiff1d(np.arange(len(NAMES)), index)
+    whiten_others = CLOSENESS * np.diag(1 / np.sqrt(np.diag(spread)))
+    whiten_shape = _whitening(crowd.shape_covariance)
+    centre = np.clip(crowd.shape(expected), space.low, space.high)
+
+    def residuals(
+        unknowns: Float[NumpyArray, "K"],
+    ) -> tuple[Float[NumpyArray, "R"], Float[NumpyArray, "R K"]]:
+        now = sensitivity(space, unknowns)
+        relative = now.by_unknown / now.values[:, None]
+        return (
+            np.concatenate(
+                [
+                    (now.values[index] - values) / sigma,
+                    whiten_others @ (np.log(now.values[others]) - expected[others]),
+                    whiten_shape @ (unknowns - centre),
+                ]
+            ),
+            np.concatenate(
+                [
+                    now.by_unknown[index] / sigma[:, None],
+                    whiten_others @ relative[others],
+                    whiten_shape,
+                ]
+            ),
+        )
+
+    return minimise(residuals, centre, space.low, space.high)
+
+
+def _expected(
+    crowd: Population, index: NumpyArray, values: NumpyArray, age: float
+) -> tuple[Float[NumpyArray, "Z"], Float[NumpyArray, "o o"]]:
+    """All log dimensions and age, and the spread of those not given."""
+    given = np.zeros(len(crowd.mean), bool)
+    given[index] = given[-1] = True
+    expected = np.empty(len(crowd.mean))
+    expected[index] = np.log(values)
+    expected[-1] = np.clip(age, *AGES)
+    expected[~given], spread = crowd.conditional(given, expected[given])
+    return expected, spread
+
+
+def _whitening(covariance: Float[NumpyArray, "n n"]) -> Float[NumpyArray, "n n"]:
+    """L⁻¹ of the Cholesky factor L, so that ‖L⁻¹r‖² = rᵀΣ⁻¹r."""
+    factor = cholesky(covariance, lower=True)
+    return solve_triangular(factor, np.eye(len(factor)), lower=True)
+
+
+def _gender(gender: float | str) -> float:
+    if isinstance(gender, str):
+        if gender not in GENDERS:
+            raise InputError(
+                f"gender is {gender!r}; expected 'female', 'male' or a number from 0 (female) to "
+                f"1 (male)."
+            )
+        return GENDERS[gender]
+    if not 0 <= gender <= 1:
+        raise InputError(f"gender is {gender}; expected 0 (female) to 1 (male).")
+    return float(gender)
+
+
+@lru_cache(maxsize=1)
+def _default_model() -> PhenotypeModel:
+    return PhenotypeModel()
+
+
+@lru_cache(maxsize=2)
+def shape_space(model: PhenotypeModel, gender: float, age: float) -> ShapeSpace:
+    """The solver's space, kept for the next body of the same gender and age."""
+    return ShapeSpace(model, gender, age)
+
+
+def _unreachable(
+    asked: Mapping[str, float],
+    missed: Mapping[str, float],
+    measured: Measurements,
+    crowd: Population,
+) -> str:
+    """What is out of range, the range, and the nearest body."""
+    sentences = []
+    for name, value in asked.items():
+        low, high = crowd.reach[NAMES.index(name)]
+        if not low <= value <= high:
+            unit = dimension(name).unit
+            sentences.append(
+                f"{name} {value:g} {unit} is out of range: bodies have {low:.3g} to {high:.3g} "
+                f"{unit}.{unit_hint(name, value, low, high)}"
+            )
+    if not sentences:
+        told = ", ".join(f"{n} {asked[n]:g} {dimension(n).unit}" for n in asked)
+        worst = max(missed, key=lambda name: abs(missed[name]) / tolerance(name))
+        sentences.append(
+            f"no body has {told} together; {worst} is what stands out. Leave it out or change it."
+        )
+    nearest = ", ".join(f"{n} {measured[n]:.4g} {dimension(n).unit}" for n in asked)
+    return f"{' '.join(sentences)} The nearest body has {nearest}."
