@@ -244,6 +244,12 @@ class TestAnimate:
         assert len(told["done"]) == 2
         again = call_json(f"{line} --out '{{body}}-moves.npz'", capsys)
         assert (len(again["done"]), len(again["skipped"])) == (0, 2)
+        broken = line.replace("bob.npz", "bob.npz gone.npz")
+        assert call(f"{broken} --out '{{body}}-moves.npz' --json") == 7
+        spoken = capsys.readouterr()
+        told = json.loads(spoken.out)
+        assert (len(told["skipped"]), len(told["failed"])) == (2, 1)
+        assert "there is no file" in spoken.err
         assert call(f"{line} --out one.npz") == 2
         assert "names 1 files for 2 bodies" in capsys.readouterr().err
         assert call(f"{line} --out '{{body}}.npz'") == 2

@@ -69,7 +69,10 @@ def animate(config: AnimateConfig) -> Animated:
 
 def is_animated(config: AnimateConfig) -> bool:
     """Whether the very same animation lies there already, whole."""
-    return is_current(config.out, _run(config))
+    try:
+        return is_current(config.out, _run(config))
+    except InputError:  # an input is missing or damaged: `animate` says which
+        return False
 
 
 def load_body(path: Path | None) -> Body:

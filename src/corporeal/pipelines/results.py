@@ -25,7 +25,7 @@ Report = dict[str, Any]
 """What a writer has to say, in numbers and words."""
 
 FILM_FPS = 30.0
-_FILM_SIZE = (640, 480)
+_FILM_SIZE = (848, 480)
 _BODY_PICTURE = (1280, 960)
 """Width and height, pixels."""
 
