@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Array, Float, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.geometry.rotations import (
@@ -121,12 +121,12 @@ def swing(
     return matrix_from_axis_angle(axis * np.arctan2(sine, cosine))
 
 
-def heading(direction: Float[NumpyArray, "*batch 3"]) -> Float[NumpyArray, "*batch"]:
+def heading(direction: Float[Array, "*batch 3"]) -> Float[Array, "*batch"]:
     """Angle about the vertical from +z towards +x, radians."""
-    return np.asarray(np.arctan2(direction[..., 0], direction[..., 2]))
+    return np.arctan2(direction[..., 0], direction[..., 2])
 
 
-def about_vertical(angle: Float[NumpyArray, "*batch"]) -> Float[NumpyArray, "*batch 3 3"]:
+def about_vertical(angle: Float[Array, "*batch"]) -> Float[NumpyArray, "*batch 3 3"]:
     """Turns of `angle` radians about the y axis."""
     zero = np.zeros_like(angle)
     return matrix_from_axis_angle(np.stack([zero, angle, zero], axis=-1))

@@ -30,6 +30,8 @@ class Foot:
     shank: Float[NumpyArray, "3"]
     to_ball_joint: Float[NumpyArray, "3"]
     """From the ankle to the joint at the base of the toes."""
+    ball_height: float
+    """Height of that joint with the sole flat."""
     to_heel: Float[NumpyArray, "3"]
     """From the ankle to the rearmost point of the sole."""
     to_ball: Float[NumpyArray, "3"]
@@ -93,6 +95,7 @@ def _foot(
         thigh=knee - hip,
         shank=ankle - knee,
         to_ball_joint=ball - ankle,
+        ball_height=float(ball[1]),
         to_heel=behind * forward - ankle[1] * down,
         to_ball=length * forward - ankle[1] * down,
         rear=_outermost(skin[0]) - ankle,

@@ -98,7 +98,9 @@ def _limb(
         and not _has(parts, _FINGERS)
     ]
     chains = [[j for j in _ancestry(skeleton, tip) if j in found] for tip in found]
-    chain = max(chains, key=len, default=[])
+    if not chains:
+        return []
+    chain = max(chains, key=len)
     joints = np.asarray(skeleton.joints)
     kept = [
         joint

@@ -55,7 +55,7 @@ def _both_sides(pattern: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _degrees(*angles: float) -> tuple[float, float, float]:
+def _degrees(*angles: float | int) -> tuple[float, float, float]:
     x, y, z = (math.radians(angle) for angle in angles)
     return x, y, z
 

@@ -59,12 +59,13 @@ def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPat
         return lifted(path, foot)
     orientation = _with_flat_soles(path.foot, foot, contacts, fps)
     pinned = path.turned(orientation)
-    anchors = _anchors(pinned.sole(foot), orientation, foot, contacts)
-    wanted = np.where(
-        contacts.ball[:, None],
-        anchors[1] - orientation @ foot.to_ball,
-        anchors[0] - orientation @ foot.to_heel,
-    )
+    anchors = _anchors(pinned, foot, contacts)
+    # On the ball the foot pivots about the joint of the toes, at its own height; on the heel the
+    # ankle stays over one place, as high as the heel's tip on the ground allows.
+    up = np.array([0.0, 1.0, 0.0])
+    on_ball = anchors[1] + foot.ball_height * up - orientation @ foot.to_ball_joint
+    on_heel = anchors[0] - (orientation @ foot.to_heel) * up
+    wanted = np.where(contacts.ball[:, None], on_ball, on_heel)
     shift = faded(wanted - path.ankle, contacts.heel | contacts.ball, fps)
     toes = _with_flat_toes(pinned.toes, orientation, contacts.ball, fps)
     return lifted(FootPath(path.ankle + shift, orientation, toes), foot)
@@ -155,36 +156,32 @@ def _with_flat_toes(
     return toes @ matrix_from_axis_angle(faded(correction, planted, fps))
 
 
-def _anchors(
-    sole: Float[NumpyArray, "N 2 3"],
-    orientation: Float[NumpyArray, "N 3 3"],
-    foot: Foot,
-    contacts: Contacts,
-) -> Float[NumpyArray, "2 N 3"]:
-    """Ground points of heel (0) and ball (1) at the frames of their contacts, metres.
+def _anchors(path: FootPath, foot: Foot, contacts: Contacts) -> Float[NumpyArray, "2 N 3"]:
+    """Ground points under ankle (0) and ball (1) at the frames of their contacts, metres.
 
     Stretches of heel and ball that overlap form chains; the longest stretch of a chain stands where
     it stood on average, and every next one is tied to its neighbour over their common frames.
     """
     masks = (contacts.heel, contacts.ball)
     stretches = [(kind, *run) for kind in (0, 1) for run in runs(masks[kind])]
-    offsets = np.stack([foot.to_heel, foot.to_ball]) * _LEVEL
+    offsets = np.stack([np.zeros(3), foot.to_ball_joint])
+    points = path.ankle[:, None] + np.swapaxes(path.foot @ offsets.T, -1, -2)
     places: dict[tuple[int, int, int], NumpyArray] = {}
     for seed in sorted(stretches, key=lambda s: s[1] - s[2]):
         if seed in places:
             continue
         kind, first, last = seed
-        places[seed] = sole[first:last, kind].mean(axis=0) * _LEVEL
+        places[seed] = points[first:last, kind].mean(axis=0) * _LEVEL
         waiting = [seed]
         while waiting:
             known = waiting.pop()
             for other in stretches:
                 start, end = max(known[1], other[1]), min(known[2], other[2])
                 if other not in places and other[0] != known[0] and start < end:
-                    between = orientation[start] @ (offsets[other[0]] - offsets[known[0]])
+                    between = path.foot[start] @ (offsets[other[0]] - offsets[known[0]])
                     places[other] = places[known] + between * _LEVEL
                     waiting.append(other)
-    anchors = np.zeros((2, len(sole), 3))
+    anchors = np.zeros((2, len(points), 3))
     for (kind, first, last), place in places.items():
         anchors[kind, first:last] = place
     return anchors
