@@ -28,12 +28,16 @@ def read_archive(name: str, folder: Traversable | None = None) -> dict[str, Nump
         if not file.is_file():
             raise AssetError(f"{file} is missing; it ships with the package. {REMEDY}")
     data = data_file.read_bytes()
-    manifest = json.loads(manifest_file.read_text())
+    try:
+        manifest = json.loads(manifest_file.read_text())
+        size, promised = int(manifest["bytes"]), str(manifest["sha256"])
+    except (ValueError, KeyError) as error:
+        raise AssetError(f"{manifest_file} is not a manifest: {error}. {REMEDY}") from error
     found = hashlib.sha256(data).hexdigest()
-    if found != manifest["sha256"]:
+    if found != promised:
         raise AssetError(
             f"{data_file} is damaged: {len(data)} bytes with SHA-256 {found[:12]}…, expected "
-            f"{manifest['bytes']} bytes with {manifest['sha256'][:12]}…. {REMEDY}"
+            f"{size} bytes with {promised[:12]}…. {REMEDY}"
         )
     with np.load(io.BytesIO(lzma.decompress(data)), allow_pickle=False) as stored:
         return {key: stored[key] for key in stored.files}

@@ -12,7 +12,6 @@ from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.checks import require_indices
 from corporeal.runtime.nouns import noun
 
-
 SHAPES_AT_A_TIME = 32
 """Enough for a matrix product to pay, few enough for the cache."""
 

@@ -104,6 +104,10 @@ class PhenotypeModel:
         base_vertices, base_joints, vertex_offsets, joint_offsets = self._basis(coefficients)
         xp = namespace_of(coefficients)
         weights = xp.astype(coefficients, base_vertices.dtype)
+        if is_numpy(xp):  # most targets are at zero: leave them out of the sum
+            used = xp.nonzero(xp.any(xp.reshape(weights, (-1, weights.shape[-1])) != 0, axis=0))[0]
+            weights = weights[..., used]
+            vertex_offsets, joint_offsets = vertex_offsets[used], joint_offsets[used]
         with full_precision(xp):
             vertices = base_vertices + xp.tensordot(weights, vertex_offsets, axes=1)
             joints = base_joints + xp.tensordot(weights, joint_offsets, axes=1)
