@@ -42,7 +42,8 @@ def angle_weighted_normals(vertices, triangles, normals):
             normals[i, 1] += angle * y
             normals[i, 2] += angle * z
     for i in range(normals.shape[0]):
-        size = math.sqrt(normals[i, 0] ** 2 + normals[i, 1] ** 2 + normals[i, 2] ** 2)
+        x, y, z = normals[i, 0], normals[i, 1], normals[i, 2]
+        size = math.sqrt(x * x + y * y + z * z)
         if size > 0.0:
             for c in range(3):
                 normals[i, c] /= size

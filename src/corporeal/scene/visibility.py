@@ -88,21 +88,14 @@ def visibility(
     run: Mapper = map,
 ) -> tuple[Float32[NumpyArray, "V 3"], GroundShadow | None]:
     """Parts, 0 to 1, of sky, key and rim light that reach each vertex; and the ground's shadow."""
-    from corporeal.scene.visibility_cpu import accumulate
-
     frames, groups = _directions(studio, quality)
     grid = _ground_grid(points, studio, ground_height, quality)
     size = 0 if ground_height is None else quality.ground_size
-    numbers = np.array([*grid, quality.map_size], np.float32)
 
     def chunk(first: int) -> tuple[Float32[NumpyArray, "V 4"], Float32[NumpyArray, "g g 4"]]:
         own = slice(first, None, quality.chunks)
-        vertex_sums = np.zeros((len(points), 4), np.float32)
-        ground_sums = np.zeros((size, size, 4), np.float32)
-        accumulate(
-            points, normals, triangles, frames[own], groups[own], numbers, vertex_sums, ground_sums
-        )
-        return vertex_sums, ground_sums
+        body = (points, normals, triangles)
+        return _accumulate(body, frames[own], groups[own], grid, quality.map_size, size)
 
     parts = list(run(chunk, range(quality.chunks)))
     seen = sum((part[0] for part in parts), np.zeros((len(points), 4), np.float32))
@@ -111,6 +104,34 @@ def visibility(
         return seen[:, [0, 2, 3]], None
     ground = sum((part[1] for part in parts), np.zeros((size, size, 4), np.float32))
     return seen[:, [0, 2, 3]], GroundShadow(_light_left(ground, studio), grid)
+
+
+def _accumulate(
+    body: tuple[NumpyArray, NumpyArray, NumpyArray],
+    frames: Float32[NumpyArray, "n 3 3"],
+    groups: Float32[NumpyArray, "n 2"],
+    grid: Float[NumpyArray, "4"],
+    map_size: int,
+    ground_size: int,
+) -> tuple[Float32[NumpyArray, "V 4"], Float32[NumpyArray, "g g 4"]]:
+    """What vertices (of points, normals, triangles) and ground see of some directions, summed."""
+    from corporeal.scene import visibility_cpu as cpu
+
+    points, normals, triangles = body
+    seen = np.zeros((len(points), 4), np.float32)
+    ground = np.zeros((ground_size, ground_size, 4), np.float32)
+    place = np.empty_like(points)
+    highest = np.empty((map_size, map_size), np.float32)
+    lowest = np.empty_like(highest)
+    square = grid.astype(np.float32)
+    for axes, (group, weight) in zip(frames, groups, strict=True):
+        kind = int(group)
+        frame = cpu.lay_out(points, axes, map_size, place)
+        cpu.draw_depths(place, triangles, highest, lowest)
+        cpu.light_points(place, normals, axes, frame[2], kind, weight, highest, lowest, seen)
+        if ground_size:
+            cpu.light_ground(square, axes, frame, kind, weight, highest, ground)
+    return seen, ground
 
 
 def _directions(

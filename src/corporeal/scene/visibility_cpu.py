@@ -2,6 +2,10 @@
 
 For every light direction the body is drawn once, flat, as two depth maps: the surface nearest to
 the light and the surface furthest from it, which is nearest to a light on the other side.
+
+Groups: 0 the sky, whose directions count for both of their ends; 1 key; 2 rim. What is seen has the
+columns sky, sky's weight, key, rim. The kernels are called one by one: one that held the others
+would take as long to compile as all of them.
 """
 
 import numpy as np
@@ -9,10 +13,14 @@ import numpy as np
 from corporeal.runtime.kernels import kernel
 
 EMPTY = np.float32(1e9)
+MARGIN = np.float32(2.0)
+"""Empty texels around the body."""
+LIFT = np.float32(1.2)
+"""How far off its surface a vertex looks from, texels: less, and it would shade itself."""
 
 
 @kernel(fastmath=True)
-def _draw_depths(place, triangles, highest, lowest):
+def draw_depths(place, triangles, highest, lowest):
     """Flat depth maps of triangles; `place` (V 3) holds column, row and height to the light."""
     highest[:] = -EMPTY
     lowest[:] = EMPTY
@@ -63,65 +71,69 @@ def _lit(depths, x, y, z, steepness):
 
 
 @kernel(fastmath=True)
-def accumulate(points, normals, triangles, frames, groups, grid, seen_points, seen_ground):
-    """Add what `points` and the ground see of the directions `frames` (n 3 3, last row to light).
+def lay_out(points, axes, size, place):
+    """Fill `place` (V 3) with column, row and height to the light; gives back the map's frame.
 
-    `groups` (n 2) holds a direction's group (0 the sky, lit from both ends; 1 key, 2 rim) and its
-    weight. `seen_points` (V 4) gets sky, sky's weight, key, rim; `seen_ground` (g g 4) likewise.
-    `grid` is x₀, z₀, cell size and height of the ground, metres, and the depth maps' size.
+    The frame is left, top (metres along the first two axes) and the size of a texel, metres.
     """
-    size = int(grid[4])
-    highest = np.empty((size, size), np.float32)
-    lowest = np.empty((size, size), np.float32)
-    place = np.empty(points.shape, np.float32)
-    for n in range(frames.shape[0]):
-        axes = frames[n]
-        for i in range(points.shape[0]):
-            for k in range(3):
-                place[i, k] = (
-                    axes[k, 0] * points[i, 0]
-                    + axes[k, 1] * points[i, 1]
-                    + axes[k, 2] * points[i, 2]
-                )
-        left, right = place[:, 0].min(), place[:, 0].max()
-        top, bottom = place[:, 1].min(), place[:, 1].max()
-        texel = max(right - left, bottom - top, np.float32(1e-6)) / np.float32(size - 5)
-        for i in range(points.shape[0]):
-            place[i, 0] = (place[i, 0] - left) / texel + np.float32(2.0)
-            place[i, 1] = (place[i, 1] - top) / texel + np.float32(2.0)
-        _draw_depths(place, triangles, highest, lowest)
-        group, weight = int(groups[n, 0]), groups[n, 1]
-        reach, steep = np.float32(1.2) * texel, np.float32(1.0) / texel
-        for i in range(points.shape[0]):
-            along = np.float32(0.0)
-            for k in range(3):
-                along += axes[2, k] * normals[i, k]
-            x, y, z = place[i, 0], place[i, 1], place[i, 2]
-            for k in range(3):
-                x += axes[0, k] * normals[i, k] * np.float32(1.2)
-                y += axes[1, k] * normals[i, k] * np.float32(1.2)
-                z += axes[2, k] * normals[i, k] * reach
-            if group == 0:
-                facing = abs(along)
-                if along > 0.0:
-                    lit = _lit(highest, x, y, z, steep)
-                else:
-                    lit = _lit(lowest, x, y, z, -steep)
-                seen_points[i, 0] += weight * facing * lit
-                seen_points[i, 1] += weight * facing
+    left, right, top, bottom = EMPTY, -EMPTY, EMPTY, -EMPTY
+    for i in range(points.shape[0]):
+        for k in range(3):
+            place[i, k] = (
+                axes[k, 0] * points[i, 0] + axes[k, 1] * points[i, 1] + axes[k, 2] * points[i, 2]
+            )
+        left, right = min(left, place[i, 0]), max(right, place[i, 0])
+        top, bottom = min(top, place[i, 1]), max(bottom, place[i, 1])
+    texel = max(max(right - left, bottom - top), np.float32(1e-6)) / np.float32(size - 5)
+    for i in range(points.shape[0]):
+        place[i, 0] = (place[i, 0] - left) / texel + MARGIN
+        place[i, 1] = (place[i, 1] - top) / texel + MARGIN
+    return left, top, texel
+
+
+@kernel(fastmath=True)
+def light_points(place, normals, axes, texel, group, weight, highest, lowest, seen):
+    """Add one direction to what every vertex sees (V 4), from a little above the surface."""
+    width = np.float32(texel)
+    steep = np.float32(1.0) / width
+    for i in range(place.shape[0]):
+        x, y, z = place[i, 0], place[i, 1], place[i, 2]
+        along = np.float32(0.0)
+        for k in range(3):
+            rise = LIFT * normals[i, k]
+            x += axes[0, k] * rise
+            y += axes[1, k] * rise
+            z += axes[2, k] * rise * width
+            along += axes[2, k] * normals[i, k]
+        if group > 0:
+            seen[i, group + 1] += weight * _lit(highest, x, y, z, steep)
+        elif along > 0.0:
+            seen[i, 0] += weight * along * _lit(highest, x, y, z, steep)
+            seen[i, 1] += weight * along
+        else:
+            seen[i, 0] -= weight * along * _lit(lowest, x, y, z, -steep)
+            seen[i, 1] -= weight * along
+
+
+@kernel(fastmath=True)
+def light_ground(grid, axes, frame, group, weight, highest, seen):
+    """Add one direction to what every spot of the ground sees (g g 4).
+
+    `grid` is x₀, z₀, cell size and height of the ground, metres.
+    """
+    left, top = np.float32(frame[0]), np.float32(frame[1])
+    steep = np.float32(1.0) / np.float32(frame[2])
+    for row in range(seen.shape[0]):
+        pz = grid[1] + np.float32(row) * grid[2]
+        for column in range(seen.shape[1]):
+            px = grid[0] + np.float32(column) * grid[2]
+            x = axes[0, 0] * px + axes[0, 1] * grid[3] + axes[0, 2] * pz
+            y = axes[1, 0] * px + axes[1, 1] * grid[3] + axes[1, 2] * pz
+            z = axes[2, 0] * px + axes[2, 1] * grid[3] + axes[2, 2] * pz
+            x, y = (x - left) * steep + MARGIN, (y - top) * steep + MARGIN
+            lit = weight * _lit(highest, x, y, z, steep)
+            if group > 0:
+                seen[row, column, group + 1] += lit
             else:
-                seen_points[i, group + 1] += weight * _lit(highest, x, y, z, steep)
-        facing = axes[2, 1]
-        for row in range(seen_ground.shape[0]):
-            pz = grid[1] + row * grid[2]
-            for column in range(seen_ground.shape[1]):
-                px = grid[0] + column * grid[2]
-                x = axes[0, 0] * px + axes[0, 1] * grid[3] + axes[0, 2] * pz
-                y = axes[1, 0] * px + axes[1, 1] * grid[3] + axes[1, 2] * pz
-                z = axes[2, 0] * px + axes[2, 1] * grid[3] + axes[2, 2] * pz
-                lit = _lit(highest, (x - left) / texel + 2.0, (y - top) / texel + 2.0, z, steep)
-                if group == 0:
-                    seen_ground[row, column, 0] += weight * facing * lit
-                    seen_ground[row, column, 1] += weight * facing
-                else:
-                    seen_ground[row, column, group + 1] += weight * lit
+                seen[row, column, 0] += axes[2, 1] * lit
+                seen[row, column, 1] += axes[2, 1] * weight
