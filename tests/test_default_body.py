@@ -208,7 +208,7 @@ class TestTPose:
                 np.testing.assert_allclose(one, other, atol=2 * FLOAT32_M)
 
     def test_linear_ground_is_close(self) -> None:
-        """Before the exact shift the lowest vertex is within 3 mm of the ground, for macro mixes."""
+        """Before the exact shift the lowest vertex is within 3 mm of the ground."""
         women, men = gendered("female"), gendered("male")
         for share in np.linspace(0, 1, 5):
             mix = share * women + (1 - share) * men
