@@ -16,12 +16,21 @@ Decorator = Callable[[Callable[..., Any]], Any]
 def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
     """Compile with numba, cached on disk; `parallel` allows `numba.prange`.
 
+    `fastmath` may reorder sums and leaves out the test for division by zero, without which loops
+    that divide do not reach the vector units.
+
     The function is unwrapped first: in the tests every function carries a run-time type check,
     which numba could not compile.
     """
 
     def compile_later(function: Callable[..., Any]) -> Any:
-        compiler = numba.njit(cache=True, nogil=True, parallel=parallel, fastmath=fastmath)
+        compiler = numba.njit(
+            cache=True,
+            nogil=True,
+            parallel=parallel,
+            fastmath=fastmath,
+            error_model="numpy" if fastmath else "python",
+        )
         return compiler(inspect.unwrap(function))
 
     return compile_later

@@ -3,6 +3,8 @@
 Kinematics run in float64 (a few microseconds a pose); the skin runs in the dtype of the output.
 """
 
+import math
+
 import numpy as np
 
 from corporeal.runtime.kernels import kernel
@@ -28,10 +30,13 @@ def write_dual_quaternion(motion, out):
         w, x, y, z = wy, xy, yy, yz
     else:
         w, x, y, z = wz, xz, yz, zz
-    scale = 1.0 / np.sqrt(w * w + x * x + y * y + z * z)
+    scale = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
     w, x, y, z = w * scale, x * scale, y * scale, z * scale
     a, b, c = motion[0, 3], motion[1, 3], motion[2, 3]
-    out[0], out[1], out[2], out[3] = w, x, y, z
+    out[0] = w
+    out[1] = x
+    out[2] = y
+    out[3] = z
     out[4] = -0.5 * (a * x + b * y + c * z)
     out[5] = 0.5 * (a * w + b * z - c * y)
     out[6] = 0.5 * (b * w + c * x - a * z)
@@ -47,7 +52,9 @@ def skin_blocks_dual(motions, starts, joints, weights, rest, vertices, out):
     one, two = out.dtype.type(1), out.dtype.type(2)
     lanes = np.empty((8, LANES), out.dtype)
     for b in range(vertices.shape[0]):
-        lanes[:] = 0
+        for c in range(8):
+            for l in range(LANES):
+                lanes[c, l] = 0
         pivot = motions[joints[starts[b]]]
         for i in range(starts[b], starts[b + 1]):
             q = motions[joints[i]]
@@ -69,8 +76,7 @@ def skin_blocks_dual(motions, starts, joints, weights, rest, vertices, out):
             w, rx, ry, rz = lanes[0, l], lanes[1, l], lanes[2, l], lanes[3, l]
             we, dx, dy, dz = lanes[4, l], lanes[5, l], lanes[6, l], lanes[7, l]
             x, y, z = rest[b, 0, l], rest[b, 1, l], rest[b, 2, l]
-            # np.divide, since `/` would test for zero and so keep the loop from vector units
-            scale = np.divide(two, w * w + rx * rx + ry * ry + rz * rz)
+            scale = two / (w * w + rx * rx + ry * ry + rz * rz)
             ux = ry * z - rz * y + w * x + dx
             uy = rz * x - rx * z + w * y + dy
             uz = rx * y - ry * x + w * z + dz
@@ -90,12 +96,10 @@ def pose_and_skin_dual(
     """Pose and skin the poses `first` … `last` − 1 into `out`, N×V×3."""
     local = np.empty((3, 3), np.float64)
     world = np.empty((parents.shape[0] + 1, 3, 4), np.float64)
-    quaternion = np.empty(8, np.float64)
     motions = np.empty((parents.shape[0], 8), out.dtype)
     for n in range(first, last):
         i = identity_of_pose[n]
         pose_joints(joint_rotations[n], root_translation[n], rest_joints[i], parents, local, world)
         for j in range(parents.shape[0]):
-            write_dual_quaternion(world[j], quaternion)
-            motions[j] = quaternion
+            write_dual_quaternion(world[j], motions[j])
         skin_blocks_dual(motions, starts, joints, weights, rest[i], vertices, out[n])

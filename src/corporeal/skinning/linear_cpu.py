@@ -12,15 +12,18 @@ from corporeal.skinning.kinematics_cpu import pose_joints
 
 @kernel(fastmath=True)
 def skin_blocks_linear(motions, starts, joints, weights, rest, vertices, out):
-    """x'_v = Σ_k w_vk (A_k x_v), block by block, for one pose; `motions` is J×3×4."""
+    """x'_v = Σ_k w_vk (A_k x_v), block by block, for one pose; `motions` is J×12."""
     lanes = np.empty((3, LANES), out.dtype)
     for b in range(vertices.shape[0]):
-        lanes[:] = 0
+        for l in range(LANES):
+            lanes[0, l] = 0
+            lanes[1, l] = 0
+            lanes[2, l] = 0
         for i in range(starts[b], starts[b + 1]):
-            motion = motions[joints[i]]
-            m00, m01, m02, m03 = motion[0, 0], motion[0, 1], motion[0, 2], motion[0, 3]
-            m10, m11, m12, m13 = motion[1, 0], motion[1, 1], motion[1, 2], motion[1, 3]
-            m20, m21, m22, m23 = motion[2, 0], motion[2, 1], motion[2, 2], motion[2, 3]
+            j = joints[i]
+            m00, m01, m02, m03 = motions[j, 0], motions[j, 1], motions[j, 2], motions[j, 3]
+            m10, m11, m12, m13 = motions[j, 4], motions[j, 5], motions[j, 6], motions[j, 7]
+            m20, m21, m22, m23 = motions[j, 8], motions[j, 9], motions[j, 10], motions[j, 11]
             for l in range(LANES):
                 x, y, z, w = rest[b, 0, l], rest[b, 1, l], rest[b, 2, l], weights[i, l]
                 lanes[0, l] += w * (m00 * x + m01 * y + m02 * z + m03)
@@ -41,9 +44,12 @@ def pose_and_skin_linear(
     """Pose and skin the poses `first` … `last` − 1 into `out`, N×V×3."""
     local = np.empty((3, 3), np.float64)
     world = np.empty((parents.shape[0] + 1, 3, 4), np.float64)
-    motions = np.empty((parents.shape[0], 3, 4), out.dtype)
+    motions = np.empty((parents.shape[0], 12), out.dtype)
     for n in range(first, last):
         i = identity_of_pose[n]
         pose_joints(joint_rotations[n], root_translation[n], rest_joints[i], parents, local, world)
-        motions[:] = world[:-1]
+        for j in range(parents.shape[0]):
+            for r in range(3):
+                for c in range(4):
+                    motions[j, 4 * r + c] = world[j, r, c]
         skin_blocks_linear(motions, starts, joints, weights, rest[i], vertices, out[n])
