@@ -11,7 +11,7 @@ from corporeal.errors import InputError
 from corporeal.scene import raster_cpu, shade_cpu
 from corporeal.scene.camera import Camera, focal_length
 from corporeal.scene.normals_cpu import angle_weighted_normals
-from corporeal.scene.raster import MAXIMUM_SAMPLES, render
+from corporeal.scene.raster import MAXIMUM_EDGE, render
 from corporeal.scene.refine import refine
 from corporeal.scene.scene import Actor, Garment, Scene, Surface
 from corporeal.scene.studio import Backdrop, Light, Studio
@@ -216,9 +216,7 @@ def test_an_empty_scene_is_the_backdrop():
     light = (np.array(backdrop.top) * (1 - blend) + np.array(backdrop.bottom) * blend) * (
         1 - 0.3 * radius[..., None]
     )
-    np.testing.assert_allclose(
-        picture, 255 * (1.055 * light ** (1 / 2.4) - 0.055), atol=1.0 + 1e-3
-    )
+    np.testing.assert_allclose(picture, 255 * (1.055 * light ** (1 / 2.4) - 0.055), atol=1.0 + 1e-3)
 
 
 def test_pixels_away_from_bodies_and_shadows_are_untouched():
@@ -292,7 +290,7 @@ def test_refinement_rounds_a_sphere_and_keeps_it_closed():
         (0, 10, 2, "at least 1 × 1"),
         (10, 10, 9, "expected 1 to 8"),
         (40_000, 40_000, 2, "smaller"),
-        (MAXIMUM_SAMPLES, 2, 1, "smaller"),
+        (MAXIMUM_EDGE + 1, 2, 1, "smaller"),
     ],
 )
 def test_impossible_pictures_are_refused(width, height, samples, words):

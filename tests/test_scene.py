@@ -118,6 +118,8 @@ def test_surfaces_with_nan_bad_indices_or_missing_values_are_refused():
     broken[3, 1] = np.nan
     with pytest.raises(InputError, match=r"not finite.*\(3, 1\)"):
         Surface.plain(broken, triangles)
+    with pytest.raises(InputError, match="in metres"):
+        Surface.plain(vertices * 1e30, triangles)
     with pytest.raises(InputError, match="indices"):
         Surface.plain(vertices, triangles + 1000)
     with pytest.raises((InputError, TypeCheckError), match="colours"):

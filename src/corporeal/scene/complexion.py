@@ -68,7 +68,7 @@ def _decal(uv: Float[NumpyArray, "V 2"], skin: Float[NumpyArray, "3"], hair: Col
     face = _Face(across, down)
     lips, dark = 0.85 * _lips(face), 0.85 * np.maximum(_brows(face), _lash_line(face))
     opacity = np.maximum(lips, dark)
-    paint = np.empty((DECAL_SIZE, DECAL_SIZE, 4))
+    paint = np.empty((DECAL_SIZE, DECAL_SIZE, 4), np.float32)
     paint[..., :3] = np.where((lips > dark)[..., None], skin * (0.80, 0.50, 0.53), hair)
     paint[..., 3] = opacity
     places = (uv - _DECAL[:2]) / np.subtract(_DECAL[2:], _DECAL[:2])

@@ -6,36 +6,21 @@ buffer of samples, shades the samples that show a surface, and lays their mean o
 
 import functools
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corporeal._typing import Float, Float32, Float64, Int, NumpyArray, UInt8
+from corporeal._typing import Float64, NumpyArray, UInt8
 from corporeal.errors import InputError
 from corporeal.runtime.threads import thread_count
 from corporeal.scene.camera import focal_length
-from corporeal.scene.materials import FABRIC, Material
-from corporeal.scene.refine import refine
-from corporeal.scene.scene import DECAL_SIZE, Actor, Scene, Surface
-from corporeal.scene.visibility import GroundShadow, Mapper, ShadowQuality, visibility
+from corporeal.scene.scene import Scene
+from corporeal.scene.stage import Stage, refined, set_stage
+from corporeal.scene.visibility import Mapper, ShadowQuality
 
-MAXIMUM_SAMPLES = 2**28
-"""Largest picture: 2²⁸ samples, for example 16 384 × 4 096 pixels of 2 × 2."""
+MAXIMUM_SAMPLES = 2**27
+MAXIMUM_EDGE = 16_384
+"""Largest picture, in samples and in pixels along an edge: keeps buffers below about 1 GB."""
 _BAND_ROWS = 32
-_UNCOVERED = -1.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Stage:
-    """All surfaces of a scene as one, as the kernels want them."""
-
-    triangles: Int[NumpyArray, "F 3"]
-    attributes: Float32[NumpyArray, "V 16"]
-    kinds: Int[NumpyArray, "F"]
-    materials: Float32[NumpyArray, "m 9"]
-    decals: Float32[NumpyArray, "d h w 4"]
-    grounds: Float32[NumpyArray, "n g g"]
-    grids: Float[NumpyArray, "n 4"]
 
 
 def render(
@@ -56,9 +41,9 @@ def render(
     if not 0 <= refinement <= 3:
         raise InputError(f"{refinement} steps of refinement; expected 0 to 3.")
     with ThreadPoolExecutor(thread_count()) as pool:
-        stage = _set_stage(scene, quality or ShadowQuality(), pool.map)
+        stage = set_stage(scene, quality or ShadowQuality(), pool.map)
         for _ in range(refinement):
-            stage = _refined(stage)
+            stage = refined(stage)
         return _expose(scene, stage, width, height, samples, pool.map)
 
 
@@ -67,98 +52,17 @@ def _require_size(width: int, height: int, samples: int) -> None:
         raise InputError(f"picture of {width} × {height} pixels; expected at least 1 × 1.")
     if not 1 <= samples <= 8:
         raise InputError(f"{samples} samples along a pixel; expected 1 to 8.")
-    if width * height * samples**2 > MAXIMUM_SAMPLES:
+    count = width * height * samples**2
+    if count > MAXIMUM_SAMPLES or max(width, height) > MAXIMUM_EDGE:
         raise InputError(
-            f"picture of {width} × {height} pixels with {samples} × {samples} samples needs "
-            f"{width * height * samples**2} samples; at most {MAXIMUM_SAMPLES} are drawn. "
-            f"Make the picture smaller, or take fewer samples."
+            f"picture of {width} × {height} pixels with {samples} × {samples} samples each has "
+            f"{count} samples; at most {MAXIMUM_SAMPLES} are drawn, and {MAXIMUM_EDGE} pixels "
+            f"along an edge. Make the picture smaller, or take fewer samples."
         )
-
-
-def _set_stage(scene: Scene, quality: ShadowQuality, run: Mapper) -> _Stage:
-    """Normals, shadows and colours of all actors, gathered."""
-    attributes, triangles, kinds = [], [], []
-    shadows: list[GroundShadow] = []
-    table, decals = [[*_optics(FABRIC), 0.0, 0.0, 0.0, -1.0]], []
-    vertex_count = 0
-    for actor in scene.actors:
-        for surface in actor.surfaces:
-            kinds.append(np.full(len(surface.triangles), len(table), np.int32))
-            table.append(_material_row(surface, len(decals)))
-            decals += [surface.decal.paint] if surface.decal else []
-        points, faces = _join(actor)
-        if len(faces) == 0:
-            continue
-        normals = _normals(points, faces)
-        seen, shadow = visibility(
-            points, normals, faces, scene.studio, scene.ground_height, quality, run
-        )
-        paint = np.concatenate([_paint(surface) for surface in actor.surfaces])
-        attributes.append(np.concatenate([points, normals, paint, seen], axis=1))
-        triangles.append(faces + np.int32(vertex_count))
-        vertex_count += len(points)
-        if shadow is not None:
-            shadows.append(shadow)
-    size = quality.ground_size
-    return _Stage(
-        np.concatenate([*triangles, np.zeros((0, 3), np.int32)]),
-        np.concatenate([*attributes, np.zeros((0, 16), np.float32)]),
-        np.concatenate([*kinds, np.zeros(0, np.int32)]),
-        np.array(table, np.float32),
-        np.array(decals, np.float32).reshape(-1, DECAL_SIZE, DECAL_SIZE, 4),
-        np.stack([s.left for s in shadows]) if shadows else np.zeros((0, size, size), np.float32),
-        np.stack([s.grid for s in shadows]) if shadows else np.zeros((0, 4)),
-    )
-
-
-def _refined(stage: _Stage) -> _Stage:
-    attributes, triangles = refine(stage.attributes, stage.triangles)
-    kinds = np.repeat(stage.kinds, 4)
-    return replace(stage, attributes=attributes, triangles=triangles, kinds=kinds)
-
-
-def _optics(material: Material) -> list[float]:
-    return [material.specular, material.roughness, *material.wrap]
-
-
-def _material_row(surface: Surface, decal: int) -> list[float]:
-    """A line of the table of materials, as `shade_cpu` reads it."""
-    cloth = surface.garment.colour if surface.garment else (0.0, 0.0, 0.0)
-    return [*_optics(surface.material), *cloth, decal if surface.decal else -1.0]
-
-
-def _join(actor: Actor) -> tuple[Float32[NumpyArray, "V 3"], Int[NumpyArray, "F 3"]]:
-    """Vertices and triangles of all the actor's surfaces."""
-    starts = np.cumsum([0, *(len(s.vertices) for s in actor.surfaces)])
-    faces = [s.triangles + start for s, start in zip(actor.surfaces, starts, strict=False)]
-    return (
-        actor.points().astype(np.float32),
-        np.concatenate([*faces, np.zeros((0, 3), np.int64)]).astype(np.int32),
-    )
-
-
-def _normals(
-    points: Float32[NumpyArray, "V 3"], faces: Int[NumpyArray, "F 3"]
-) -> Float32[NumpyArray, "V 3"]:
-    from corporeal.scene.normals_cpu import angle_weighted_normals
-
-    normals = np.empty(points.shape, np.float32)
-    angle_weighted_normals(points, faces, normals)
-    return normals
-
-
-def _paint(surface: Surface) -> Float32[NumpyArray, "V 7"]:
-    """Reflectance, garment coverage, gloss and place on the decal of every vertex."""
-    paint = np.empty((len(surface.vertices), 7), np.float32)
-    paint[:, :3] = surface.colours
-    paint[:, 3] = _UNCOVERED if surface.garment is None else surface.garment.coverage
-    paint[:, 4] = 1.0 if surface.gloss is None else surface.gloss
-    paint[:, 5:] = -1.0 if surface.decal is None else surface.decal.places
-    return paint
 
 
 def _expose(
-    scene: Scene, stage: _Stage, width: int, height: int, samples: int, run: Mapper
+    scene: Scene, stage: Stage, width: int, height: int, samples: int, run: Mapper
 ) -> UInt8[NumpyArray, "H W 3"]:
     """Draw the stage band by band."""
     from corporeal.scene import raster_cpu, shade_cpu

@@ -14,6 +14,8 @@ from corporeal.scene.materials import MATTE, PLAIN_COLOUR, Colour, Material
 from corporeal.scene.studio import Studio
 
 DECAL_SIZE: Final = 384
+FURTHEST: Final = 1e5
+"""Largest coordinate that is drawn, metres: single precision still tells centimetres there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,12 @@ class Surface:
     def __post_init__(self) -> None:
         require_finite("surface vertices", self.vertices)
         require_finite("surface colours", self.colours)
+        furthest = float(np.abs(self.vertices).max(initial=0.0))
+        if furthest > FURTHEST:
+            raise InputError(
+                f"surface vertices reach {furthest:g} m; expected at most {FURTHEST:g}. "
+                f"Are they in metres?"
+            )
         require_indices("surface triangles", self.triangles, len(self.vertices))
         if len(self.colours) != len(self.vertices):
             raise InputError(

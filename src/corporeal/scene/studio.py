@@ -14,7 +14,7 @@ from corporeal.scene.materials import Colour
 class Light:
     """A softbox so far away that it shines from one direction."""
 
-    direction: Colour
+    direction: tuple[float, float, float]
     """From the subject towards the light; need not have unit length."""
     colour: Colour
     """Irradiance on a surface that faces it, linear RGB."""
