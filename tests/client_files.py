@@ -25,6 +25,7 @@ from corporeal.body.motion import Motion
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
 from corporeal.pipelines.bake import bake
+from corporeal.pipelines.results import engine_colours
 from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 from corporeal.skinning.playback import character_vertices
 
@@ -55,7 +56,7 @@ def client_character() -> Character:
         whole.skeleton,
     )
     take = DualQuaternionSkinning(model.template).animate(identity, motion)
-    colours = np.random.default_rng(0).random((model.template.mesh.vertex_count, 3))
+    colours = engine_colours(model.template, identity)
     character, report = bake(
         take, morphs=MORPHS, attachments=default_eyes(identity), vertex_colours=colours
     )

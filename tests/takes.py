@@ -7,7 +7,7 @@ from small_body import small_animation
 
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
-from corporeal.body.character import Character
+from corporeal.body.character import Character, unsigned_weights
 from corporeal.body.mesh import Mesh
 from corporeal.pipelines.bake import bake
 
@@ -39,11 +39,12 @@ def eye(joint: int = 2) -> Attachment:
 
 
 def soft_character(frames: int = 24, rank: int = 6) -> Character:
-    """`soft_take`, baked to 0.001 mm, with an eye and colours."""
+    """`soft_take`, baked to 0.001 mm, with an eye, colours, and weights as files have them."""
     take = soft_take(frames, rank)
     count = take.template.mesh.vertex_count
     colours = np.linspace(0, 1, 3 * count).reshape(-1, 3)
-    return bake(take, max_error_mm=1e-3, attachments=[eye()], vertex_colours=colours)[0]
+    character, _ = bake(take, max_error_mm=1e-3, attachments=[eye()], vertex_colours=colours)
+    return unsigned_weights(character)
 
 
 def played_attachment(character: Character, world_from_joint: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from small_body import small_animation
 from synthetic import arm_template, identity_of, random_motion
 from takes import eye, soft_take
 
-from corporeal.body.character import Character
+from corporeal.body.character import Character, unsigned_weights
 from corporeal.body.mesh import Mesh
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
@@ -77,6 +77,33 @@ def test_morph_weights_lie_within_one_and_reach_it():
     character, _ = bake(soft_take(), max_error_mm=0.01)
     assert np.abs(character.morph_weights).max() <= 1
     np.testing.assert_allclose(character.morph_weights.max(axis=0), 1, rtol=1e-6)
+
+
+def test_weights_for_files_lie_between_nought_and_one_and_play_the_same():
+    """One more morph target carries what the shift of the signed ones leaves, to float32."""
+    character, _ = bake(soft_take(), max_error_mm=0.01)
+    shifted = unsigned_weights(character)
+    assert shifted.morph_count == character.morph_count + 1
+    assert shifted.morph_weights.min() >= 0
+    assert shifted.morph_weights.max() <= 1
+    played = character_vertices(shifted) - character_vertices(character)
+    assert np.abs(played).max() < 1e-6
+    normals = np.tensordot(shifted.morph_weights, shifted.morph_normals, axes=1)
+    before = np.tensordot(character.morph_weights, character.morph_normals, axes=1)
+    np.testing.assert_allclose(normals, before, atol=1e-5)
+
+
+def test_weights_that_are_never_negative_stay_as_they_are():
+    character = unsigned_weights(bake(soft_take(), max_error_mm=0.01)[0])
+    assert unsigned_weights(character) is character
+    joints_alone = bake(small_animation())[0]
+    assert unsigned_weights(joints_alone) is joints_alone
+
+
+def test_the_base_morph_finds_a_free_name():
+    character, _ = bake(soft_take(rank=2), max_error_mm=0.01)
+    named = replace(character, morph_names=("base", "other"))
+    assert unsigned_weights(named).morph_names == ("base", "other", "base_2")
 
 
 def test_morph_normals_are_those_of_the_morphed_surface():

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from client_files import FRAMES, SCRIPTS, TOLERANCE_MM, client_character, error_mm, program
 
+from corporeal.body.character import unsigned_weights
 from corporeal.formats.gltf import split_seams, write_glb_character
 
 _IMPORT_SETTINGS = """[remap]
@@ -48,7 +49,7 @@ def numbers(folder: Path, name: str, width: int) -> np.ndarray:
 
 def test_godot_shows_the_character(tmp_path: Path):
     """Its own arrays, blend weights and skin matrices, put together by the skinning formula."""
-    godot, character = program("godot3-server"), client_character()
+    godot, character = program("godot3-server"), unsigned_weights(client_character())
     write_glb_character(tmp_path / "character.glb", character)
     settings = _IMPORT_SETTINGS.format(fps=round(character.fps))
     (tmp_path / "character.glb.import").write_text(settings)

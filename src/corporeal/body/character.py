@@ -1,6 +1,7 @@
 """An engine-ready character: what a game engine or an animation package plays by itself."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -39,7 +40,8 @@ class Character:
     morph_offsets: Float[NumpyArray, "B V 3"]
     """Rest-pose displacement of every vertex at weight 1, metres."""
     morph_weights: Float[NumpyArray, "N B"]
-    """How much of every morph target a frame shows; signed, −1 to 1 after a bake."""
+    """How much of every morph target a frame shows; signed, −1 to 1 after a bake. Files get
+    weights from 0 to 1: see `unsigned_weights`."""
     morph_normals: Float[NumpyArray, "B V 3"] | None = None
     """Change of the unit vertex normals at weight 1."""
     attachments: tuple[Attachment, ...] = ()
@@ -120,3 +122,31 @@ class Character:
         joints = np.asarray(self.template.skeleton.joints, np.float64)
         parents = list(self.template.skeleton.parents)
         return np.concatenate([joints[:1], joints[1:] - joints[parents[1:]]])
+
+
+def unsigned_weights(character: Character) -> Character:
+    """The same take with morph weights from 0 to 1: the one conversion that every file gets.
+
+    Blender's importers and Unity's player clamp weights to 0 … 1. A morph target whose weight w
+    falls to l < 0 is played as (h − l) d · (w − l)/(h − l) + l d, with h its largest weight; the
+    constant parts l d of all of them are one more morph target, `base`, whose weight stays 1.
+    """
+    weights = np.asarray(character.morph_weights, np.float64)
+    low = np.minimum(weights.min(axis=0, initial=0), 0)
+    if not low.any():
+        return character
+    span = np.where(low < 0, weights.max(axis=0, initial=0) - low, 1.0)
+
+    def split(rows: Float[NumpyArray, "B V 3"]) -> Float[NumpyArray, "C V 3"]:
+        base = np.tensordot(low, rows, axes=1)[None]
+        return np.concatenate([rows * span[:, None, None], base]).astype(rows.dtype)
+
+    shifted = np.c_[(weights - low) / span, np.ones(len(weights))]
+    name = "base" if "base" not in character.morph_names else f"base_{character.morph_count}"
+    return replace(
+        character,
+        morph_names=(*character.morph_names, name),
+        morph_offsets=split(character.morph_offsets),
+        morph_weights=shifted.astype(character.morph_weights.dtype),
+        morph_normals=(None if character.morph_normals is None else split(character.morph_normals)),
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.body.attachment import Attachment
-from corporeal.body.character import Character
+from corporeal.body.character import Character, unsigned_weights
 from corporeal.formats.fbx_animation import add_animation
 from corporeal.formats.fbx_document import INTEGER, FbxDocument, add_property
 from corporeal.formats.fbx_mesh import (
@@ -35,7 +35,8 @@ _ROOT = Int64(0)
 
 
 def write_fbx(path: str | Path, character: Character) -> None:
-    """Write a character with its take."""
+    """Write a character with its take; morph weights run from 0 to 100 percent."""
+    character = unsigned_weights(character)
     document = FbxDocument()
     joints = _add_joints(document, character)
     mesh = character.template.mesh

@@ -24,7 +24,7 @@ import numpy as np
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
-from corporeal.body.character import ENGINE_INFLUENCES, Character
+from corporeal.body.character import ENGINE_INFLUENCES, Character, unsigned_weights
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
@@ -77,7 +77,8 @@ def write_glb(
 
 
 def write_glb_character(path: str | Path, character: Character) -> None:
-    """Write a baked character: skin, joint tracks, morph targets with animated weights."""
+    """Write a baked character: skin, joint tracks, morph targets with weights from 0 to 1."""
+    character = unsigned_weights(character)
     document = GlbDocument()
     template = character.template
     identity = Identity(template.mesh.vertices, template.skeleton.joints, {})

@@ -18,7 +18,7 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.body.attachment import Attachment
-from corporeal.body.character import Character
+from corporeal.body.character import Character, unsigned_weights
 from corporeal.body.checks import require_finite
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
@@ -33,7 +33,8 @@ _TAKE = f"{_RIG}/take"
 
 
 def write_usd(path: str | Path, character: Character) -> None:
-    """Write a character with its take: a UsdSkel rig with blend shapes."""
+    """Write a character with its take: a UsdSkel rig, blend shapes with weights from 0 to 1."""
+    character = unsigned_weights(character)
     pxr = _Pxr()
     stage = pxr.stage(character.fps, character.frame_count)
     root = pxr.UsdSkel.Root.Define(stage, _ROOT)
