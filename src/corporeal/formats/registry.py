@@ -59,6 +59,14 @@ FORMATS = (
         "vertex order, triangles, quads",
         "texture coordinates, skeleton, weights, parameters, all frames but one",
     ),
+    Format(
+        ".bvh",
+        "BVH motion capture",
+        ("motion",),
+        (),
+        "joint tree, rotations, root path, frame rate, End Sites",
+        "unit and axes (an option, or guessed), changing bone lengths (their mean)",
+    ),
     Format(".png", "picture", (), ("body", "animation"), "the look", "everything else"),
     Format(".mp4", "film", (), ("animation",), "the look", "everything else"),
 )

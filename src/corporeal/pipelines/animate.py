@@ -6,7 +6,7 @@ from typing import Any
 
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
-from corporeal.formats.native import Body, read_body, read_motion
+from corporeal.formats.native import Body, read_body
 from corporeal.formats.registry import format_to_read
 from corporeal.pipelines.deformers import make_deformer
 from corporeal.pipelines.results import require_animation_output, write_animation_result
@@ -113,12 +113,6 @@ def _motion(config: AnimateConfig, body: Body) -> Motion:
             duration=config.duration,
         )
     format_to_read(config.motion, "motion")
-    motion = read_motion(config.motion)
-    if motion.skeleton.names != body.template.skeleton.names:
-        raise InputError(
-            f"{config.motion} moves {motion.skeleton.joint_count} joints "
-            f"({', '.join(motion.skeleton.names[:3])}, …) and the body has "
-            f"{body.template.skeleton.joint_count} "
-            f"({', '.join(body.template.skeleton.names[:3])}, …); expected the same joints."
-        )
-    return motion
+    from corporeal.motions.incoming import motion_for_body
+
+    return motion_for_body(config.motion, body.template, body.identity).motion
