@@ -9,6 +9,7 @@ direction heaps up above the knee.
 from dataclasses import dataclass
 
 import numpy as np
+from adiposity_face import CAVITIES, face_fullness
 from surface_smoothing import plate_smoother
 
 from corporeal.assets.default_body import DefaultBody
@@ -19,16 +20,18 @@ DETAIL = 0.04
 """Features of the sculpted direction below this length are smoothed away, metres."""
 SEAM = 0.025
 """Length over which neighbouring regions are blended, metres."""
-LEG_THICKNESS = ((-0.3, 0.062), (0.15, 0.072), (0.5, 0.060), (0.85, 0.036), (1.0, 0.030),
-                 (1.2, 0.030), (1.4, 0.028), (1.7, 0.017), (1.9, 0.008), (2.05, 0.0))  # fmt: skip
+LEG_THICKNESS = ((-0.3, 0.075), (0.15, 0.085), (0.5, 0.068), (0.85, 0.039), (1.0, 0.032),
+                 (1.2, 0.031), (1.4, 0.029), (1.7, 0.018), (1.9, 0.009), (2.05, 0.0))  # fmt: skip
 """Added radius, metres, along the leg: 0 hip, 1 knee, 2 ankle."""
-ARM_THICKNESS = ((-0.2, 0.030), (0.1, 0.042), (0.5, 0.043), (0.9, 0.030), (1.1, 0.027),
-                 (1.3, 0.025), (1.7, 0.013), (1.95, 0.004), (2.1, 0.0))  # fmt: skip
+ARM_THICKNESS = ((-0.2, 0.034), (0.1, 0.048), (0.5, 0.050), (0.9, 0.035), (1.1, 0.031),
+                 (1.3, 0.029), (1.7, 0.016), (1.95, 0.005), (2.1, 0.0))  # fmt: skip
 """Added radius, metres, along the arm: 0 shoulder, 1 elbow, 2 wrist."""
 BELLY_DROP = 0.6
 """Share of the sculpted downward movement that the belly keeps: the navel stays in front."""
 HIP_WIDENING = 0.028
 """Added radius of the hips about the trunk's axis, beyond the sculpted direction, metres."""
+CHEST_SHARE = 0.35
+"""How much more the front of the chest grows than the sculpted direction."""
 CROTCH_RELIEF = (0.06, 0.20)
 """Below the hips by these distances the thighs begin to grow inwards, and do so in full, metres."""
 CROTCH_OPENING = 1.15
@@ -81,6 +84,8 @@ class Anatomy:
         self.names = template.skeleton.names
         self.joints = template.skeleton.joints.astype(float)
         self.weights = template.weights.dense()
+        hollow = [template.part_names.index(part) for part in CAVITIES]
+        self.is_cavity = np.isin(template.part_labels, hollow)
         self.leg_position, self.leg_radial = self._along("hip", "knee", "ankle")
         self.arm_position, self.arm_radial = self._along("shoulder", "elbow", "wrist")
         level = self.vertices * [1, 0, 1]
@@ -155,12 +160,12 @@ def adiposity_fields(body: DefaultBody) -> Fields:
     behind = 1 - ramp(anatomy.vertices[:, 2], 0.0, 0.08)
     direction = {
         "belly": (1.3 * man + 0.6 * woman) * [1.0, BELLY_DROP, 1.0],
-        "torso": 0.95 * (man + woman),
+        "torso": 0.95 * (man + woman) * (1 + CHEST_SHARE * chest_front(anatomy)[:, None]),
         "hips": 1.4 * woman + HIP_WIDENING * anatomy.trunk_radial * behind[:, None],
         "thighs": leg,
         "calves": leg,
         "arms": arm,
-        "neck": 0.8 * (man + woman),
+        "neck": 1.3 * (man + woman),
     }
     shares = region_weights(anatomy)
     skin = np.stack([blend(shares[name][:, None] * direction[name]) for name in REGIONS])
@@ -169,7 +174,15 @@ def adiposity_fields(body: DefaultBody) -> Fields:
     spread, joints[thighs] = splay(anatomy)
     skin = skin * below_chin(anatomy)[:, None]
     skin[thighs] += spread
+    skin[REGIONS.index("neck")] += face_fullness(body.template)
     return Fields(symmetric(skin, anatomy.mirror), joints)
+
+
+def chest_front(anatomy: Anatomy) -> np.ndarray:
+    """1 on the front of the chest, 0 on back and belly."""
+    _, y, z = anatomy.vertices.T
+    chest = anatomy.joint("spine3")[1]
+    return ramp(y, chest - 0.12, chest) * ramp(z, 0.0, 0.08)
 
 
 def crotch_relief(anatomy: Anatomy, sideways: np.ndarray) -> np.ndarray:
@@ -184,7 +197,8 @@ def below_chin(anatomy: Anatomy) -> np.ndarray:
     """1 on the body, 0 exactly on the face: lips and eyelids touch, and must not move at all."""
     neck = anatomy.joint("neck")[1]
     head = anatomy.weight_of("head")
-    return 1 - ramp(anatomy.vertices[:, 1], neck + 0.01, neck + 0.065) * ramp(head, 0.0, 0.3)
+    face = ramp(anatomy.vertices[:, 1], neck + 0.01, neck + 0.065) * ramp(head, 0.0, 0.3)
+    return np.where(anatomy.is_cavity, 0, 1 - face)
 
 
 def splay(anatomy: Anatomy) -> tuple[np.ndarray, np.ndarray]:
