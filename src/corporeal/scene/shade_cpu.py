@@ -33,21 +33,29 @@ def _highlight(nl, nh, lh, specular, roughness):
 
 
 @kernel()
-def _interpolate(corners, triangle, x, y, attributes, out):
-    """Perspective-correct attributes at a sample; gives back whether the front is seen."""
-    i, j, k = triangle[0], triangle[1], triangle[2]
-    p, q, r = corners[i], corners[j], corners[k]
-    e0 = (q[1] * r[2] - q[2] * r[1]) * x + (q[2] * r[0] - q[0] * r[2]) * y
-    e0 += q[0] * r[1] - q[1] * r[0]
-    e1 = (r[1] * p[2] - r[2] * p[1]) * x + (r[2] * p[0] - r[0] * p[2]) * y
-    e1 += r[0] * p[1] - r[1] * p[0]
-    e2 = (p[1] * q[2] - p[2] * q[1]) * x + (p[2] * q[0] - p[0] * q[2]) * y
-    e2 += p[0] * q[1] - p[1] * q[0]
+def _interpolate(corners, i, j, k, x, y, attributes, out):
+    """Perspective-correct attributes of a triangle; gives back whether its front is seen."""
+    xi, yi, wi = corners[i, 0], corners[i, 1], corners[i, 2]
+    xj, yj, wj = corners[j, 0], corners[j, 1], corners[j, 2]
+    xk, yk, wk = corners[k, 0], corners[k, 1], corners[k, 2]
+    e0 = (yj * wk - wj * yk) * x + (wj * xk - xj * wk) * y + (xj * yk - yj * xk)
+    e1 = (yk * wi - wk * yi) * x + (wk * xi - xk * wi) * y + (xk * yi - yk * xi)
+    e2 = (yi * wj - wi * yj) * x + (wi * xj - xi * wj) * y + (xi * yj - yi * xj)
     total = e0 + e1 + e2
     b0, b1, b2 = e0 / total, e1 / total, e2 / total
     for c in range(out.shape[0]):
         out[c] = b0 * attributes[i, c] + b1 * attributes[j, c] + b2 * attributes[k, c]
     return total < 0.0  # the axes (column, row, depth) are right-handed, and normals point back
+
+
+@kernel()
+def _texel(decals, n, c, x, y):
+    """Channel `c` of decal `n` at column x and row y, texels, between its neighbours."""
+    i, j = int(x), int(y)
+    upper = decals[n, j, i, c] + (x - i) * (decals[n, j, i + 1, c] - decals[n, j, i, c])
+    j += 1
+    lower = decals[n, j, i, c] + (x - i) * (decals[n, j, i + 1, c] - decals[n, j, i, c])
+    return upper + (y - (j - 1)) * (lower - upper)
 
 
 @kernel()
@@ -59,15 +67,10 @@ def _paint(at, cloth, row, materials, decals):
             at[6 + c] = materials[row, 5 + c]
     elif n >= 0 and 0.0 <= at[11] < 1.0 and 0.0 <= at[12] < 1.0:
         x, y = at[11] * (decals.shape[2] - 1), at[12] * (decals.shape[1] - 1)
-        i, j = int(x), int(y)
-        fx, fy = x - i, y - j
-        ink = np.zeros(4)
-        for c in range(4):
-            upper = decals[n, j, i, c] * (1.0 - fx) + decals[n, j, i + 1, c] * fx
-            lower = decals[n, j + 1, i, c] * (1.0 - fx) + decals[n, j + 1, i + 1, c] * fx
-            ink[c] = upper * (1.0 - fy) + lower * fy
-        for c in range(3):
-            at[6 + c] += ink[3] * (ink[c] - at[6 + c])
+        opacity = _texel(decals, n, 3, x, y)
+        if opacity > 0.0:
+            for c in range(3):
+                at[6 + c] += opacity * (_texel(decals, n, c, x, y) - at[6 + c])
 
 
 @kernel()
@@ -125,17 +128,17 @@ def shade(
     for row in range(pixels.shape[0]):
         for column in range(pixels.shape[1]):
             hits = 0
-            total[:] = 0.0
+            for c in range(3):
+                total[c] = 0.0
             for s in range(samples * samples):
                 y, x = row * samples + s // samples, column * samples + s % samples
                 t = seen[y, x]
                 if t < 0:
                     continue
                 hits += 1
-                front = _interpolate(
-                    corners, triangles[t], x + 0.5, first_row + y + 0.5, attributes, at
-                )
-                length = math.sqrt(at[3] ** 2 + at[4] ** 2 + at[5] ** 2)
+                i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+                front = _interpolate(corners, i, j, k, x + 0.5, first_row + y + 0.5, attributes, at)
+                length = math.sqrt(at[3] * at[3] + at[4] * at[4] + at[5] * at[5])
                 scale = (1.0 if front else -1.0) / max(length, 1e-9)
                 at[3] *= scale
                 at[4] *= scale
