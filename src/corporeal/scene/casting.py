@@ -76,7 +76,8 @@ class Wardrobe:
         if not is_default_body(template):
             return
         coverage = underwear(template, performance.animation.identity)
-        self._drape = Drape(np.asarray(template.mesh.vertices), template.mesh.triangles, coverage)
+        rest = np.asarray(performance.animation.identity.rest_vertices)
+        self._drape = Drape(rest, template.mesh.triangles, coverage)
         if performance.values is None:
             self._material, self._garment = SKIN, Garment(coverage)
             tone = skin_tone(performance.tone)

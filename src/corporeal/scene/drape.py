@@ -3,8 +3,8 @@
 Implicit smoothing (Desbrun et al. 1999): the cloth c of a skin x solves (M + t L) c = M x, with M
 the vertices' areas and L the cotangent Laplacian, both of the rest shape, so that bumps smaller
 than about √(2 t) vanish whatever the size of the triangles. The matrix over the covered vertices is
-sparse, symmetric and positive definite, constant while shape and garment are; factored once. Only
-the part of the step along the cloth's normal is taken: hems stay where they are cut.
+sparse, symmetric and positive definite, constant while shape and garment are; factored once. Near a
+hem only the part of the step along the cloth's normal is taken: hems stay where they are cut.
 """
 
 import numpy as np
@@ -12,11 +12,12 @@ import numpy as np
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.geometry.surface import vertex_normals
 
-SMOOTHING = 1.2e-4
-"""t, m²: bumps of less than about 15 mm vanish."""
+SMOOTHING = 2e-4
+"""t, m²: bumps of less than about 20 mm vanish."""
 _HEM = 0.02
-"""Distance from the hem at which the cloth is free of the skin, metres."""
-_LARGEST_STEP = 0.008
+"""Distance from the hem at which the cloth is free of the skin, metres; it slips along it further
+inside, from one to two times this."""
+_LARGEST_STEP = 0.012
 """Cloth is never further from the skin than this, metres."""
 
 
@@ -33,7 +34,9 @@ class Drape:
         from scipy.sparse.linalg import splu
 
         self._covered = np.flatnonzero(coverage > 0)
-        self._freedom = np.clip(coverage / _HEM, 0, 1)[self._covered, None]
+        depth = coverage[self._covered, None]
+        self._freedom = np.clip(depth / _HEM, 0, 1)
+        self._slip = np.clip(depth / _HEM - 1, 0, 1)
         number = np.full(len(coverage), -1)
         number[self._covered] = np.arange(len(self._covered))
         inside = (number[triangles] >= 0).all(axis=1)
@@ -52,9 +55,10 @@ class Drape:
         cloth = self._solve(self._areas[:, None] * skin)
         normals = vertex_normals(cloth, self._triangles)
         rise = np.sum((cloth - skin) * normals, axis=1, keepdims=True)
-        rise = self._freedom * np.clip(rise, -_LARGEST_STEP, _LARGEST_STEP)
+        along = cloth - skin - rise * normals
+        rise = np.clip(rise, -_LARGEST_STEP, _LARGEST_STEP)
         draped = vertices.copy()
-        draped[self._covered] += rise * normals
+        draped[self._covered] += self._freedom * rise * normals + self._slip * along
         return draped
 
 
