@@ -79,7 +79,7 @@ def test_an_error_between_frames_leaves_the_old_film(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_encoder_that_fails_says_so_and_leaves_nothing(tmp_path, monkeypatch):
+def test_an_encoder_that_fails_says_so_and_leaves_nothing(tmp_path):
     """A quality that x264 does not know makes ffmpeg end at once."""
     with pytest.raises(OutputError, match="ffmpeg ended"):
         write_mp4(tmp_path / "f.mp4", greys([1] * 400), 10.0, quality=-7_000_000)
