@@ -72,7 +72,10 @@ def run_jobs(
     is_done: Callable[[Item], bool] | None = None,
     label: str = "jobs",
 ) -> JobReport[Result]:
-    """Run `function` on every item, by key. The function must be importable, items picklable."""
+    """Run `function` on every item, by key; the report keeps the order of `items`.
+
+    The function must be importable by name, items and results picklable.
+    """
     if workers is not None and workers < 1:
         raise InputError(f"asked for {workers} worker processes; expected at least 1.")
     report: JobReport[Result] = JobReport()
@@ -92,6 +95,8 @@ def run_jobs(
 
     with progress(label, len(pending)) as step:
         _work_off(function, pending, workplace, report, step)
+    report.done = {key: report.done[key] for key in items if key in report.done}
+    report.failed = {key: report.failed[key] for key in items if key in report.failed}
     return report
 
 
