@@ -222,7 +222,9 @@ class TestAnimate:
         call_json(f"{line} --out again.npz", capsys)
         assert np.array_equal(read_animation("again.npz").vertices, animation.vertices)
         assert call("cite anna.npz") == 0
-        assert "kavan2007skinning" in capsys.readouterr().out
+        cited = capsys.readouterr().out
+        assert all(key in cited for key in ("kavan2007skinning", "makehuman", "ponsmoll2015dyna"))
+        assert "gordon2014ansur" not in cited, "this body was not measured"
         assert call("animate --motion again.npz --fps 60 --out moved.npz") == 0
         assert call("animate --config again.npz.manifest.json --frame -1 --out last.ply") == 0
 

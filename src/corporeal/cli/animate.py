@@ -9,6 +9,7 @@ import tyro
 from corporeal.cli.speech import print_json, say, tell_batch
 from corporeal.errors import InputError
 from corporeal.pipelines.animate import AnimateConfig, Animated, animate, is_animated
+from corporeal.pipelines.deformers import DEFORMERS
 from corporeal.runtime.jobs import run_jobs
 from corporeal.runtime.manifest import require_verb
 
@@ -33,8 +34,9 @@ class Animate:
     """File to write; for several bodies or motions, a pattern with {body} and {motion} in it."""
     body: tuple[Path, ...] = ()
     """Body files; the average adult if none is given."""
-    deformer: str = "lbs"
-    """How the skin follows the joints: lbs (linear) or dqs (dual quaternions)."""
+    deformer: Annotated[
+        str, tyro.conf.arg(help=f"How the skin follows the joints: {', '.join(DEFORMERS)}.")
+    ] = "lbs"
     fps: float = 60.0
     """Frames a second of an authored motion."""
     duration: float = 4.0

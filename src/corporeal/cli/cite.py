@@ -66,11 +66,13 @@ def _topics(subject: str) -> tuple[str, ...]:
 def _methods(content: dict[str, Any]) -> list[str]:
     """Methods named in a manifest and in those of its inputs."""
     config = content["config"]
-    named = [config.get("deformer"), config.get("motion")]
+    named = [config.get("deformer"), *content.get("report", {}).get("deformers", [])]
     if content["verb"] == "body":
         named.append("measurements" if config.get("measurements") else "phenotype")
     if content["verb"] == "demo":
-        named += ["phenotype", "jumping-jacks", *content.get("report", {}).get("deformers", [])]
+        named += ["phenotype", "motions"]
+    if content["verb"] == "animate" and not Path(str(config.get("motion"))).suffix:
+        named.append("motions")
     methods = [name for name in named if isinstance(name, str) and name in TOPICS]
     for item in content["inputs"]:
         if isinstance(item, dict) and isinstance(item.get("manifest"), dict):

@@ -156,7 +156,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "skeleton": ("loper2015smpl", "romero2017mano"),
     "phenotype": ("makehuman",),
     "measurements": ("gordon2014ansur",),
-    "jumping-jacks": ("ponsmoll2015dyna",),
+    "motions": ("ponsmoll2015dyna",),
     "lbs": ("magnenat1988jointdependent",),
     "dqs": ("kavan2007skinning",),
     "seeds": (
