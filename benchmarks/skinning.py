@@ -140,12 +140,12 @@ def compare(subject: Subject, contenders: list[Contender], pose_counts: list[int
 
 
 def compare_jax(subject: Subject, with_peer: bool, pose_counts: list[int]) -> list[dict]:
-    """Forward and gradient with respect to the pose, jit-compiled, JAX arrays in and out."""
+    """Squared distance to a target and its gradient by the pose, compiled, JAX in and out."""
     import jax
     import jax.numpy as jnp
 
     deformer = make_deformer("lbs", subject.template)
-    probe = jnp.asarray(np.random.default_rng(1).normal(size=subject.identity.rest_vertices.shape))
+    target = jnp.asarray(subject.identity.rest_vertices) + 0.1
 
     def our_pose(rotations: Any) -> Any:
         return deformer.vertices(subject.identity, Pose(rotations, jnp.zeros_like(rotations[:, 0])))
@@ -157,7 +157,7 @@ def compare_jax(subject: Subject, with_peer: bool, pose_counts: list[int]) -> li
     for count in pose_counts:
         rotations = jnp.asarray(random_rotations(count))
         programs = [
-            jax.jit(jax.value_and_grad(lambda r, pose=pose: (probe * pose(r)).sum()))
+            jax.jit(jax.value_and_grad(lambda r, pose=pose: ((pose(r) - target) ** 2).sum()))
             for pose in posers.values()
         ]
         gradients = [np.asarray(program(rotations)[1]) for program in programs]

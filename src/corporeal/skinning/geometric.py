@@ -72,6 +72,13 @@ class GeometricSkinning(ABC):
     def _kernel(self) -> SkinKernel:
         """The compiled program for NumPy arrays."""
 
+    def _skin(
+        self, identity: Identity, world_from_rest: Float[Array, "*batch J 4 4"]
+    ) -> Float[Array, "*batch V 3"]:
+        """Posed skin from the motion of every joint, in JAX's or PyTorch's own operations."""
+        world_from_rest, rest = as_one_kind(world_from_rest, identity.rest_vertices)
+        return move_points(self.blend(world_from_rest), rest)
+
     def vertices(
         self, identity: Identity, pose: Pose, out: NumpyArray | None = None
     ) -> Float[Array, "*batch V 3"]:
@@ -84,9 +91,7 @@ class GeometricSkinning(ABC):
             return self.prepare(identity, pose.joint_rotations.dtype).vertices(pose, out)
         if out is not None:
             raise InputError("`out` is for NumPy poses alone; leave it out for JAX and PyTorch.")
-        rows = self.vertex_motions(identity, pose)
-        _, rest = as_one_kind(rows[0][0], identity.rest_vertices)
-        return move_points(rows, rest)
+        return self._skin(identity, self.world_from_rest(identity, pose))
 
     def prepare(self, identity: Identity, dtype: Array = np.float32) -> PreparedSkin:
         """The identity laid out for the compiled kernel; made once, while the identity lives."""
@@ -101,9 +106,14 @@ class GeometricSkinning(ABC):
 
     def vertex_motions(self, identity: Identity, pose: Pose) -> MotionRows:
         """The affine motion that carries each rest vertex to its posed place."""
-        world_from_joint = self.world_from_joint(identity, pose)
-        world_from_joint, joints = as_one_kind(world_from_joint, identity.joints)
-        return self.blend(rest_to_world(world_from_joint, joints))
+        return self.blend(self.world_from_rest(identity, pose))
+
+    def world_from_rest(self, identity: Identity, pose: Pose) -> Float[Array, "*batch J 4 4"]:
+        """What moves a rest-pose point along with each joint."""
+        world_from_joint, joints = as_one_kind(
+            self.world_from_joint(identity, pose), identity.joints
+        )
+        return rest_to_world(world_from_joint, joints)
 
     def world_from_joint(self, identity: Identity, pose: Pose) -> Float[Array, "*batch J 4 4"]:
         """Rigid frame of every posed joint."""

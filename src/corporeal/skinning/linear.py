@@ -1,8 +1,13 @@
 """Linear blend skinning: every vertex moves by the weighted mean of its joints' motions."""
 
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
 from corporeal._typing import Array, Float, NumpyArray
+from corporeal.body.identity import Identity
 from corporeal.body.template import Template
-from corporeal.runtime.arrays import as_one_kind, dtype_name, namespace_of
+from corporeal.runtime.arrays import as_one_kind, dtype_name, full_precision, namespace_of
 from corporeal.skinning.geometric import GeometricSkinning, MotionRows, blend_rows
 from corporeal.skinning.prepared import SkinKernel
 
@@ -15,6 +20,25 @@ def blend_linear(
     entries = _blend_entries(world_from_rest, weights)
     vertices_first = xp.matrix_transpose(entries)
     return xp.reshape(vertices_first, (*vertices_first.shape[:-1], 3, 4))
+
+
+def skin_matrix(
+    rest_vertices: Float[NumpyArray, "V 3"], weights: Float[NumpyArray, "V J"]
+) -> Float[NumpyArray, "V 4*J"]:
+    """P with rows (w_vj x_v, w_vj) for j = 1 … J: the skin of one identity is linear, x' = P A."""
+    homogeneous = np.concatenate([rest_vertices, np.ones_like(rest_vertices[:, :1])], axis=-1)
+    return (weights[:, :, None] * homogeneous[:, None, :]).reshape(len(weights), -1)
+
+
+def skin_linear(
+    world_from_rest: Float[Array, "*batch J 4 4"], matrix: Float[Array, "V 4*J"]
+) -> Float[Array, "*batch V 3"]:
+    """x'_v = Σ_j A_j (w_vj x_v, w_vj), as one matrix product for all joints and vertices."""
+    xp = namespace_of(matrix, world_from_rest)
+    columns = xp.matrix_transpose(world_from_rest[..., :3, :])
+    columns = xp.reshape(columns, (*columns.shape[:-3], -1, 3))
+    with full_precision(xp):
+        return xp.matmul(matrix, columns)
 
 
 def _blend_entries(
@@ -35,14 +59,31 @@ class LinearBlendSkinning(GeometricSkinning):
     def __init__(self, template: Template) -> None:
         super().__init__(template)
         self._dense: dict[str, NumpyArray] = {}
+        self._matrices: WeakKeyDictionary[Identity, dict[str, NumpyArray]] = WeakKeyDictionary()
 
     def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> MotionRows:
         """Motion of every vertex: the weighted mean of its joints' motions."""
+        weights = self._dense_weights(dtype_name(world_from_rest))
+        entries = _blend_entries(*as_one_kind(world_from_rest, weights))
+        return tuple(tuple(entries[..., 4 * r + c, :] for c in range(4)) for r in range(3))
+
+    def _skin(
+        self, identity: Identity, world_from_rest: Float[Array, "*batch J 4 4"]
+    ) -> Float[Array, "*batch V 3"]:
+        """One matrix product if the identity is a single one in NumPy, else blend and move."""
+        if not isinstance(identity.rest_vertices, np.ndarray) or identity.rest_vertices.ndim > 2:
+            return super()._skin(identity, world_from_rest)
         dtype = dtype_name(world_from_rest)
+        by_dtype = self._matrices.setdefault(identity, {})
+        if dtype not in by_dtype:
+            rest = identity.rest_vertices.astype(dtype)
+            by_dtype[dtype] = skin_matrix(rest, self._dense_weights(dtype))
+        return skin_linear(*as_one_kind(world_from_rest, by_dtype[dtype]))
+
+    def _dense_weights(self, dtype: str) -> Float[NumpyArray, "V J"]:
         if dtype not in self._dense:
             self._dense[dtype] = self.template.weights.dense().astype(dtype)
-        entries = _blend_entries(*as_one_kind(world_from_rest, self._dense[dtype]))
-        return tuple(tuple(entries[..., 4 * r + c, :] for c in range(4)) for r in range(3))
+        return self._dense[dtype]
 
     def _kernel(self) -> SkinKernel:
         from corporeal.skinning.linear_cpu import pose_and_skin_linear
