@@ -10,11 +10,14 @@ Clients are optional: a test whose client is not installed is skipped with the r
 ============================== =====================================================
 """
 
+import json
 import os
 import shutil
+import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,11 +74,13 @@ def expected_vertices() -> np.ndarray:
 
 
 def error_mm(found: np.ndarray, frame: int, source: np.ndarray | None = None) -> float:
-    """Largest vertex distance at frame number `frame` of `FRAMES`, millimetres."""
+    """Largest vertex distance at frame number `frame` of `FRAMES`, millimetres; also printed."""
     expected = expected_vertices()[frame]
     expected = expected if source is None else expected[source]
     assert found.shape == expected.shape
-    return 1e3 * float(np.linalg.norm(found - expected, axis=1).max())
+    largest = 1e3 * float(np.linalg.norm(found - expected, axis=1).max())
+    print(f"frame {FRAMES[frame]}: {largest:.6f} mm")
+    return largest
 
 
 def node_package(name: str) -> Path:
@@ -84,6 +89,17 @@ def node_package(name: str) -> Path:
     if not folder.is_dir():
         pytest.skip(f"npm package {name!r} is not installed (CORPOREAL_NODE_MODULES)")
     return folder
+
+
+def validation_issues(glb: Path) -> dict[str, Any]:
+    """What Khronos' validator says about a file; `maxIssues` 0 leaves nothing out."""
+    script = (
+        "const v=require(process.argv[1]),fs=require('fs');"
+        "v.validateBytes(new Uint8Array(fs.readFileSync(process.argv[2])),{maxIssues:0})"
+        ".then(r=>console.log(JSON.stringify(r.issues)))"
+    )
+    command = [program("node"), "-e", script, str(node_package("gltf-validator")), str(glb)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def program(name: str) -> str:
