@@ -81,7 +81,7 @@ def _optics(material: Material) -> list[float]:
 def _material_row(surface: Surface, decal: int) -> list[float]:
     """A line of the table of materials, as `shade_cpu` reads it."""
     cloth = surface.garment.colour if surface.garment else (0.0, 0.0, 0.0)
-    return [*_optics(surface.material), *cloth, decal if surface.decal else -1.0]
+    return [*_optics(surface.material), *cloth, float(decal) if surface.decal else -1.0]
 
 
 def _join(actor: Actor) -> tuple[Float32[NumpyArray, "V 3"], Int[NumpyArray, "F 3"]]:
