@@ -32,8 +32,6 @@ PEOPLE = {
     "tall thin man": {"gender": 1.0, "height": 0.65, "weight": 0.1},
 }
 SLIDE_M, PENETRATION_M = 0.015, 0.01
-FLIP_RAD_S = 30.0
-"""At 120 Hz a flip by half a turn is 377 rad/s, by a quarter of a radian 30."""
 
 
 def skeleton_of(identity: Identity) -> Skeleton:
@@ -56,7 +54,7 @@ def require_good(source: Motion, result: Retargeted, identity: Identity, step: i
     assert max((slide.distance for slide in slides), default=0.0) < SLIDE_M
     assert ground_penetration(result) < 1e-9
     assert lowest_skin(MODEL.template, identity, result.motion, step) > -PENETRATION_M
-    assert all(spike.speed < FLIP_RAD_S for spike in spikes(source, result)), spikes(source, result)
+    assert spikes(source, result) == []
     assert result.sinking < 0.05
 
 

@@ -46,8 +46,12 @@ class Contacts:
     @property
     def flat(self) -> Bool[NumpyArray, "N"]:
         """The whole sole stands."""
-        both = self.heel & self.ball
-        return both if self.upright is None else both & self.upright
+        return self.heel & self.ball & self.looks_down
+
+    @property
+    def looks_down(self) -> Bool[NumpyArray, "N"]:
+        """The sole looks down."""
+        return np.ones_like(self.heel) if self.upright is None else self.upright
 
 
 @dataclass(frozen=True)

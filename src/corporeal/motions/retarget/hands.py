@@ -6,11 +6,14 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.skeleton import Skeleton
+from corporeal.motions.retarget.ground import upper_envelope
 from corporeal.motions.retarget.reach import bend_of, own_hinge, reach
 
 _FINGERS: Final = ("index", "middle", "pinky", "ring", "thumb")
 _FLESH: Final = 0.012
 """Skin over the joints of a hand, metres."""
+_LIFT_S: Final = 0.04
+"""Half width of the window over which a hand is raised before it would touch, seconds."""
 
 
 def arms_above_ground(
@@ -18,16 +21,18 @@ def arms_above_ground(
     side: str,
     frames: Float[NumpyArray, "N J 3 3"],
     joints: Float[NumpyArray, "N J 3"],
+    fps: float,
 ) -> dict[int, Float[NumpyArray, "N 3 3"]]:
     """New world rotations of upper arm and forearm, by joint, at frames where the hand was lower.
 
-    The wrist is raised by what the lowest point of the hand is under y = 0; the hand keeps its
-    orientation.
+    The wrist is raised by what the lowest point of the hand is under y = 0, along a smooth curve;
+    the hand keeps its orientation.
     """
     shoulder, elbow, wrist = (
         skeleton.index(f"{side}_{joint}") for joint in ("shoulder", "elbow", "wrist")
     )
-    lift = np.maximum(_FLESH - _hand_points(skeleton, side, wrist, joints)[..., 1].min(axis=1), 0.0)
+    lowest = _hand_points(skeleton, side, wrist, joints)[..., 1].min(axis=1)
+    lift = upper_envelope(np.maximum(_FLESH - lowest, 0.0), max(round(_LIFT_S * fps), 1))
     dived = np.flatnonzero(lift)
     if len(dived) == 0:
         return {}

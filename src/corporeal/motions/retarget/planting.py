@@ -17,10 +17,15 @@ from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axi
 from corporeal.motions.retarget.alignment import about_vertical, heading
 from corporeal.motions.retarget.contacts import Contacts, runs
 from corporeal.motions.retarget.feet import Foot
+from corporeal.motions.retarget.ground import upper_envelope
 from corporeal.motions.timing import smooth_step
 
 FADE_S: Final = 0.25
 """How long before and after a contact its correction fades, seconds."""
+_LIFT_S: Final = 0.025
+"""Half width of the window over which a foot is raised before it would touch, seconds."""
+_TOE_LIMIT: Final = 1.0
+"""How far toes bend up to stay out of the ground, radians."""
 _TILT_LIMIT: Final = np.deg2rad(25.0)
 """Largest constant error of a sole's tilt that is taken out."""
 _LEVEL: Final = np.array([1.0, 0.0, 1.0])
@@ -56,7 +61,7 @@ class FootPath:
 def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPath:
     """The path with every contact pinned to the ground y = 0."""
     if not (contacts.heel.any() or contacts.ball.any()):
-        return lifted(path, foot)
+        return above_ground(path, foot, fps)
     orientation = _with_flat_soles(path.foot, foot, contacts, fps)
     pinned = path.turned(orientation)
     anchors = _anchors(pinned, foot, contacts)
@@ -66,15 +71,40 @@ def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPat
     on_ball = anchors[1] + foot.ball_height * up - orientation @ foot.to_ball_joint
     on_heel = anchors[0] - (orientation @ foot.to_heel) * up
     wanted = np.where(contacts.ball[:, None], on_ball, on_heel)
+    # A foot that lies on its back keeps its height and its toes.
+    wanted[:, 1] = np.where(contacts.looks_down, wanted[:, 1], path.ankle[:, 1])
     shift = faded(wanted - path.ankle, contacts.heel | contacts.ball, fps)
-    toes = _with_flat_toes(pinned.toes, orientation, contacts.ball, fps)
-    return lifted(FootPath(path.ankle + shift, orientation, toes), foot)
+    on_toes = contacts.ball & contacts.looks_down
+    toes = _with_flat_toes(pinned.toes, orientation, on_toes, fps)
+    return above_ground(FootPath(path.ankle + shift, orientation, toes), foot, fps)
 
 
-def lifted(path: FootPath, foot: Foot) -> FootPath:
-    """The path raised wherever a part of the sole would be in the ground."""
-    lift = np.maximum(-path.lowest(foot), 0.0)[:, None] * np.array([0.0, 1.0, 0.0])
-    return FootPath(path.ankle + lift, path.foot, path.toes)
+def above_ground(path: FootPath, foot: Foot, fps: float) -> FootPath:
+    """The path with nothing in the ground: the toes bend up first, then the foot is raised.
+
+    Both follow smooth curves above what each frame needs, so that nothing kicks the knee.
+    """
+    half = max(round(_LIFT_S * fps), 1)
+    bent = _with_bent_toes(path, foot, half)
+    lift = upper_envelope(np.maximum(-bent.lowest(foot), 0.0), half)
+    return FootPath(bent.ankle + lift[:, None] * np.array([0.0, 1.0, 0.0]), bent.foot, bent.toes)
+
+
+def _with_bent_toes(path: FootPath, foot: Foot, half: int) -> FootPath:
+    """Toes bent up by as much as their tips are deeper in the ground than the rest of the foot.
+
+    Only toes whose upper side looks up: those of a foot on its back would bend into the ground.
+    """
+    reach = np.linalg.norm(foot.front * _LEVEL, axis=1)
+    tips = foot.front[reach > 0.5 * reach.max()]
+    joint = path.ankle[:, 1] + path.foot[:, 1] @ foot.to_ball_joint
+    deep = np.maximum(-joint - (path.toes[:, 1] @ tips.T).min(axis=1), 0.0)
+    base = np.maximum(-path.ankle[:, 1] - (path.foot[:, 1] @ foot.rear.T).min(axis=1), 0.0)
+    sine = np.clip((deep - base) / reach.max(), 0.0, np.sin(_TOE_LIMIT))
+    looks_up = np.clip(2.0 * path.toes[:, 1, 1], 0.0, 1.0)
+    angle = upper_envelope(looks_up * np.arcsin(sine), half)
+    turn = np.stack([-angle, np.zeros_like(angle), np.zeros_like(angle)], axis=1)
+    return FootPath(path.ankle, path.foot, path.toes @ matrix_from_axis_angle(turn))
 
 
 def level_soles(

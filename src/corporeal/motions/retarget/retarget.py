@@ -84,7 +84,7 @@ def retarget(
     body.level_soles(feet, contacts)
     body.raise_by(_ground_offset(body, feet, contacts))
     lowest = body.stand(feet, contacts, source.fps)
-    body.keep_hands_up()
+    body.keep_hands_up(source.fps)
     motion = body.motion(source.name, source.fps)
     return replace(result, motion=motion, scale=scale, contacts=contacts, sinking=lowest)
 
@@ -191,12 +191,12 @@ class _Moving:
                 self.frames[:, joint] = frames
         return float(sink.max())
 
-    def keep_hands_up(self) -> None:
+    def keep_hands_up(self, fps: float) -> None:
         """Bend the arms wherever a hand would be in the ground."""
         if not {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names):
             return
         for side in SIDES:
-            raised = arms_above_ground(self.skeleton, side, self.frames, self.joints())
+            raised = arms_above_ground(self.skeleton, side, self.frames, self.joints(), fps)
             for joint, frames in raised.items():
                 self.frames[:, joint] = frames
 
