@@ -8,23 +8,19 @@ only, nobody's record. Bodies are fitted to `--people` of each sex; that takes m
 """
 
 import argparse
-import csv
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
-from corporeal.anthropometry.definitions import DIMENSIONS, NAMES
+from corporeal.anthropometry.definitions import NAMES
 from corporeal.anthropometry.least_squares import minimise
 from corporeal.anthropometry.population import ASSET, Population
 from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace, unknowns_of
-from corporeal.anthropometry.solve import fit
+from corporeal.anthropometry.survey import SEED, read_survey, split
 from corporeal.models.phenotype.model import PhenotypeModel
 
-HELD_BACK = 100
-"""People of each sex that the fit never sees."""
-SEED = 2012
 FIT_AGE = 30.0
 """Age of the fitted bodies; the unknowns of other ages are offsets from these."""
 CLOSE = 0.01
@@ -34,23 +30,6 @@ SLIDER_SPREAD, MODIFIER_SPREAD = 0.3, 0.4
 FLOOR = 0.08
 """Least spread of any unknown in the shipped prior."""
 RIDGE = 1e-2
-
-
-def read_people(path: Path) -> np.ndarray:
-    """Rows of (log dimensions, age), SI units."""
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    table = np.empty((len(rows), len(DIMENSIONS) + 1))
-    for k, dimension in enumerate(DIMENSIONS):
-        unit = 0.1 if dimension.unit == "kg" else 1e-3
-        table[:, k] = np.log([unit * float(row[dimension.ansur]) for row in rows])
-    table[:, -1] = [float(row["Age"]) for row in rows]
-    return table
-
-
-def held_back(count: int) -> np.ndarray:
-    """Rows of the file that tests may use and the fit may not."""
-    return np.random.default_rng(SEED).permutation(count)[:HELD_BACK]
 
 
 def fitted(space: ShapeSpace, person: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -95,30 +74,16 @@ def regress(
     return solved[0], (solved[1:] / scale[:, None]).T, covariance
 
 
-def fit_reach(space: ShapeSpace, crowd: Population) -> np.ndarray:
-    """Least and greatest value of each dimension when it alone is asked for."""
-    reach = np.empty((len(NAMES), 2))
-    for k, name in enumerate(NAMES):
-        for side, factor in enumerate((0.4, 2.5)):
-            asked = {name: factor * float(np.exp(crowd.mean[k]))}
-            unknowns = fit(space, crowd, asked, FIT_AGE).values
-            reach[k, side] = sensitivity(space, unknowns).values[k]
-    return reach
-
-
 def fit_sex(model: PhenotypeModel, path: Path, gender: float, count: int) -> Population:
     """Everything about one sex."""
-    table = read_people(path)
-    kept = np.delete(table, held_back(len(table)), axis=0)
+    kept = split(read_survey(path))[0].logarithms
     mean, covariance = kept.mean(axis=0), np.cov(kept.T)
     drawn = np.random.default_rng(SEED).choice(len(kept), count, replace=False)
     space = ShapeSpace(model, gender, FIT_AGE)
     shapes, errors = fit_shapes(space, kept[drawn])
     report(path.stem, errors)
     value, slopes, spread = regress(kept[drawn], shapes, mean)
-    nothing = np.zeros((len(NAMES), 2))
-    crowd = Population(mean, covariance, value, slopes, spread, nothing)
-    return Population(mean, covariance, value, slopes, spread, fit_reach(space, crowd))
+    return Population(mean, covariance, value, slopes, spread)
 
 
 def report(name: str, errors: np.ndarray) -> None:

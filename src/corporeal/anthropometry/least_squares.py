@@ -40,7 +40,7 @@ def minimise(
     high: Float[NumpyArray, "K"],
     *,
     iterations: int = 40,
-    tolerance: float = 1e-4,
+    tolerance: float = 3e-3,
 ) -> LeastSquaresResult:
     """Minimise from `start`; stop when the cost falls by less than `tolerance` of itself."""
     values = np.clip(start, low, high)

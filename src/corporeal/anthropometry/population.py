@@ -41,8 +41,6 @@ class Population:
     """Change of the unknowns with (log dimensions, age)."""
     shape_covariance: Float[NumpyArray, "K K"]
     """Of the unknowns about that."""
-    reach: Float[NumpyArray, "M 2"]
-    """Least and greatest value of each dimension alone that a body has, metres or kilograms."""
 
     def mixed(self, other: "Population", share: float) -> "Population":
         """This population and `share` of another; all moments are mixed linearly."""

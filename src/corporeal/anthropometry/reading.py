@@ -79,7 +79,8 @@ class Plan:
 @lru_cache(maxsize=4)
 def plan_for(template: Template) -> Plan:
     """The plan of a template with the default body's topology."""
-    parts = {d.kind.part for d in DIMENSIONS if isinstance(d.kind, Girth | Extent)}
+    sections = [d.kind for d in DIMENSIONS if isinstance(d.kind, Girth | Extent)]
+    parts: set[Part] = {kind.part for kind in sections}
     return Plan(
         template.mesh.vertex_count,
         template.skeleton.names,
@@ -95,8 +96,7 @@ def read(plan: Plan, kind: PointKind, points: Float[NumpyArray, "P 3"]) -> Readi
         case Height():
             return _height(plan, kind, points)
         case Distance():
-            shares = [plan.rows(kind.start), plan.rows(kind.end)]
-            return _line(points, shares[0], shares[1])
+            return _line(points, plan.rows(kind.start), plan.rows(kind.end))
         case Span():
             first = plan.vertex_count + len(plan.joint_names)
             one = np.ones(1)
@@ -148,10 +148,11 @@ def _stature(plan: Plan, points: Float[NumpyArray, "P 3"]) -> Reading:
     return Reading(value, np.array([highest, lowest]), np.stack([UP, -UP]))
 
 
-_Place = tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n"]]
-
-
-def _line(points: Float[NumpyArray, "P 3"], start: _Place, end: _Place) -> Reading:
+def _line(
+    points: Float[NumpyArray, "P 3"],
+    start: tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n"]],
+    end: tuple[Int[NumpyArray, "m"], Float[NumpyArray, "m"]],
+) -> Reading:
     step = end[1] @ points[end[0]] - start[1] @ points[start[0]]
     length = float(np.linalg.norm(step))
     factors = np.concatenate([-start[1], end[1]])

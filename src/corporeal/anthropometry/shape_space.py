@@ -19,6 +19,7 @@ from corporeal.models.phenotype.modifiers import Modifier
 
 SLIDERS: Final = ("muscle", "weight", "height", "proportions", "cup", "firmness")
 LEFT_ALONE: Final = (
+    # posture and detail, which change no dimension
     "trans-forward",
     "trans-out",
     "foot-trans",
@@ -32,8 +33,21 @@ LEFT_ALONE: Final = (
     "pelvis-tone",
     "neck-double",
     "frontchest",
+    # doubles of others, which could only work against them
+    "arm-scale-depth",
+    "arm-scale-horiz",
+    "leg-scale",
+    "neck-scale-depth",
+    "neck-scale-horiz",
+    "neck-back-scale",
+    "foot-scale-depth",
+    "foot-scale-vert",
+    "legs-height",
+    "measure-upperarm-circ",
+    "measure-thigh-circ",
+    "measure-calf-circ",
 )
-"""Parts of the names of modifiers that change posture or detail but no dimension."""
+"""Parts of the names of modifiers that the solver does not move."""
 _STEP: Final = 1e-3
 
 
@@ -89,7 +103,7 @@ class ShapeSpace:
         body = model.body
         self._vertex_count = len(body.base_vertices)
         self._base = np.concatenate([body.base_vertices, body.base_joints]).astype(np.float64)
-        macro = [_flat(model, row) for row in self._macro_rows]
+        macro = [_flat(model, row) for row in self._macro_rows.tolist()]
         self._directions = np.ascontiguousarray(np.array([*macro, *_local_directions(model)]).T)
 
     @property

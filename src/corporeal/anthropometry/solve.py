@@ -11,16 +11,17 @@ and the unknowns near those of bodies fitted to such people, which keeps shapes 
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.anthropometry.asked import asked_dimensions, tolerance, unit_hint
+from corporeal.anthropometry.asked import asked_dimensions, tolerance
 from corporeal.anthropometry.definitions import NAMES, dimension
 from corporeal.anthropometry.least_squares import LeastSquaresResult, minimise
 from corporeal.anthropometry.measure import measure
+from corporeal.anthropometry.plausible import refusals
 from corporeal.anthropometry.population import AGES, Population, people
 from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import ShapeSpace
@@ -30,7 +31,7 @@ from corporeal.errors import InputError, UnreachableError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.runtime.nouns import noun
 
-CLOSENESS: Final = 4.0
+CLOSENESS: Final = 5.0
 """How much closer to its expected value a body is kept than people are to theirs."""
 TIGHTNESS: Final = 0.05
 """σ of a given dimension, as a share of its tolerance."""
@@ -56,11 +57,13 @@ class SolvedBody:
 
 def solve_measurements(
     targets: Mapping[str, float],
-    gender: float | Literal["female", "male"] = 0.5,
+    gender: float | str = 0.5,
     age: float = 30.0,
     model: PhenotypeModel | None = None,
 ) -> SolvedBody:
     """The body with these measurements (metres, kilograms; full or short names).
+
+    `gender` is "female", "male", or a number from 0 (female) to 1 (male); `age` is in years.
 
     Raises `UnreachableError` where no body meets them to 2 mm and 0.1 kg, naming the nearest one.
     """
@@ -68,13 +71,16 @@ def solve_measurements(
     number = _gender(gender)
     space = shape_space(model or _default_model(), number, float(age))
     crowd = people(number, space.names)
-    result = fit(space, crowd, asked, float(age))
+    refused, nearest = refusals(asked, crowd)
+    result = fit(space, crowd, nearest, float(age))
     identity = space.identity(result.values)
     measured = measure(identity, space.model.template)
     residuals = {name: measured[name] - value for name, value in asked.items()}
     missed = {n: r for n, r in residuals.items() if abs(r) > tolerance(n)}
-    if missed:
-        raise UnreachableError(_unreachable(asked, missed, measured, crowd))
+    if refused or missed:
+        reasons = [str(refusal) for refusal in refused] or [_contradiction(asked, missed)]
+        body = ", ".join(f"{n} {measured[n]:.4g} {dimension(n).unit}" for n in asked)
+        raise UnreachableError(f"{' '.join(reasons)} The nearest body has {body}.")
     return SolvedBody(
         identity,
         measured,
@@ -166,27 +172,8 @@ def shape_space(model: PhenotypeModel, gender: float, age: float) -> ShapeSpace:
     return ShapeSpace(model, gender, age)
 
 
-def _unreachable(
-    asked: Mapping[str, float],
-    missed: Mapping[str, float],
-    measured: Measurements,
-    crowd: Population,
-) -> str:
-    """What is out of range, the range, and the nearest body."""
-    sentences = []
-    for name, value in asked.items():
-        low, high = crowd.reach[NAMES.index(name)]
-        if not low <= value <= high:
-            unit = dimension(name).unit
-            sentences.append(
-                f"{name} {value:g} {unit} is out of range: bodies have {low:.3g} to {high:.3g} "
-                f"{unit}.{unit_hint(name, value, low, high)}"
-            )
-    if not sentences:
-        told = ", ".join(f"{n} {asked[n]:g} {dimension(n).unit}" for n in asked)
-        worst = max(missed, key=lambda name: abs(missed[name]) / tolerance(name))
-        sentences.append(
-            f"no body has {told} together; {worst} is what stands out. Leave it out or change it."
-        )
-    nearest = ", ".join(f"{n} {measured[n]:.4g} {dimension(n).unit}" for n in asked)
-    return f"{' '.join(sentences)} The nearest body has {nearest}."
+def _contradiction(asked: Mapping[str, float], missed: Mapping[str, float]) -> str:
+    """What to say of values that bodies have, but none has together."""
+    told = ", ".join(f"{name} {value:g} {dimension(name).unit}" for name, value in asked.items())
+    worst = max(missed, key=lambda name: abs(missed[name]) / tolerance(name))
+    return f"no body has {told} together; {worst} is furthest off. Change it or leave it out."

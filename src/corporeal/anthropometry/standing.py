@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.sparse import bsr_array, csr_array, kron
+from scipy.sparse import bsr_array, coo_array, csr_array, kron
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.landmarks import FINGERTIPS
@@ -94,9 +94,9 @@ class StandingMap:
         by_joint = (by_skin @ self._skin_by_shift).toarray() @ self._shifted
         by_joint += gradients[:, skin_end:joint_end].toarray() @ self._placed
         columns = (3 * np.array(FINGERTIPS)[:, None] + np.arange(3)).reshape(-1)
-        tips = gradients[:, joint_end:].tocoo()
+        tips = coo_array(gradients[:, joint_end:])
         by_tips = csr_array(
-            (tips.data, (tips.row, columns[tips.col])), shape=(gradients.shape[0], skin_end)
+            (tips.data, (tips.row, columns[tips.col])), shape=by_skin.shape
         )
         return csr_array(by_skin @ self._skin_by_skin + by_tips), by_joint
 

@@ -1,0 +1,222 @@
+"""Measuring bodies: the posture, the readings, their derivatives."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from solids import box, icosphere
+
+from corporeal.anthropometry.definitions import DIMENSIONS, NAMES, SHORT_NAMES, full_name
+from corporeal.anthropometry.kinds import Girth, Landmark, Mass
+from corporeal.anthropometry.measure import measure
+from corporeal.anthropometry.reading import UP, plan_for, read
+from corporeal.anthropometry.sensitivity import sensitivity
+from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace
+from corporeal.anthropometry.standing import standing_map, standing_pose
+from corporeal.body.identity import Identity
+from corporeal.body.measurements import Measurements
+from corporeal.errors import InputError
+from corporeal.geometry.section import convex_tape_length, plane_section, section_loops
+from corporeal.geometry.volume import enclosed_volume, volume_gradient
+from corporeal.geometry.volume_cpu import volume_and_gradient
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.skinning.linear import LinearBlendSkinning
+from corporeal.units import BODY_DENSITY
+
+ANSUR = Path(__file__).parents[1].parent / "shared/data/ansur2"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return PhenotypeModel()
+
+
+@pytest.fixture(scope="module")
+def woman(model):
+    return model.prepare({"gender": 0.0, "weight": 0.7})
+
+
+def changed(identity, vertices, joints):
+    return Identity(vertices, joints, identity.parameters)
+
+
+def points_of(model, identity):
+    skin = np.asarray(identity.rest_vertices, float)
+    return standing_map(model.template)(skin, np.asarray(identity.joints, float))
+
+
+def test_every_dimension_has_its_own_name_and_a_meaning():
+    assert len(set(NAMES)) == len(DIMENSIONS)
+    assert all(d.meaning and d.ansur for d in DIMENSIONS)
+    assert all(full_name(short) == full for short, full in SHORT_NAMES.items())
+    with pytest.raises(InputError, match="no measurement 'girth'"):
+        full_name("girth")
+
+
+def test_every_dimension_is_a_column_of_the_survey():
+    if not ANSUR.is_dir():
+        pytest.skip("ANSUR II is not beside the checkout (../shared/data/ansur2)")
+    with (ANSUR / "ansur2_male.csv").open(encoding="utf-8") as file:
+        columns = next(csv.reader(file))
+    assert {d.ansur for d in DIMENSIONS} <= set(columns)
+
+
+def test_standing_points_are_those_of_linear_blend_skinning(model, woman):
+    """The map must equal the deformer in the same pose, to float64 rounding."""
+    points = points_of(model, woman)
+    body = changed(woman, np.asarray(woman.rest_vertices, float), np.asarray(woman.joints, float))
+    skinning, pose = LinearBlendSkinning(model.template), standing_pose(model.template)
+    count = len(body.rest_vertices)
+    assert np.abs(points[:count] - skinning.vertices(body, pose)).max() < 1e-6
+    joints = skinning.world_from_joint(body, pose)[..., :3, 3]
+    assert np.abs(points[count:-2] - joints).max() < 1e-9
+
+
+def test_the_standing_map_is_linear_and_its_pull_back_its_transpose(model, woman):
+    """⟨g, S x⟩ = ⟨Sᵀ g, x⟩ for random g and x."""
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(1)
+    carry = standing_map(model.template)
+    skin, joints = rng.standard_normal(woman.rest_vertices.shape), rng.standard_normal((52, 3))
+    points = carry(skin, joints)
+    assert np.allclose(carry(2 * skin, 2 * joints), 2 * points)
+    weights = np.zeros(points.size)
+    weights[rng.choice(points.size, 500)] = rng.standard_normal(500)
+    weights[-8:] = 1.0
+    by_vertex, by_joint = carry.pull_back(csr_array(weights[None]))
+    assert (by_vertex @ skin.reshape(-1) + by_joint @ joints.reshape(-1))[0] == pytest.approx(
+        weights @ points.reshape(-1), rel=1e-9
+    )
+
+
+def test_arms_hang_away_from_the_trunk_and_feet_stay(model, woman):
+    points = points_of(model, woman)
+    index = model.template.skeleton.index
+    count = len(woman.rest_vertices)
+    arm = points[count + index("right_wrist")] - points[count + index("right_shoulder")]
+    assert 10 < np.degrees(np.arccos(-arm[1] / np.linalg.norm(arm))) < 25
+    assert np.allclose(points[count + index("right_ankle")], woman.joints[index("right_ankle")])
+
+
+def test_a_larger_copy_measures_proportionally_more(model, woman):
+    """Lengths grow with s, area with s², mass and volume with s³."""
+    s = 1.1
+    small, large = (
+        measure(changed(woman, k * woman.rest_vertices, k * woman.joints)) for k in (1.0, s)
+    )
+    for d in DIMENSIONS:
+        power = 3 if isinstance(d.kind, Mass) else 1
+        assert large[d.name] == pytest.approx(s**power * small[d.name], rel=1e-5), d.name
+    assert large.surface_area == pytest.approx(s**2 * small.surface_area, rel=1e-5)
+    assert large.bmi == pytest.approx(s * small.bmi, rel=1e-5)
+
+
+def test_a_shifted_body_measures_the_same(woman):
+    shift = np.array([0.3, -1.0, 2.0], np.float32)
+    here, there = (
+        measure(changed(woman, woman.rest_vertices + k * shift, woman.joints + k * shift))
+        for k in (0.0, 1.0)
+    )
+    for name in NAMES:
+        assert there[name] == pytest.approx(here[name], rel=1e-5), name
+
+
+def test_mass_is_density_times_volume(model, woman):
+    measured = measure(woman)
+    skin = np.asarray(woman.rest_vertices, float)
+    volume = enclosed_volume(skin, model.template.mesh.triangles)
+    assert measured.volume == pytest.approx(volume)
+    assert measured.mass == pytest.approx(BODY_DENSITY * volume)
+    assert measured.bmi == pytest.approx(measured.mass / measured.stature**2)
+    assert measured.stature == pytest.approx(np.ptp(skin[:, 1]), abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "loops"), [("waist_circumference", 1), ("thigh_circumference", 1)]
+)
+def test_a_girth_is_the_tape_around_the_loop_of_its_part(model, woman, name, loops):
+    """Against the reference: cut the whole skin, take the loop through the landmark's side."""
+    points = points_of(model, woman)
+    plan = plan_for(model.template)
+    kind = next(d.kind for d in DIMENSIONS if d.name == name)
+    origin = plan.place(kind.at, points)
+    skin = points[: len(woman.rest_vertices)]
+    found = section_loops(plane_section(skin, model.template.mesh.triangles, origin, UP))
+    # the loop nearest to the landmark, arms and the other leg being others
+    nearest = min(found, key=lambda loop: np.linalg.norm(loop - origin, axis=1).min())
+    assert len(found) > loops
+    expected = convex_tape_length(nearest, UP)
+    assert read(plan, kind, points).value == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_tape_around_all_is_longer_than_one_without_arms(model, woman):
+    points, plan = points_of(model, woman), plan_for(model.template)
+    chest = next(d.kind for d in DIMENSIONS if d.name == "chest_circumference")
+    around_all = read(plan, Girth("whole", chest.at), points).value
+    assert around_all > read(plan, chest, points).value + 0.1
+
+
+def test_a_plane_that_misses_its_part_is_refused(model, woman):
+    """A plane through the middle finger's tip is below every part of the head."""
+    low = Girth("head", Landmark((2119,), (1.0,)))
+    with pytest.raises(InputError, match="does not cut the head"):
+        read(plan_for(model.template), low, points_of(model, woman))
+
+
+def test_derivatives_by_every_unknown_equal_central_differences(model):
+    """Away from kinks; 2e-3 covers float32 directions and the step's third derivative."""
+    space = ShapeSpace(model, 0.3, 40.0)
+    rng = np.random.default_rng(2)
+    count = len(space.names)
+    sliders = np.arange(count) < len(SLIDERS)
+    away = rng.uniform(0.1, 0.4, count)
+    signs = rng.choice([-1, 1], count)
+    values = np.where(sliders, 0.5 + signs * away, np.where(space.low < 0, signs, 1) * away)
+    exact, step = sensitivity(space, values).by_unknown, 1e-3
+    for _ in range(6):
+        way = rng.standard_normal(count)
+        ends = [sensitivity(space, values + h * way).values for h in (step, -step)]
+        numeric = (ends[0] - ends[1]) / (2 * step)
+        scale = np.where(np.array(NAMES) == "mass", 50.0, 1.0)
+        assert np.abs(exact @ way - numeric).max() < 2e-3 * scale.max()
+        assert (np.abs(exact @ way - numeric) < 2e-3 * scale).all()
+
+
+def test_the_space_makes_the_bodies_that_the_model_makes(model):
+    space = ShapeSpace(model, 1.0, 30.0)
+    rng = np.random.default_rng(4)
+    values = rng.uniform(0.6 * np.maximum(space.low, -0.6), 0.6)
+    identity = space.identity(values)
+    measured = measure(identity)
+    fast = sensitivity(space, values).values
+    for name, value in zip(NAMES, fast, strict=True):
+        assert measured[name] == pytest.approx(value, abs=2e-5 if name != "mass" else 2e-3)
+    mirrored = identity.rest_vertices[model.template.mesh.mirror] * [-1, 1, 1]
+    assert np.abs(mirrored - identity.rest_vertices).max() < 2e-3
+
+
+def test_the_compiled_volume_equals_the_reference():
+    for vertices, triangles in (box(0.3, 0.5, 0.7), icosphere(2)):
+        volume, gradient = volume_and_gradient(vertices, triangles)
+        assert volume == pytest.approx(enclosed_volume(vertices, triangles), rel=1e-12)
+        assert np.allclose(gradient, volume_gradient(vertices, triangles), atol=1e-14)
+
+
+def test_foreign_bodies_and_batches_are_refused(woman):
+    with pytest.raises(InputError, match="default body"):
+        measure(changed(woman, woman.rest_vertices[:-1], woman.joints))
+    with pytest.raises(InputError, match="takes one body"):
+        measure(changed(woman, woman.rest_vertices[None], woman.joints[None]))
+
+
+def test_the_noun_refuses_what_is_no_measurement(woman):
+    measured = measure(woman)
+    assert set(measured.circumferences) == {n for n in NAMES if n.endswith("circumference")}
+    with pytest.raises(InputError, match="no measurement 'girth'"):
+        measured["girth"]
+    with pytest.raises(InputError, match="lack mass"):
+        Measurements({k: v for k, v in measured.values.items() if k != "mass"})
+    with pytest.raises(InputError, match="waist_circumference are not finite"):
+        Measurements({**measured.values, "waist_circumference": float("nan")})
