@@ -4,11 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from takes import soft_character
+from small_body import small_animation
+from takes import soft_character, soft_take
 
 from corporeal.errors import InputError, OutputError
 from corporeal.formats.obj import read_obj
 from corporeal.formats.pc2 import read_pc2
+from corporeal.formats.registry import read_mesh
 from corporeal.pipelines.exports import (
     CHARACTER_WRITERS,
     convert_character,
@@ -16,6 +18,7 @@ from corporeal.pipelines.exports import (
     write_cache,
     write_character,
 )
+from corporeal.pipelines.results import write_animation_result
 from corporeal.skinning.playback import character_vertices
 
 
@@ -66,3 +69,24 @@ def test_other_suffixes_and_places_are_refused(tmp_path: Path):
     with pytest.raises(OutputError, match="does not exist"):
         write_character(tmp_path / "none" / "a.glb", character)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_animation_is_baked_for_engines_and_the_report_says_so(tmp_path: Path):
+    """Joints alone suffice for linear blending; a soft take needs its morph targets."""
+    assert write_animation_result(tmp_path / "a.fbx", small_animation(), {})["morphs"] == 0
+    report = write_animation_result(tmp_path / "b.fbx", soft_take(frames=8, rank=2), {})
+    assert report["morphs"] == 2
+    assert report["max_error_mm"] < 0.5
+    assert write_animation_result(tmp_path / "c.pc2", small_animation(), {})["surface"] == "c.obj"
+    np.testing.assert_array_equal(
+        read_pc2(tmp_path / "c.pc2").vertices, np.float32(small_animation().vertices)
+    )
+
+
+@pytest.mark.parametrize("suffix", [".off", ".stl"])
+def test_one_frame_is_a_surface(tmp_path: Path, suffix: str):
+    take = small_animation()
+    assert write_animation_result(tmp_path / f"a{suffix}", take, {}, 3) == {"frame": 3}
+    mesh = read_mesh(tmp_path / f"a{suffix}")
+    corners = np.asarray(take.vertices)[3][take.template.mesh.triangles]
+    np.testing.assert_allclose(np.asarray(mesh.vertices)[mesh.triangles], corners, atol=1e-7)

@@ -91,7 +91,9 @@ def test_registry_goes_by_suffix(tmp_path: Path) -> None:
 
 
 def test_unknown_suffix_lists_the_known() -> None:
-    with pytest.raises(InputError, match=r"'\.fbx'; expected \.npz, \.glb, \.obj, \.ply, \.png\."):
+    with pytest.raises(
+        InputError, match=r"'\.fbx'; expected \.npz, \.glb, \.obj, \.ply, \.off, \.stl, \.png\."
+    ):
         format_to_write("a.fbx", "body")
     with pytest.raises(InputError, match="no suffix"):
         format_to_write("a", "animation")

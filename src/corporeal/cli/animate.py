@@ -23,8 +23,9 @@ class Animate:
       corporeal animate --motion jumping-jacks --duration 8 --out jumps.mp4
       corporeal animate --body anna.npz ben.npz --motion jumping-jacks --out '{body}-{motion}.glb'
 
-    The file's suffix decides what is written: .npz (everything; it still serves as a --body), .glb
-    (for engines), .mp4, .png (eight moments), or with --frame one surface as .obj or .ply.
+    The file's suffix decides what is written: .npz (everything; it still serves as a --body), .glb,
+    .fbx, .usd (for engines), .abc, .pc2 (caches), .mp4, .png (eight moments), or with --frame one
+    surface as .obj, .ply, .off or .stl.
     To repeat a run, pass --config with its manifest; other flags then change what they name.
     """
 

@@ -7,8 +7,11 @@ from typing import Literal
 
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
+from corporeal.formats.gltf_read import read_glb_mesh
 from corporeal.formats.obj import read_obj, write_obj
+from corporeal.formats.off import read_off, write_off
 from corporeal.formats.ply import read_ply, write_ply
+from corporeal.formats.stl import read_stl, write_stl
 
 Noun = Literal["mesh", "body", "motion", "animation"]
 
@@ -25,6 +28,14 @@ class Format:
     lost: str
 
 
+_CHARACTER = (
+    "vertex order, quads, normals, texture coordinates, skeleton, four weights a vertex, joint "
+    "animation, morph targets with animated weights",
+    "part labels, mirror map",
+)
+_CACHE = ("vertex order, every vertex of every frame, quads", "skeleton, weights, parameters")
+_USD = (".usd", ".usdc", ".usda")
+
 FORMATS = (
     Format(
         ".npz",
@@ -37,7 +48,7 @@ FORMATS = (
     Format(
         ".glb",
         "glTF 2.0 character",
-        (),
+        ("mesh",),
         ("body", "animation"),
         "triangles, normals, texture coordinates, skeleton, four weights a vertex, joint "
         "animation, other deformation as morph targets",
@@ -60,6 +71,26 @@ FORMATS = (
         "texture coordinates, skeleton, weights, parameters, all frames but one",
     ),
     Format(
+        ".off",
+        "OFF surface",
+        ("mesh",),
+        ("mesh", "body", "animation"),
+        "vertex order, triangles, quads",
+        "texture coordinates, skeleton, weights, parameters, all frames but one",
+    ),
+    Format(
+        ".stl",
+        "STL triangles",
+        ("mesh",),
+        ("mesh", "body", "animation"),
+        "triangles, as three corners each",
+        "shared vertices, quads, texture coordinates, skeleton, all frames but one",
+    ),
+    Format(".fbx", "FBX 7.4 character", (), ("animation",), *_CHARACTER),
+    *(Format(s, "USD character", (), ("animation",), *_CHARACTER) for s in _USD),
+    Format(".abc", "Alembic cache", (), ("animation",), *_CACHE),
+    Format(".pc2", "PC2 point cache, beside an .obj", (), ("animation",), *_CACHE),
+    Format(
         ".bvh",
         "BVH motion capture",
         ("motion",),
@@ -71,8 +102,21 @@ FORMATS = (
     Format(".mp4", "film", (), ("animation",), "the look", "everything else"),
 )
 
-_MESH_READERS: dict[str, Callable[[Path], Mesh]] = {".obj": read_obj, ".ply": read_ply}
-_MESH_WRITERS: dict[str, Callable[[Path, Mesh], None]] = {".obj": write_obj, ".ply": write_ply}
+_MESH_READERS: dict[str, Callable[[Path], Mesh]] = {
+    ".obj": read_obj,
+    ".ply": read_ply,
+    ".off": read_off,
+    ".stl": read_stl,
+    ".glb": read_glb_mesh,
+}
+_MESH_WRITERS: dict[str, Callable[[Path, Mesh], None]] = {
+    ".obj": write_obj,
+    ".ply": write_ply,
+    ".off": write_off,
+    ".stl": write_stl,
+}
+SURFACE_SUFFIXES = tuple(_MESH_WRITERS)
+"""Formats that hold one surface: a body at rest, or one frame."""
 
 
 def format_to_write(path: str | Path, noun: Noun) -> Format:

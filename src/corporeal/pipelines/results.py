@@ -14,10 +14,16 @@ from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.formats.gltf import write_glb, write_glb_character
+from corporeal.formats.gltf import write_glb
 from corporeal.formats.native import Body, write_animation, write_body
-from corporeal.formats.registry import format_to_write, write_mesh
+from corporeal.formats.registry import SURFACE_SUFFIXES, format_to_write, write_mesh
 from corporeal.pipelines.deformers import make_deformer
+from corporeal.pipelines.exports import (
+    CACHE_SUFFIXES,
+    CHARACTER_WRITERS,
+    write_cache,
+    write_character,
+)
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.progress import Step, progress
 
@@ -54,16 +60,16 @@ def require_body_output(path: str | Path) -> Path:
 def require_animation_output(path: str | Path, frame: int | None) -> Path:
     """The path, if an animation, or one `frame` of it, can be written there."""
     suffix = format_to_write(path, "animation").suffix
-    if suffix in (".obj", ".ply") and frame is None:
+    if suffix in SURFACE_SUFFIXES and frame is None:
         raise InputError(
             f"{path} can hold one surface, not an animation. Pass --frame to choose one, or write "
-            f".npz, .glb, .png or .mp4."
+            f".npz, .glb, .fbx, .usd, .abc, .pc2, .png or .mp4."
         )
     return require_writable(path)
 
 
 def write_body_result(path: str | Path, body: Body) -> Report:
-    """Write a body at rest as `.npz`, `.glb`, `.obj`, `.ply` or `.png`."""
+    """Write a body at rest as `.npz`, `.glb`, `.png`, or as a surface (`.obj`, `.ply`, …)."""
     suffix = format_to_write(path, "body").suffix
     if suffix == ".npz":
         write_body(path, body)
@@ -84,20 +90,27 @@ def write_animation_result(
     measurements: Mapping[str, float],
     frame: int | None = None,
 ) -> Report:
-    """Write an animation as `.npz`, `.glb`, `.png` (eight moments), `.mp4`; `.obj`, `.ply` a frame.
+    """Write an animation by its suffix.
 
-    The report says what the file could not carry.
+    `.npz` holds everything; `.glb`, `.fbx` and `.usd` a character; `.abc` and `.pc2` a cache;
+    `.png` eight moments; `.mp4` a film; `.obj`, `.ply`, `.off` and `.stl` one frame. The report
+    says what the file could not carry.
     """
     suffix = format_to_write(path, "animation").suffix
     parts = attachments_of(animation.template, animation.identity)
-    if suffix in (".obj", ".ply"):
+    if suffix in SURFACE_SUFFIXES:
         vertices = np.asarray(animation.vertices)[_frame_index(animation, frame)]
         write_mesh(path, replace(animation.template.mesh, vertices=vertices))
         return {"frame": frame}
     if suffix == ".npz":
         write_animation(path, animation, measurements)
-    elif suffix == ".glb":
+    elif suffix in CHARACTER_WRITERS:
         return write_engine_character(path, animation, parts)
+    elif suffix in CACHE_SUFFIXES:
+        vertices = np.asarray(animation.vertices)
+        rest = replace(animation.template.mesh, vertices=animation.identity.rest_vertices)
+        files = write_cache(path, rest, vertices, animation.motion.fps)
+        return {"surface": files[1].name} if len(files) > 1 else {}
     elif suffix == ".png":
         from corporeal.scene.sheet import contact_sheet
 
@@ -133,15 +146,15 @@ def _counted(
 def write_engine_character(
     path: str | Path, animation: Animation, parts: Sequence[Attachment]
 ) -> Report:
-    """Write a `.glb` that any engine plays.
+    """Write a `.glb`, `.fbx` or `.usd` that any engine plays.
 
-    Engines blend linearly, so `lbs` is played as it is; any other deformer is baked. The report
+    Engines blend linearly, so `lbs` needs no bake for a `.glb`; all else is baked. The report
     says how many morph targets carry what joints alone cannot, and the mean and largest distance
     of a vertex from `animation` over all frames, in millimetres.
     """
     template, identity = animation.template, animation.identity
     colours = engine_colours(template, identity)
-    if animation.deformer == "lbs":
+    if animation.deformer == "lbs" and Path(path).suffix.lower() == ".glb":
         write_glb(
             path,
             template,
@@ -154,7 +167,7 @@ def write_engine_character(
     from corporeal.pipelines.bake import bake
 
     character, baked = bake(animation, attachments=parts, vertex_colours=colours)
-    write_glb_character(path, character)
+    write_character(path, character)
     return {
         "morphs": baked.morph_count,
         "mean_error_mm": round(baked.mean_error_mm, 5),
