@@ -32,6 +32,10 @@ HIP_WIDENING = 0.028
 """Added radius of the hips about the trunk's axis, beyond the sculpted direction, metres."""
 CHEST_SHARE = 0.35
 """How much more the front of the chest grows than the sculpted direction."""
+GROIN_FROM_HIP = np.array([-0.062, -0.074, 0.048])
+"""Middle of the crease beside the pubis, from the left hip joint, metres."""
+GROIN_RADIUS, GROIN_DETAIL = 0.045, 0.1
+"""Around it the fields are smoothed over the second length, metres."""
 CROTCH_RELIEF = (0.06, 0.20)
 """Below the hips by these distances the thighs begin to grow inwards, and do so in full, metres."""
 CROTCH_OPENING = 1.15
@@ -94,6 +98,10 @@ class Anatomy:
     def joint(self, name: str) -> np.ndarray:
         return self.joints[self.names.index(name)]
 
+    def on_left(self) -> np.ndarray:
+        """The vertices with the right half mirrored onto the left."""
+        return np.abs(self.vertices * [1, 0, 0]) + self.vertices * [0, 1, 1]
+
     def weight_of(self, *parts: str) -> np.ndarray:
         """Summed skin weight of all joints whose names hold one of `parts`."""
         columns = [i for i, name in enumerate(self.names) if any(part in name for part in parts)]
@@ -101,7 +109,7 @@ class Anatomy:
 
     def _along(self, *chain: str) -> tuple[np.ndarray, np.ndarray]:
         """Position along a limb (0, 1, 2 at its joints) and unit vectors away from its axis."""
-        folded = np.abs(self.vertices * [1, 0, 0]) + self.vertices * [0, 1, 1]
+        folded = self.on_left()
         a, b, c = (self.joint(f"left_{name}") for name in chain)
         line = (c - a) / np.linalg.norm(c - a)
         reach = (folded - a) @ line
@@ -175,7 +183,7 @@ def adiposity_fields(body: DefaultBody) -> Fields:
     skin = skin * below_chin(anatomy)[:, None]
     skin[thighs] += spread
     skin[REGIONS.index("neck")] += face_fullness(body.template)
-    return Fields(symmetric(skin, anatomy.mirror), joints)
+    return Fields(symmetric(rounded_groin(skin, anatomy), anatomy.mirror), joints)
 
 
 def chest_front(anatomy: Anatomy) -> np.ndarray:
@@ -191,6 +199,15 @@ def crotch_relief(anatomy: Anatomy, sideways: np.ndarray) -> np.ndarray:
     top = anatomy.joint("left_hip")[1]
     share = ramp(anatomy.vertices[:, 1], top - CROTCH_RELIEF[1], top - CROTCH_RELIEF[0])
     return CROTCH_OPENING * share * inwards * np.sign(anatomy.vertices[:, 0])
+
+
+def rounded_groin(skin: np.ndarray, anatomy: Anatomy) -> np.ndarray:
+    """The fields, smoother around the creases beside the pubis, which then open instead of fold."""
+    centre = anatomy.joint("left_hip") + GROIN_FROM_HIP
+    away = anatomy.on_left() - centre
+    near = np.exp(-0.5 * (away**2).sum(axis=1) / GROIN_RADIUS**2)[:, None]
+    smooth = plate_smoother(anatomy.vertices, anatomy.triangles, GROIN_DETAIL)
+    return np.stack([field + near * (smooth(field) - field) for field in skin])
 
 
 def below_chin(anatomy: Anatomy) -> np.ndarray:

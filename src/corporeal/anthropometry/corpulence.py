@@ -9,7 +9,7 @@ given girths; this one needs nothing but the shape model, and is sound at every 
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 
 from corporeal.body.identity import Identity
 from corporeal.errors import UnreachableError
@@ -97,4 +97,7 @@ def _root(
             f"{what} {wanted:g} is out of range; bodies like this one have {smallest:.3g} to "
             f"{largest:.3g}. Ask for a value in between."
         )
-    return float(brentq(lambda x: size_at(x) - wanted, low, high, rtol=1e-4, xtol=1e-4))
+    found = root_scalar(
+        lambda x: size_at(x) - wanted, bracket=(low, high), method="brentq", xtol=1e-4
+    )
+    return float(found.root)
