@@ -30,6 +30,7 @@ from corporeal.formats.bvh import read_bvh, write_bvh
 from corporeal.motions.edit import loop
 from corporeal.motions.flight import check_frame_rate
 from corporeal.motions.retarget.feet import feet_of_body
+from corporeal.motions.retarget.flanks import arm_clearance
 from corporeal.motions.retarget.measures import planted_slides, spikes
 from corporeal.motions.retarget.retarget import Retargeted, retarget
 from corporeal.skinning.linear import LinearBlendSkinning
@@ -68,7 +69,12 @@ def on_body(source: Motion, identity: Identity) -> Retargeted:
     template = load_default_body().template
     rest = template.skeleton
     skeleton = Skeleton(rest.names, rest.parents, np.asarray(identity.joints, np.float64))
-    return retarget(source, skeleton, feet=feet_of_body(template, identity))
+    return retarget(
+        source,
+        skeleton,
+        feet=feet_of_body(template, identity),
+        arm_clearance=arm_clearance(template, identity),
+    )
 
 
 def describe(path: Path, name: str, identity: Identity) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from corporeal.motions.library import make_motion
 from corporeal.motions.retarget.alignment import aligned_frames, local_rotations, swing
 from corporeal.motions.retarget.contacts import detect_contacts, is_planted, runs, source_feet
 from corporeal.motions.retarget.feet import feet_of_body, feet_of_skeleton
+from corporeal.motions.retarget.flanks import abducted, arm_clearance
 from corporeal.motions.retarget.ground import upper_envelope
 from corporeal.motions.retarget.guess import guess_name_map, name_map_for
 from corporeal.motions.retarget.measures import ground_penetration, planted_slides, spikes
@@ -390,6 +391,46 @@ def test_the_frame_rate_check_finds_halved_and_doubled_rates():
         assert "really 100 Hz" in checked.words
     still = Motion("s", 60.0, np.zeros((50, BODY.joint_count, 3)), np.zeros((50, 3)), BODY)
     assert check_frame_rate(still).verdict == "unknown"
+
+
+def test_hanging_arms_are_held_clear_of_a_wide_body_and_raised_ones_stay():
+    """In the T-pose nothing changes; arms straight down turn by the whole angle, legs do not."""
+    rest = np.broadcast_to(np.eye(3), (1, BODY.joint_count, 3, 3))
+    np.testing.assert_allclose(abducted(rest, BODY, 0.3), rest)
+    hanging = Motion("h", 1.0, a_pose(90.0)[None], np.zeros((1, 3)), BODY)
+    before = world_frames(hanging)[..., :3, :3]
+    after = abducted(before, BODY, 0.3)
+    angle = geodesic_angle(before, after)[0]
+    arm = [i for i, n in enumerate(BODY.names) if n.startswith(("left_", "right_")) and i >= 16]
+    np.testing.assert_allclose(angle[arm], 0.3, atol=1e-12)
+    np.testing.assert_allclose(np.delete(angle, arm), 0.0, atol=1e-7)
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        bone = (
+            BODY.joints[BODY.index(f"{side}_elbow")] - BODY.joints[BODY.index(f"{side}_shoulder")]
+        )
+        direction = after[0, BODY.index(f"{side}_shoulder")] @ (bone / np.linalg.norm(bone))
+        np.testing.assert_allclose(direction, [sign * np.sin(0.3), -np.cos(0.3), 0], atol=1e-2)
+
+
+def test_wider_bodies_need_more_clearance(tall_and_short):
+    template, tall, short = tall_and_short
+    model = PhenotypeModel()
+    assert arm_clearance(template, model.prepare()) == pytest.approx(0.0, abs=1e-6)
+    assert arm_clearance(template, short) > np.deg2rad(3.0)
+    assert arm_clearance(template, model.prepare({"weight": 0.0})) == 0.0
+    result = retarget(
+        make_motion("jumping-jacks", tall, template),
+        BODY,
+        arm_clearance=arm_clearance(template, short),
+    )
+    plain = retarget(make_motion("jumping-jacks", tall, template), BODY)
+    left = BODY.index("left_shoulder")
+    turn = geodesic_angle(
+        matrix_from_axis_angle(result.motion.joint_rotations[:, left]),
+        matrix_from_axis_angle(plain.motion.joint_rotations[:, left]),
+    )
+    assert turn.max() == pytest.approx(arm_clearance(template, short), rel=0.05)
+    assert turn.min() < 1e-6
 
 
 def test_fingers_that_nothing_moves_are_relaxed(jacks):

@@ -18,6 +18,7 @@ from corporeal.formats.native import read_motion
 from corporeal.formats.npz import open_npz
 from corporeal.motions.flight import check_frame_rate
 from corporeal.motions.retarget.feet import feet_of_body
+from corporeal.motions.retarget.flanks import arm_clearance
 from corporeal.motions.retarget.name_maps import read_name_map
 from corporeal.motions.retarget.retarget import Retargeted, retarget
 
@@ -90,7 +91,10 @@ def motion_for_body(
         source, notes = clip.motion, clip.notes
     names = None if options.name_map is None else read_name_map(options.name_map)
     feet = feet_of_body(template, identity)
-    result = retarget(source, skeleton, names=names, feet=feet, raw=options.raw)
+    clearance = arm_clearance(template, identity)
+    result = retarget(
+        source, skeleton, names=names, feet=feet, arm_clearance=clearance, raw=options.raw
+    )
     rate = check_frame_rate(source, result.names)
     if rate.verdict == "differs":
         notes = (*notes, f"frame rate in doubt: {rate.words}")

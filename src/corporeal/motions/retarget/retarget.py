@@ -1,6 +1,7 @@
 """Another skeleton's motion on the body.
 
-1. rotations by name, with the rest poses aligned (`alignment`);
+1. rotations by name, with the rest poses aligned (`alignment`), and hanging arms held clear of a
+   wide body (`flanks`);
 2. the path of the hips' centre, scaled by the ratio of leg lengths;
 3. contacts of the foreign feet (`contacts`), soles levelled, the ground at y = 0 (`ground`);
 4. planted feet pinned (`planting`), the pelvis lowered where a leg would be too short, and the legs
@@ -20,6 +21,7 @@ from corporeal.errors import InputError
 from corporeal.motions.retarget.alignment import aligned_frames, local_rotations
 from corporeal.motions.retarget.contacts import Contacts, detect_contacts, source_feet
 from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
+from corporeal.motions.retarget.flanks import abducted
 from corporeal.motions.retarget.ground import ground_offset, sinking
 from corporeal.motions.retarget.guess import name_map_for
 from corporeal.motions.retarget.hands import arms_above_ground
@@ -55,13 +57,15 @@ def retarget(
     *,
     names: NameMap | None = None,
     feet: tuple[Foot, Foot] | None = None,
+    arm_clearance: float = 0.0,
     raw: bool = False,
 ) -> Retargeted:
     """`source` as a motion of the body with this `skeleton` (SMPL's names, T-pose, on y = 0).
 
     Without `names` the map is found from the joint names. `feet` (`feet_of_body`) tell where this
-    person's soles are; without them they are guessed from the skeleton. `raw` copies rotations and
-    root translation by name and touches nothing.
+    person's soles are; without them they are guessed from the skeleton. `arm_clearance` (radians,
+    `flanks.arm_clearance`) is how much farther out hanging arms are held. `raw` copies rotations
+    and root translation by name and touches nothing.
     """
     names = name_map_for(source.skeleton) if names is None else names
     names.require_joints_of(source.skeleton)
@@ -79,6 +83,8 @@ def retarget(
         return result
     scale = _leg_ratio(source.skeleton, names, feet)
     body = _Moving.from_source(source, skeleton, names, scale)
+    if arm_clearance > 0.0:
+        body.frames = abducted(body.frames, skeleton, arm_clearance)
     contacts = detect_contacts(source_feet(source, names))
     contacts = body.upright(feet, contacts)
     body.level_soles(feet, contacts)
