@@ -216,7 +216,9 @@ def test_writes_to_out() -> None:
     out = np.empty((9, TEMPLATE.mesh.vertex_count, 3))
     assert deformer.vertices(IDENTITY, MOTION.poses, out=out) is out
     np.testing.assert_array_equal(out, deformer.vertices(IDENTITY, MOTION.poses))
-    for wrong in (out[:8], out.astype(np.float32), out[:, ::-1]):
+    locked = out.copy()
+    locked.flags.writeable = False
+    for wrong in (out[:8], out.astype(np.float32), out[:, ::-1], locked):
         with pytest.raises(InputError, match="expected a contiguous float64"):
             deformer.vertices(IDENTITY, MOTION.poses, out=wrong)
     with pytest.raises(InputError, match="NumPy poses alone"):

@@ -52,7 +52,8 @@ class GeometricSkinning(ABC):
 
     Results have the pose's kind of array (NumPy, JAX, PyTorch) and its dtype. NumPy goes through a
     compiled kernel, the others through the same equations in their own operations. An identity is
-    prepared when it is first posed and remembered while it lives.
+    prepared when it is first posed and remembered while it lives, so its arrays must not be changed
+    in place: make a new identity instead.
     """
 
     name: str
@@ -87,7 +88,8 @@ class GeometricSkinning(ABC):
         `out`, for NumPy alone, is a contiguous array of the result's shape and dtype to write to.
         """
         self._require_fit(identity, pose)
-        if is_numpy(namespace_of(pose.joint_rotations, identity.rest_vertices, identity.joints)):
+        arrays = (pose.joint_rotations, pose.root_translation)
+        if is_numpy(namespace_of(*arrays, identity.rest_vertices, identity.joints)):
             return self.prepare(identity, pose.joint_rotations.dtype).vertices(pose, out)
         if out is not None:
             raise InputError("`out` is for NumPy poses alone; leave it out for JAX and PyTorch.")

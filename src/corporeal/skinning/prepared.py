@@ -32,7 +32,7 @@ class PreparedSkin:
         rest = np.broadcast_to(rest, (*self._batch, *rest.shape[-2:])).reshape(count, -1, 3)
         joints = np.broadcast_to(joints, (*self._batch, *joints.shape[-2:]))
         self._rest_lanes = blocks.rest_lanes(rest)
-        self._joints = np.ascontiguousarray(joints).reshape(count, -1, 3)
+        self._joints = np.array(joints).reshape(count, -1, 3)
         self._parents = np.asarray(parents, dtype=np.int32)
         self._identity_indices = np.arange(count, dtype=np.int32).reshape(self._batch)
         self._blocks = blocks
@@ -64,10 +64,10 @@ class PreparedSkin:
         dtype = self._blocks.weights.dtype
         if out is None:
             return np.empty(shape, dtype)
-        if out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous:
+        if out.shape != shape or out.dtype != dtype or not out.flags.carray:
             raise InputError(
-                f"out is {out.dtype}{out.shape}; expected a contiguous {dtype}{shape}. "
-                f"Make it with numpy.empty."
+                f"out is {out.dtype}{out.shape}; expected a contiguous {dtype}{shape} that can be "
+                f"written to. Make it with numpy.empty."
             )
         return out
 
