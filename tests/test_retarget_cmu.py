@@ -32,6 +32,8 @@ PEOPLE = {
     "tall thin man": {"gender": 1.0, "height": 0.65, "weight": 0.1},
 }
 SLIDE_M, PENETRATION_M = 0.015, 0.01
+FLIP_RAD_S = 20.0
+"""At 120 Hz a flip by half a turn is 377 rad/s."""
 
 
 def skeleton_of(identity: Identity) -> Skeleton:
@@ -54,7 +56,7 @@ def require_good(source: Motion, result: Retargeted, identity: Identity, step: i
     assert max((slide.distance for slide in slides), default=0.0) < SLIDE_M
     assert ground_penetration(result) < 1e-9
     assert lowest_skin(MODEL.template, identity, result.motion, step) > -PENETRATION_M
-    assert spikes(source, result) == []
+    assert spikes(source, result, above=FLIP_RAD_S) == []
     assert result.sinking < 0.05
 
 
