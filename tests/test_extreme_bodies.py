@@ -54,8 +54,9 @@ def _check_body(gender, bmi, stature, age):
     assert len(found.new_contacts) == 0
     assert len(found.new_folds) == 0
     girths = _leg_girths(body)
-    # a leg may swell by what the knee-cap adds to a thin one, and no more
-    assert np.diff(girths).max() < 0.006
+    # millimetres: a thin leg's knee-cap, and a heavy one's top, which presses on the other leg
+    assert np.diff(girths[4:]).max() < 0.006
+    assert np.diff(girths[:5]).max() < 0.010
     assert girths[-4] < 0.5 * (girths[0] + girths[-1]) + 0.02  # no bulge above the knee
 
 
