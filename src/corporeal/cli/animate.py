@@ -21,6 +21,7 @@ class Animate:
     Examples:
       corporeal animate --body anna.npz --motion jumping-jacks --deformer dqs --out anna.npz
       corporeal animate --motion jumping-jacks --duration 8 --out jumps.mp4
+      corporeal animate --body anna.npz --motion clip.bvh --out anna.glb
       corporeal animate --body anna.npz ben.npz --motion jumping-jacks --out '{body}-{motion}.glb'
 
     The file's suffix decides what is written: .npz (everything; it still serves as a --body), .glb,
@@ -30,7 +31,7 @@ class Animate:
     """
 
     motion: tuple[str, ...]
-    """Names of authored motions, or motion files (.npz)."""
+    """Names of authored motions, or motion files (.bvh, AMASS or own .npz)."""
     out: Annotated[str, tyro.conf.arg(metavar="FILE")]
     """File to write; for several bodies or motions, a pattern with {body} and {motion} in it."""
     body: tuple[Path, ...] = ()
@@ -46,6 +47,12 @@ class Animate:
     """Draws tempo, size and style of an authored motion."""
     frame: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """The one frame to write as .obj or .ply; negative ones count from the end."""
+    raw: bool = False
+    """Leave a captured motion untouched: no scaling, no planted feet, no ground."""
+    name_map: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """JSON map from the body's joints to a captured motion's; found from the names unless given."""
+    unit: str = "auto"
+    """Unit of a BVH file: m, cm, mm, in, cmu; taken from the skeleton's size unless told."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Processes to use for several results; all cores unless told."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
@@ -60,6 +67,8 @@ class Animate:
         config = dict(content["config"])
         body = (Path(config.pop("body")),) if config.get("body") else ()
         config.pop("body", None)
+        if config.get("name_map"):
+            config["name_map"] = Path(config["name_map"])
         return Animate(motion=(config.pop("motion"),), body=body, **config)
 
     def run(self) -> int:
@@ -83,6 +92,8 @@ class Animate:
         who = config.body or "the average adult"
         say(f"moving {who} through {config.motion} with {config.deformer}")
         made = animate(config)
+        for note in made.report.get("motion_notes", ()):
+            say(f"{config.motion}: {note}")
         if self.json:
             print_json(made)
         else:
@@ -105,6 +116,9 @@ class Animate:
             duration=self.duration,
             seed=self.seed,
             frame=self.frame,
+            raw=self.raw,
+            name_map=self.name_map,
+            unit=self.unit,
         )
         configs: dict[str, AnimateConfig] = {}
         outs: set[str] = set()
@@ -132,7 +146,8 @@ class Animate:
 def _absolute(config: AnimateConfig) -> AnimateConfig:
     """Paths that mean the same in every process."""
     body = config.body.resolve() if config.body else None
-    return replace(config, out=config.out.resolve(), body=body)
+    name_map = config.name_map.resolve() if config.name_map else None
+    return replace(config, out=config.out.resolve(), body=body, name_map=name_map)
 
 
 def _baked(made: Animated) -> str:

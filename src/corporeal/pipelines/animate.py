@@ -30,6 +30,12 @@ class AnimateConfig:
     seed: int = 0
     frame: int | None = None
     """The one frame to write, for files that hold a single surface."""
+    raw: bool = False
+    """Leave a captured motion untouched: no scaling, no planted feet, no ground."""
+    name_map: Path | None = None
+    """JSON map from the body's joints to those of a captured motion; None finds one."""
+    unit: str = "auto"
+    """Unit of a BVH file."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +59,9 @@ def animate(config: AnimateConfig) -> Animated:
     run = _run(config)
     require_animation_output(config.out, config.frame)
     body = load_body(config.body)
-    motion = _motion(config, body)
+    motion, came = _motion(config, body)
     animation = make_deformer(config.deformer, body.template).animate(body.identity, motion)
-    report = write_animation_result(config.out, animation, body.measurements, config.frame)
+    report = came | write_animation_result(config.out, animation, body.measurements, config.frame)
     finish_run(run, [config.out], report)
     return Animated(
         out=config.out,
@@ -97,14 +103,17 @@ def _run(config: AnimateConfig) -> Run:
     files = [config.body] if config.body is not None else []
     if is_motion_file(config.motion):
         files.append(Path(config.motion))
+    if config.name_map is not None:
+        files.append(config.name_map)
     return start_run("animate", config, files)
 
 
-def _motion(config: AnimateConfig, body: Body) -> Motion:
+def _motion(config: AnimateConfig, body: Body) -> tuple[Motion, dict[str, Any]]:
+    """The motion, and what a report should tell about a captured one."""
     if not is_motion_file(config.motion):
         from corporeal.motions.library import make_motion
 
-        return make_motion(
+        authored = make_motion(
             config.motion,
             body.identity,
             body.template,
@@ -112,7 +121,12 @@ def _motion(config: AnimateConfig, body: Body) -> Motion:
             fps=config.fps,
             duration=config.duration,
         )
-    format_to_read(config.motion, "motion")
-    from corporeal.motions.incoming import motion_for_body
+        return authored, {}
+    from corporeal.motions.incoming import IncomingOptions, motion_for_body
 
-    return motion_for_body(config.motion, body.template, body.identity).motion
+    format_to_read(config.motion, "motion")
+    options = IncomingOptions(raw=config.raw, name_map=config.name_map, unit=config.unit)
+    came = motion_for_body(config.motion, body.template, body.identity, options)
+    if came.retargeted is None:
+        return came.motion, {}
+    return came.motion, {"motion": dict(came.facts), "motion_notes": list(came.notes)}
