@@ -1,0 +1,1 @@
+"""Flesh that moves by physics: volumetric skin, Projective Dynamics, coupling to a skeleton."""
