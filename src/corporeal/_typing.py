@@ -23,8 +23,8 @@ H W    picture height and width, pixels
 `Array` stands for a NumPy, JAX or PyTorch array: functions that take it are written once, against
 the array API, and give back the kind they were given. `NumpyArray` is NumPy alone.
 
-The tests check these annotations at run time (jaxtyping with beartype), so modules must not postpone
-the evaluation of annotations (PEP 563): it would turn the shapes into decoration.
+The tests check these annotations at run time (jaxtyping with beartype), so modules must not
+postpone their evaluation (PEP 563): it would turn the shapes into decoration.
 """
 
 from typing import Any, TypeAlias
