@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -53,6 +53,14 @@ class Animate:
     """JSON map from the body's joints to a captured motion's; found from the names unless given."""
     unit: str = "auto"
     """Unit of a BVH file: m, cm, mm, in, cmu; taken from the skeleton's size unless told."""
+    up: str = "+y"
+    """Upward axis of a BVH file."""
+    front: str = "+z"
+    """Axis that the body of a BVH file faces at rest."""
+    first_frame: Literal["auto", "keep", "drop"] = "auto"
+    """First frame of a BVH file, often an added T-pose: drop it, keep it, or find out."""
+    a_pose: bool = False
+    """Start an authored motion in an A-pose."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Processes to use for several results; all cores unless told."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
@@ -119,6 +127,10 @@ class Animate:
             raw=self.raw,
             name_map=self.name_map,
             unit=self.unit,
+            up=self.up,
+            front=self.front,
+            first_frame=self.first_frame,
+            a_pose=self.a_pose,
         )
         configs: dict[str, AnimateConfig] = {}
         outs: set[str] = set()

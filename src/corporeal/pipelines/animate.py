@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
@@ -36,6 +36,14 @@ class AnimateConfig:
     """JSON map from the body's joints to those of a captured motion; None finds one."""
     unit: str = "auto"
     """Unit of a BVH file."""
+    up: str = "+y"
+    """Upward axis of a BVH file."""
+    front: str = "+z"
+    """Axis that the body of a BVH file faces at rest."""
+    first_frame: Literal["auto", "keep", "drop"] = "auto"
+    """What to do with the first frame of a BVH file, which is often an added T-pose."""
+    a_pose: bool = False
+    """Start an authored motion in an A-pose."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ def animate(config: AnimateConfig) -> Animated:
     run = _run(config)
     require_animation_output(config.out, config.frame)
     body = load_body(config.body)
-    motion, came = _motion(config, body)
+    motion, came = load_motion(config, body)
     animation = make_deformer(config.deformer, body.template).animate(body.identity, motion)
     report = came | write_animation_result(config.out, animation, body.measurements, config.frame)
     finish_run(run, [config.out], report)
@@ -108,7 +116,7 @@ def _run(config: AnimateConfig) -> Run:
     return start_run("animate", config, files)
 
 
-def _motion(config: AnimateConfig, body: Body) -> tuple[Motion, dict[str, Any]]:
+def load_motion(config: AnimateConfig, body: Body) -> tuple[Motion, dict[str, Any]]:
     """The motion, and what a report should tell about a captured one."""
     if not is_motion_file(config.motion):
         from corporeal.motions.library import make_motion
@@ -120,12 +128,20 @@ def _motion(config: AnimateConfig, body: Body) -> tuple[Motion, dict[str, Any]]:
             seed=config.seed,
             fps=config.fps,
             duration=config.duration,
+            a_pose=config.a_pose,
         )
         return authored, {}
     from corporeal.motions.incoming import IncomingOptions, motion_for_body
 
     format_to_read(config.motion, "motion")
-    options = IncomingOptions(raw=config.raw, name_map=config.name_map, unit=config.unit)
+    options = IncomingOptions(
+        raw=config.raw,
+        name_map=config.name_map,
+        unit=config.unit,
+        up=config.up,
+        front=config.front,
+        first_frame=config.first_frame,
+    )
     came = motion_for_body(config.motion, body.template, body.identity, options)
     if came.retargeted is None:
         return came.motion, {}

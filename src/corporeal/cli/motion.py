@@ -1,0 +1,104 @@
+"""`corporeal motion`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tyro.conf import Positional
+
+from corporeal.cli.speech import print_json, say
+from corporeal.errors import InputError
+from corporeal.pipelines.animate import AnimateConfig, animate
+
+
+@dataclass(frozen=True)
+class MotionVerb:
+    """List the authored motions, tell about a motion, or film it on the average adult.
+
+    Examples:
+      corporeal motion list
+      corporeal motion info clip.bvh
+      corporeal motion info jumping-jacks --json
+      corporeal motion render jumping-jacks --out jj.mp4
+    """
+
+    action: Positional[Literal["list", "info", "render"]]
+    """What to do."""
+    motion: Positional[str] = ""
+    """Name of an authored motion, or a motion file (.bvh, .npz)."""
+    out: Path | None = None
+    """Film (.mp4) or contact sheet (.png) to write; for `render`."""
+    body: Path | None = None
+    """Body file; the average adult if none is given."""
+    fps: float = 60.0
+    """Frames a second of an authored motion."""
+    duration: float = 4.0
+    """Seconds of an authored motion."""
+    seed: int = 0
+    """Draws tempo, size and style of an authored motion."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    def run(self) -> int:
+        """Do what was asked."""
+        if self.action == "list":
+            return self._list()
+        if not self.motion:
+            raise InputError(
+                f"corporeal motion {self.action} came without a motion; expected a name (see "
+                f"corporeal motion list) or a .bvh or .npz file."
+            )
+        return self._info() if self.action == "info" else self._render()
+
+    def _list(self) -> int:
+        from corporeal.motions.library import MOTIONS
+
+        if self.json:
+            print_json(sorted(MOTIONS))
+        else:
+            print("\n".join(sorted(MOTIONS)))
+        return 0
+
+    def _info(self) -> int:
+        from corporeal.pipelines.motion_info import describe_motion
+
+        facts = describe_motion(self._config(Path()))
+        if self.json:
+            print_json(facts)
+            return 0
+        low, high = facts.root_height
+        print(
+            f"{facts.name}\n"
+            f"  frames          {facts.frames} at {facts.fps:g} a second, {facts.duration:.2f} s\n"
+            f"  joints          {facts.joints}\n"
+            f"  pelvis          {low:.2f} to {high:.2f} m high, {facts.root_travel:.2f} m of way\n"
+            f"  fastest joint   {facts.fastest_joint}, {facts.fastest_speed:.1f} rad/s\n"
+            f"  frame rate      {facts.frame_rate_check}"
+        )
+        for note in facts.notes:
+            print(f"  note            {note}")
+        return 0
+
+    def _render(self) -> int:
+        if self.out is None:
+            raise InputError(
+                "corporeal motion render came without --out; expected a film (.mp4) or a contact "
+                "sheet (.png)."
+            )
+        say(f"filming {self.motion}")
+        made = animate(self._config(self.out))
+        if self.json:
+            print_json(made)
+        else:
+            print(f"wrote {made.out} ({made.frames} frames at {made.fps:g} a second)")
+        return 0
+
+    def _config(self, out: Path) -> AnimateConfig:
+        return AnimateConfig(
+            out=out,
+            motion=self.motion,
+            body=self.body,
+            fps=self.fps,
+            duration=self.duration,
+            seed=self.seed,
+        )
