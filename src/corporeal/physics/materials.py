@@ -1,0 +1,49 @@
+"""What flesh is made of, in SI units, and how the seed's unitless numbers become them."""
+
+import math
+from dataclasses import dataclass
+
+from corporeal.errors import InputError
+
+SEED_STRAIN_WEIGHT = 85.0
+"""Weight of the tetrahedral strain constraint in the seed's own scale (section 3.3)."""
+SEED_TIME_STEP = 0.2
+"""Time step in the seed's own scale (section 3.3)."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """A soft solid: stress = stiffness · (stretch − 1), without Poisson effect."""
+
+    stiffness: float = 12_000.0
+    """Young's modulus, Pa. The strain constraint's weight is this times the element's volume."""
+    density: float = 1_000.0
+    """kg/m³."""
+    damping: float = 10.0
+    """Drag against moving relative to the bone, 1/s: a swing's amplitude falls by e every 2/damping
+    seconds."""
+
+    def __post_init__(self) -> None:
+        for name, low in (("stiffness", 0.0), ("density", 0.0), ("damping", -math.ulp(0.0))):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > low):
+                raise InputError(
+                    f"material has {name} {value}; expected a finite number "
+                    f"{'above' if low == 0.0 else 'of at least'} 0."
+                )
+
+
+def stiffness_from_seed(weight: float, frame_time: float) -> float:
+    """Stiffness in Pa of a strain weight in the seed's scale, when one of its steps of 0.2 is one
+    frame of `frame_time` seconds: w (0.2/Δt)².
+
+    Time enters Projective Dynamics only as w δt²/m, so stretching time by Δt/0.2 scales weights by
+    the inverse square: the seed's 85 is 12 240 Pa at 60 frames a second.
+    """
+    return weight * (SEED_TIME_STEP / frame_time) ** 2
+
+
+def damping_from_seed(retained: float, step: float) -> float:
+    """Damping in 1/s of the seed's μ (equation 2.14): keeping the share μ of the velocity in every
+    step is the implicit drag (1/μ − 1)/δt."""
+    return (1.0 / retained - 1.0) / step

@@ -1,0 +1,132 @@
+"""Projective Dynamics on the CPU: compiled local steps and a Cholesky factor made once.
+
+Every iteration solves for the correction,
+(κ M_f + Q_fᵀ W Q_f) δ = κ M_f (y − z) + f + Q_fᵀ W (p − Q z) and z ← z + δ. In exact arithmetic
+that is the reference's global step; in float32 it keeps the digits of z. The matrix is sparse,
+symmetric positive definite, and constant while topology, masses, stiffness and step are; it is
+factored once (`cholespy`), and solved for three columns at a time.
+"""
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from corporeal._typing import Float32, Float64, NumpyArray
+from corporeal.errors import InputError
+from corporeal.physics.projective_dynamics.blocks import TetrahedronBlocks, pack_tetrahedra
+from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
+from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
+from corporeal.physics.projective_dynamics.integration import State, StepRule, advanced, predicted
+from corporeal.physics.projective_dynamics.system import System
+from corporeal.runtime.threads import over_slices, thread_count
+
+_BLOCKS_A_THREAD = 64
+"""Below this a second thread costs more than it brings."""
+
+
+class CpuSolver:
+    """The steps of `ReferenceSolver`. Strain is compiled; other constraints go through NumPy."""
+
+    def __init__(self, system: System, rule: StepRule, polar_tolerance: float = 1e-3) -> None:
+        """`polar_tolerance`: how far from orthonormal a local rotation may be."""
+        from cholespy import (
+            CholeskySolverF,  # pyright: ignore[reportAttributeAccessIssue]
+            MatrixType,  # pyright: ignore[reportAttributeAccessIssue]
+        )
+
+        self.system = system
+        self.rule = rule
+        self._tolerance = np.float32(2.0 * polar_tolerance)
+        self._free, self._fixed = system.free, np.flatnonzero(system.anchored)
+        self._order = np.concatenate([self._free, self._fixed])
+        self._blocks = self._pack()
+        self._others = [
+            (c, csc_array(c.matrix)[:, self._order], c.weights[:, None])
+            for c in system.constraints
+            if not isinstance(c, StrainConstraint)
+        ]
+        slots = min(thread_count(), max(1, len(self._blocks.corners) // _BLOCKS_A_THREAD))
+        self._buffers = np.zeros((slots, system.vertex_count, 3), np.float32)
+        self._inertia = rule.inertia * system.masses[self._free]
+        matrix = system.matrix(rule.inertia)
+        matrix.sort_indices()
+        self._factor = CholeskySolverF(
+            len(self._free),
+            matrix.indptr.astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data,
+            MatrixType.CSC,
+        )
+
+    def _pack(self) -> TetrahedronBlocks:
+        """All strain constraints, over vertices renumbered with the free ones first."""
+        strains = [c for c in self.system.constraints if isinstance(c, StrainConstraint)]
+        if not strains:
+            raise InputError(
+                "the CPU solver was given no tetrahedral strain, which is all it speeds up; use "
+                "the reference solver for this system."
+            )
+        place = np.empty(self.system.vertex_count, np.int32)
+        place[self._order] = np.arange(self.system.vertex_count)
+        tetrahedra = np.concatenate([c.tetrahedra for c in strains])
+        inverse = np.concatenate([c.inverse_edges for c in strains])
+        weights = np.concatenate([c.weights[::3] for c in strains])
+        # A tetrahedron between anchors alone pulls nothing that moves.
+        moving = ~self.system.anchored[tetrahedra].all(axis=1)
+        return pack_tetrahedra(place[tetrahedra[moving]], inverse[moving], weights[moving])
+
+    def step(
+        self,
+        state: State,
+        anchors: Float64[NumpyArray, "b 3"],
+        forces: Float64[NumpyArray, "V 3"] | None = None,
+        carried: Float64[NumpyArray, "V 3"] | None = None,
+    ) -> State:
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
+        y = predicted(state, self.rule, carried)
+        free = len(self._free)
+        z = y[self._order]
+        z[free:] = anchors
+        pull = self._inertia[:, None] * z[:free]
+        if forces is not None:
+            pull += forces[self._free]
+        self._iterate(z, pull)
+        positions = np.empty_like(z)
+        positions[self._order] = z
+        return advanced(state, self.rule, positions)
+
+    def _iterate(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
+        """Local and global steps on `z`, free vertices first, in place."""
+        from corporeal.physics.projective_dynamics.cpu import gather_residual
+
+        free = len(pull)
+        right = np.empty((free, 3), np.float32)
+        delta = np.empty((free, 3), np.float32)
+        for _ in range(self.rule.iterations):
+            self._local_steps(z)
+            gather_residual(self._buffers, self._inertia, pull, z, right)
+            for constraint, matrix, weights in self._others:
+                right += _residual(constraint, matrix, weights, z)[:free]
+            self._factor.solve(right, delta)
+            z[:free] += delta
+
+    def _local_steps(self, z: Float64[NumpyArray, "V 3"]) -> None:
+        """Residuals of all tetrahedra into the buffers, one a thread."""
+        from corporeal.physics.projective_dynamics.cpu import local_step
+
+        corners, rest = self._blocks.corners, self._blocks.rest
+        slots, count = len(self._buffers), len(corners)
+
+        def work(start: int, stop: int) -> None:
+            for slot in range(start, stop):
+                first, last = count * slot // slots, count * (slot + 1) // slots
+                local_step(corners, rest, z, self._buffers[slot], first, last, self._tolerance)
+
+        over_slices(work, slots)
+
+
+def _residual(
+    constraint: Constraint, matrix: csc_array, weights: NumpyArray, z: Float64[NumpyArray, "V 3"]
+) -> Float32[NumpyArray, "V 3"]:
+    """Qᵀ W (p − Q z) of one constraint."""
+    values = matrix @ z
+    return (matrix.T @ (weights * (constraint.project(values) - values))).astype(np.float32)

@@ -1,0 +1,77 @@
+"""A rest shape that is in balance under gravity.
+
+A body is measured while it stands, so its flesh already carries its own weight. Every tetrahedron
+is therefore given its own unloaded shape, such that the measured one is exactly at rest at 1 g:
+
+1. The stress S (over stiffness, symmetric) must balance the weight: Q_fᵀ W S = f. Of all such
+   fields take the smallest, S = sym(Q u), with u from Q_fᵀ W sym(Q_f u) = f: linear elasticity,
+   solved by conjugate gradients, preconditioned with the factored Q_fᵀ W Q_f.
+2. A tetrahedron that is stretched by X in the rest shape has the energy E V/2 ‖F X − R‖² and, at
+   F = 1, the stress E (X² − X). So X = (1 + √(1 + 4 S))/2.
+
+The potential stays a strain constraint with other inverse edges: it costs nothing in a step, and it
+is as conservative and as blind to rigid motion as before.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import csc_array, diags_array
+from scipy.sparse.linalg import LinearOperator, cg, splu
+
+from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal.errors import SolverError
+from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
+
+SMALLEST_STRESS = -0.24
+"""No stretch X carries a stress below −1/4 of the stiffness; elements beyond stay at this."""
+
+
+def balancing_stress(
+    strain: StrainConstraint,
+    anchored: Bool[NumpyArray, "V"],
+    forces: Float64[NumpyArray, "V 3"],
+    tolerance: float = 1e-8,
+) -> Float64[NumpyArray, "T 3 3"]:
+    """The smallest symmetric stress, over stiffness, that holds `forces` (newtons) at rest."""
+    free = np.flatnonzero(~anchored)
+    matrix = csc_array(strain.matrix)[:, free]
+    weighted = csc_array(matrix.T @ diags_array(strain.weights))
+    factor = splu(csc_array(weighted @ matrix))
+    shape = (len(free), 3)
+
+    def symmetric_gradient(displacement: NumpyArray) -> NumpyArray:
+        gradient = (matrix @ displacement.reshape(shape)).reshape(-1, 3, 3)
+        return 0.5 * (gradient + gradient.transpose(0, 2, 1))
+
+    def stiffness(displacement: NumpyArray) -> NumpyArray:
+        return (weighted @ symmetric_gradient(displacement).reshape(-1, 3)).ravel()
+
+    def precondition(residual: NumpyArray) -> NumpyArray:
+        return factor.solve(residual.reshape(shape)).ravel()
+
+    size = 3 * len(free)
+    displacement, status = cg(
+        _operator(size, stiffness),
+        forces[free].ravel(),
+        rtol=tolerance,
+        maxiter=2000,
+        M=_operator(size, precondition),
+    )
+    if status != 0:
+        raise SolverError(
+            f"the weight of the rest shape could not be balanced in {status} iterations; the "
+            f"tetrahedra are near degenerate. Rebuild the volumetric model, or set gravity to 0."
+        )
+    return symmetric_gradient(displacement)
+
+
+def _operator(size: int, product: Callable[[NumpyArray], NumpyArray]) -> LinearOperator:
+    return LinearOperator((size, size), product)  # pyright: ignore[reportArgumentType]
+
+
+def natural_stretch(stress: Float64[NumpyArray, "T 3 3"]) -> Float64[NumpyArray, "T 3 3"]:
+    """X = (1 + √(1 + 4 S))/2: the stretch that carries the stress S (over stiffness)."""
+    values, axes = np.linalg.eigh(stress)
+    stretch = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * np.maximum(values, SMALLEST_STRESS)))
+    return (axes * stretch[:, None, :]) @ axes.transpose(0, 2, 1)

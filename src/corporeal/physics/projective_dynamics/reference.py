@@ -1,0 +1,63 @@
+"""Projective Dynamics as written: algorithm 2.1 with hard anchors (2.2.3), in float64.
+
+The matrix κ M_f + Q_fᵀ W Q_f is sparse, symmetric positive definite, and constant while topology,
+masses, stiffness and step are; it is factored once.
+"""
+
+import numpy as np
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from corporeal._typing import Float64, NumpyArray
+from corporeal.physics.projective_dynamics.constraints.constraint import energy
+from corporeal.physics.projective_dynamics.integration import State, StepRule, advanced, predicted
+from corporeal.physics.projective_dynamics.system import System
+
+
+class ReferenceSolver:
+    """Any constraints, singular values in every local step, a direct solve in every global one."""
+
+    def __init__(self, system: System, rule: StepRule) -> None:
+        self.system = system
+        self.rule = rule
+        self._free, self._fixed = system.free, np.flatnonzero(system.anchored)
+        matrix, weights = csc_array(system.constraint_matrix()), system.row_weights()
+        self._matrix_free, self._matrix_fixed = matrix[:, self._free], matrix[:, self._fixed]
+        self._weights = weights[:, None]
+        self._factor = splu(system.matrix(rule.inertia))
+
+    def step(
+        self,
+        state: State,
+        anchors: Float64[NumpyArray, "b 3"],
+        forces: Float64[NumpyArray, "V 3"] | None = None,
+        carried: Float64[NumpyArray, "V 3"] | None = None,
+    ) -> State:
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
+        y = predicted(state, self.rule, carried)
+        f = 0.0 if forces is None else forces[self._free]
+        z = y.copy()
+        z[self._fixed] = anchors
+        for _ in range(self.rule.iterations):
+            p = self._project_constraints(z)
+            z[self._free] = self._solve_global(y, p, anchors, f)
+        return advanced(state, self.rule, z)
+
+    def energy(self, positions: Float64[NumpyArray, "V 3"]) -> float:
+        """Σ W_i(z), joules."""
+        return sum(energy(constraint, positions) for constraint in self.system.constraints)
+
+    def _project_constraints(self, z: NumpyArray) -> Float64[NumpyArray, "rows 3"]:
+        """Local step: p_i, the closest allowed state of every constraint."""
+        return np.concatenate([c.project(c.matrix @ z) for c in self.system.constraints])
+
+    def _solve_global(
+        self, y: NumpyArray, p: NumpyArray, anchors: NumpyArray, f: NumpyArray | float
+    ) -> Float64[NumpyArray, "f 3"]:
+        """(κ M_f + Q_fᵀ W Q_f) z_f = κ M_f y_f + f_ext + Q_fᵀ W (p − Q_b z_b).
+
+        The seed has f_ext inside y, which is the same, but leaves massless vertices without it.
+        """
+        momentum = self.rule.inertia * self.system.masses[self._free, None] * y[self._free]
+        internal = self._matrix_free.T @ (self._weights * (p - self._matrix_fixed @ anchors))
+        return self._factor.solve(momentum + f + internal)
