@@ -54,7 +54,7 @@ def smooth_base_points(
     """Let base points slide along the stretched-out bone lines towards their neighbours' mean.
 
     s_i ← s_i + λ/|N(i)| Σ_{j ∈ N(i)} (s_j − s_i), then back to the nearest point of the vertex's
-    bone or of one that joins it. Points at the tips of leaves stay. Gives the number of rounds, too.
+    bone or of one that joins it. Points at the tips of leaves stay. Gives the rounds it took, too.
     """
     from corporeal.physics.volume.smoothing_cpu import smooth_round
 

@@ -74,6 +74,17 @@ class VolumetricSkeleton:
         scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
         return np.clip(places * scale[:, None], 0.0, 1.0)
 
+    def node_bones(self) -> Int[NumpyArray, "n m"]:
+        """The bones that meet at every node, filled up with −1."""
+        degree = np.bincount(self.bones.ravel(), minlength=len(self.nodes))
+        table = np.full((len(self.nodes), int(degree.max(initial=1))), -1)
+        taken = np.zeros(len(self.nodes), np.int64)
+        for bone, ends in enumerate(self.bones):
+            for node in ends:
+                table[node, taken[node]] = bone
+                taken[node] += 1
+        return table
+
     def leaf_nodes(self) -> Bool[NumpyArray, "n"]:
         """Nodes at which one bone ends and none starts."""
         leaf = np.zeros(len(self.nodes), bool)
@@ -118,7 +129,7 @@ def inflate_skeleton(
 def _given_radii(radii: Float[NumpyArray, "J"], skeleton: Skeleton) -> Float[NumpyArray, "J"]:
     if len(radii) != skeleton.joint_count:
         raise InputError(
-            f"{len(radii)} radii were given for {skeleton.joint_count} joints; expected one a joint."
+            f"{len(radii)} radii came for {skeleton.joint_count} joints; expected one a joint."
         )
     return np.asarray(radii, np.float64)
 

@@ -31,7 +31,7 @@ def closest_on_segments(points, starts, ends):
 
 @kernel()
 def _segment_segment_squared(p, q, a, b):
-    """Squared distance between segments pq and ab (Ericson, Real-Time Collision Detection, 5.1.9)."""
+    """Squared distance between segments pq and ab (Ericson 2005, section 5.1.9)."""
     d, e, r = q - p, b - a, p - a
     dd, ee, er, dr, de = d @ d, e @ e, e @ r, d @ r, d @ e
     if dd == 0.0 and ee == 0.0:

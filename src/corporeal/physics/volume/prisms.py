@@ -1,8 +1,8 @@
 """From skin triangles and their inner copies to tetrahedra.
 
-Seed: layered characters, section 3.2.1, "Volumetric Tissue Mesh" and figure 3.4. Instead of flipping
-random arrows until no triangle is cyclic, every edge points from its smaller to its larger vertex
-index: an order has no cycles, so every configuration is valid at once, on any mesh.
+Seed: layered characters, section 3.2.1, "Volumetric Tissue Mesh" and figure 3.4. Where the seed
+flips random arrows until no triangle is cyclic, every edge points from its smaller to its larger
+vertex index here: an order has no cycles, so the configuration is valid at once, on any mesh.
 """
 
 import numpy as np
@@ -19,9 +19,9 @@ def split_prisms(
 ) -> tuple[Int[NumpyArray, "T 4"], Int[NumpyArray, "T"]]:
     """Three tetrahedra a prism, and the triangle each came from; inner copy of v is v + V.
 
-    With corners a < b < c the quads' diagonals are a–b', b–c' and a–c': both prisms at an edge split
-    its quad the same way. Corners are ordered so that volumes are positive where the inner copy
-    lies behind its triangle (opposite to the outward normal).
+    With corners a < b < c the quads' diagonals are a–b', b–c' and a–c', so both prisms at an edge
+    split its quad the same way. Corners are ordered so that volumes are positive where the inner
+    copy lies behind its triangle (opposite to the outward normal).
     """
     order = np.argsort(triangles, axis=1)
     a, b, c = np.take_along_axis(triangles, order, axis=1).T
