@@ -25,7 +25,7 @@ def free(count):
 def test_a_linear_problem_ends_at_the_normal_equations():
     rng = np.random.default_rng(0)
     matrix, right = rng.standard_normal((20, 5)), rng.standard_normal(20)
-    found = minimise(lambda x: (matrix @ x - right, matrix), np.zeros(5), *free(5), tolerance=1e-12)
+    found = minimise(lambda x: (matrix @ x - right, matrix), np.zeros(5), *free(5), tolerance=1e-16)
     assert np.allclose(found.values, np.linalg.lstsq(matrix, right, rcond=None)[0], atol=1e-6)
 
 
@@ -36,7 +36,7 @@ def test_rosenbrock_is_solved():
         jacobian = np.array([[-20 * x[0], 10.0], [-1.0, 0.0]])
         return np.array([10 * (x[1] - x[0] ** 2), 1 - x[0]]), jacobian
 
-    found = minimise(residuals, np.array([-1.2, 1.0]), *free(2), iterations=200, tolerance=1e-14)
+    found = minimise(residuals, np.array([-1.2, 1.0]), *free(2), iterations=200, tolerance=1e-16)
     assert np.allclose(found.values, 1, atol=1e-5)
 
 
@@ -48,7 +48,7 @@ def test_a_bound_holds_and_the_others_make_up_for_it():
     matrix = np.array([[1.0, 1.0], [1.0, -1.0]])
     low, high = np.array([-9.0, -9.0]), np.array([0.5, 9.0])
     found = minimise(
-        lambda x: (matrix @ x - [2.0, 0.0], matrix), np.zeros(2), low, high, tolerance=1e-12
+        lambda x: (matrix @ x - [2.0, 0.0], matrix), np.zeros(2), low, high, tolerance=1e-16
     )
     assert np.allclose(found.values, [0.5, 1.0], atol=1e-6)
     assert found.status == "converged" or "descent" in found.status

@@ -54,6 +54,12 @@ def test_every_dimension_has_its_own_name_and_a_meaning():
         full_name("girth")
 
 
+def test_the_docs_list_every_dimension():
+    page = Path(__file__).parents[1] / "docs/methods/measurements.md"
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"`{name}`" not in text] == []
+
+
 def test_every_dimension_is_a_column_of_the_survey():
     if not ANSUR.is_dir():
         pytest.skip("ANSUR II is not beside the checkout (../shared/data/ansur2)")
@@ -166,7 +172,9 @@ def test_a_plane_that_misses_its_part_is_refused(model, woman):
 
 
 def test_derivatives_by_every_unknown_equal_central_differences(model):
-    """Away from kinks; 2e-3 covers float32 directions and the step's third derivative."""
+    """Away from the sliders' kinks. At step 3e-4, float32 directions leave 1e-7/3e-4 = 3e-4, and a
+    corner that joins or leaves a hull within the step about as much: 2e-3 covers both.
+    """
     space = ShapeSpace(model, 0.3, 40.0)
     rng = np.random.default_rng(2)
     count = len(space.names)
@@ -174,14 +182,14 @@ def test_derivatives_by_every_unknown_equal_central_differences(model):
     away = rng.uniform(0.1, 0.4, count)
     signs = rng.choice([-1, 1], count)
     values = np.where(sliders, 0.5 + signs * away, np.where(space.low < 0, signs, 1) * away)
-    exact, step = sensitivity(space, values).by_unknown, 1e-3
+    exact, step = sensitivity(space, values).by_unknown, 3e-4
     for _ in range(6):
         way = rng.standard_normal(count)
         ends = [sensitivity(space, values + h * way).values for h in (step, -step)]
         numeric = (ends[0] - ends[1]) / (2 * step)
         scale = np.where(np.array(NAMES) == "mass", 50.0, 1.0)
-        assert np.abs(exact @ way - numeric).max() < 2e-3 * scale.max()
-        assert (np.abs(exact @ way - numeric) < 2e-3 * scale).all()
+        off = np.abs(exact @ way - numeric) / scale
+        assert off.max() < 2e-3, NAMES[int(off.argmax())]
 
 
 def test_the_space_makes_the_bodies_that_the_model_makes(model):

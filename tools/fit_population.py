@@ -47,7 +47,7 @@ def fitted(space: ShapeSpace, person: np.ndarray, start: np.ndarray) -> np.ndarr
             np.concatenate([relative / CLOSE, np.diag(1 / width)]),
         )
 
-    return minimise(residuals, start, space.low, space.high, iterations=15, tolerance=1e-3).values
+    return minimise(residuals, start, space.low, space.high, iterations=15).values
 
 
 def fit_shapes(space: ShapeSpace, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

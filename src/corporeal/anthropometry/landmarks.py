@@ -19,7 +19,7 @@ ACROMION: Final = between(1603, 1557, 0.45)
 ACROMION_LEFT: Final = between(8275, 8235, 0.45)
 DELTOID: Final = vertex(1638)
 """Most lateral point of the shoulder muscle."""
-UPPER_DELTOID: Final = between(1603, 1638, 0.65)
+UPPER_DELTOID: Final = between(1603, 1638, 0.6)
 """Where a tape around both shoulders lies."""
 AXILLA: Final = between(1632, 1624, 0.15)
 """Top of the armpit."""
@@ -37,7 +37,7 @@ GLUTEAL_FURROW: Final = vertex(4262)
 SUPRAPATELLA: Final = between("right_knee", "right_hip", 0.12)
 """Above the kneecap."""
 MIDPATELLA: Final = between(4624, 4643, 0.5)
-CALF: Final = between("right_knee", "right_ankle", 0.28)
+CALF: Final = between("right_knee", "right_ankle", 0.32)
 """Where the average adult's calf is thickest."""
 ANKLE: Final = between("right_knee", "right_ankle", 0.88)
 """Where the average adult's ankle is thinnest."""

@@ -40,9 +40,9 @@ def minimise(
     high: Float[NumpyArray, "K"],
     *,
     iterations: int = 40,
-    tolerance: float = 3e-3,
+    tolerance: float = 0.3,
 ) -> LeastSquaresResult:
-    """Minimise from `start`; stop when the cost falls by less than `tolerance` of itself."""
+    """Minimise from `start`; stop when a step lowers the cost by less than `tolerance`."""
     values = np.clip(start, low, high)
     residual, jacobian = residuals(values)
     cost, damping = 0.5 * float(residual @ residual), 1e-3
@@ -59,7 +59,7 @@ def minimise(
         gain = cost - new_cost
         values, residual, jacobian, cost = trial, new_residual, new_jacobian, new_cost
         damping = max(damping / 5, 1e-9)
-        if gain < tolerance * cost:
+        if gain < tolerance:
             return LeastSquaresResult(values, cost, iteration, "converged")
     return LeastSquaresResult(values, cost, iterations, f"stopped after {iterations} iterations")
 

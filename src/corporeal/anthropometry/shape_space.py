@@ -48,6 +48,8 @@ LEFT_ALONE: Final = (
     "measure-calf-circ",
 )
 """Parts of the names of modifiers that the solver does not move."""
+NARROWER: Final = {"buttocks-volume": (-1.0, 0.25), "measure-hips-circ": (-0.1, 1.0)}
+"""Bounds of modifiers that break the surface before their own: there the cleft meets itself."""
 _STEP: Final = 1e-3
 
 
@@ -80,11 +82,14 @@ def unknowns_of(model: PhenotypeModel) -> tuple[Unknown, ...]:
             tied.setdefault(name.removeprefix("l-").removeprefix("r-"), []).append(modifier)
     return (
         *(Unknown(name, sliders[name].low, sliders[name].high) for name in SLIDERS),
-        *(
-            Unknown(name, members[0].parameter.low, members[0].parameter.high, tuple(members))
-            for name, members in tied.items()
-        ),
+        *(_tied(name, tuple(members)) for name, members in tied.items()),
     )
+
+
+def _tied(name: str, members: tuple[Modifier, ...]) -> Unknown:
+    parameter = members[0].parameter
+    low, high = NARROWER.get(name, (parameter.low, parameter.high))
+    return Unknown(name, low, high, members)
 
 
 class ShapeSpace:

@@ -31,7 +31,7 @@ from corporeal.errors import InputError, UnreachableError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.runtime.nouns import noun
 
-CLOSENESS: Final = 5.0
+CLOSENESS: Final = 8.0
 """How much closer to its expected value a body is kept than people are to theirs."""
 TIGHTNESS: Final = 0.05
 """σ of a given dimension, as a share of its tolerance."""

@@ -95,9 +95,7 @@ class StandingMap:
         by_joint += gradients[:, skin_end:joint_end].toarray() @ self._placed
         columns = (3 * np.array(FINGERTIPS)[:, None] + np.arange(3)).reshape(-1)
         tips = coo_array(gradients[:, joint_end:])
-        by_tips = csr_array(
-            (tips.data, (tips.row, columns[tips.col])), shape=by_skin.shape
-        )
+        by_tips = csr_array((tips.data, (tips.row, columns[tips.col])), shape=by_skin.shape)
         return csr_array(by_skin @ self._skin_by_skin + by_tips), by_joint
 
 
