@@ -108,6 +108,9 @@ def test_jax_equals_numpy(skinning) -> None:
         ):
             assert isinstance(result, jax.Array)
             np.testing.assert_allclose(result, expected, atol=1e-13)
+        one = jax.tree.map(lambda array: array[:1], poses)
+        result = jax.jit(lambda pose: deformer.vertices(IDENTITY, pose))(one)
+        np.testing.assert_allclose(result, expected[:1], atol=1e-13)
 
 
 @pytest.mark.parametrize("skinning", SKINNINGS)

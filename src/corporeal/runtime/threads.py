@@ -31,7 +31,8 @@ def over_slices(work: Callable[[int, int], None], count: int, smallest: int = 1)
 
     Slices hold at least `smallest` items; with too few for two slices, all runs in this thread.
     """
-    slices = max(1, min(thread_count(), count // max(smallest, 1)))
+    most = count // smallest
+    slices = min(thread_count(), most) if most > 1 else 1
     if slices == 1:
         work(0, count)
         return

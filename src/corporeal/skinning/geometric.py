@@ -62,8 +62,10 @@ class GeometricSkinning(ABC):
 
     def __init__(self, template: Template) -> None:
         self.template = template
-        self._blocks: dict[str, SkinBlocks] = {}
-        self._prepared: WeakKeyDictionary[Identity, dict[str, PreparedSkin]] = WeakKeyDictionary()
+        self._blocks: dict[np.dtype, SkinBlocks] = {}
+        self._prepared: WeakKeyDictionary[Identity, dict[np.dtype, PreparedSkin]] = (
+            WeakKeyDictionary()
+        )
 
     @abstractmethod
     def blend(self, world_from_rest: Float[Array, "*batch J 4 4"]) -> MotionRows:
@@ -97,14 +99,18 @@ class GeometricSkinning(ABC):
 
     def prepare(self, identity: Identity, dtype: Array = np.float32) -> PreparedSkin:
         """The identity laid out for the compiled kernel; made once, while the identity lives."""
+        key = np.dtype(dtype)
         by_dtype = self._prepared.setdefault(identity, {})
-        key = np.result_type(dtype, np.float32).name  # half precision is computed in single
-        if key not in self._blocks:
-            self._blocks[key] = pack_blocks(self.template.weights, np.dtype(key))
         if key not in by_dtype:
-            skeleton, blocks = self.template.skeleton, self._blocks[key]
-            by_dtype[key] = PreparedSkin(identity, skeleton.parents, blocks, self._kernel())
+            parents, blocks = self.template.skeleton.parents, self._template_blocks(key)
+            by_dtype[key] = PreparedSkin(identity, parents, blocks, self._kernel())
         return by_dtype[key]
+
+    def _template_blocks(self, dtype: np.dtype) -> SkinBlocks:
+        exact = np.result_type(dtype, np.float32)  # half precision is computed in single
+        if exact not in self._blocks:
+            self._blocks[exact] = pack_blocks(self.template.weights, exact)
+        return self._blocks[exact]
 
     def vertex_motions(self, identity: Identity, pose: Pose) -> MotionRows:
         """The affine motion that carries each rest vertex to its posed place."""

@@ -45,7 +45,10 @@ class PreparedSkin:
         rotations, translation = pose.joint_rotations, pose.root_translation
         batch = _common_batch(rotations.shape[:-2], translation.shape[:-1], self._batch)
         rotations, translation = _flatten(rotations, batch, 2), _flatten(translation, batch, 1)
-        identity_of_pose = _flatten(self._identity_indices, batch, 0)
+        if self._batch:
+            identity_of_pose = _flatten(self._identity_indices, batch, 0)
+        else:
+            identity_of_pose = np.zeros(len(rotations), np.int32)
         result = self._result((*batch, self._vertex_count, 3), out)
         flat_result = result.reshape(-1, self._vertex_count, 3)
         blocks = self._blocks
