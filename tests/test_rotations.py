@@ -158,7 +158,9 @@ def test_unknown_euler_order_is_refused() -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(
-    "function", [matrix_from_axis_angle, quaternion_from_axis_angle, None], ids=str
+    "function",
+    [matrix_from_axis_angle, quaternion_from_axis_angle, None],
+    ids=["matrix", "quaternion", "there and back"],
 )
 def test_gradient_near_zero(function, scale: float) -> None:
     """Jacobians are finite at every angle and equal central differences of order h² = 1e−10."""
