@@ -150,17 +150,29 @@ def _keeps_topology(faces, first, following, border, marks, stamp, v, u):
 
 
 @kernel()
+def _is_face(faces, first, following, u, b, c):
+    corner = first[u]
+    while corner >= 0:
+        f, k = corner // 3, corner % 3
+        one, other = faces[f, (k + 1) % 3], faces[f, (k + 2) % 3]
+        if (one == b and other == c) or (one == c and other == b):
+            return True
+        corner = following[corner]
+    return False
+
+
+@kernel()
 def _keeps_faces(points, faces, first, following, v, u):
     """No face of v turns over or becomes a worse sliver when v moves to u; none comes twice."""
     corner = first[v]
-    surviving = 0
+    surviving, last_b, last_c = 0, -1, -1
     while corner >= 0:
         f, k = corner // 3, corner % 3
         b, c = faces[f, (k + 1) % 3], faces[f, (k + 2) % 3]
         corner = following[corner]
         if b == u or c == u:
             continue
-        surviving += 1
+        surviving, last_b, last_c = surviving + 1, b, c
         ax, ay, az, sides = _face_vectors(points, v, b, c)
         bx, by, bz, new_sides = _face_vectors(points, u, b, c)
         before, after = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz
@@ -170,6 +182,8 @@ def _keeps_faces(points, faces, first, following, v, u):
         quality = 2.0 * np.sqrt(3.0 * after) / new_sides
         if quality < LEAST_QUALITY and quality < 2.0 * np.sqrt(3.0 * before) / sides:
             return False
+    if surviving == 1:  # the last face of a tetrahedron would fall onto the one opposite
+        return not _is_face(faces, first, following, u, last_b, last_c)
     return surviving > 0
 
 

@@ -12,10 +12,10 @@ from corporeal.runtime.nouns import noun
 
 SMOOTHING_SPEED = 0.5
 """λ of equation (3.1)."""
-SETTLED = 0.03
-"""Smoothing ends when a round moves base points by less than this share of the mean edge, on
-average: what is left then is not roughness but a drift of whole limbs along their bones, since the
-only points that stay are those at the tips."""
+SETTLED, FURTHEST = 0.03, 0.5
+"""Smoothing ends when a round moves base points by less than these shares of the mean edge, on
+average and at most: what is left then is not roughness but a drift of whole limbs along their
+bones, since the only points that stay are those at the tips."""
 MOST_ROUNDS = 200
 
 
@@ -67,7 +67,7 @@ def smooth_base_points(
     bones, places, rounds = points.bones.copy(), points.places.copy(), 0
     while rounds < MOST_ROUNDS:
         rounds += 1
-        bones, places, moved = smooth_round(
+        bones, places, moved, furthest = smooth_round(
             bones,
             places,
             fixed,
@@ -79,7 +79,7 @@ def smooth_base_points(
             neighbour_bones,
             SMOOTHING_SPEED,
         )
-        if moved <= SETTLED * edge:
+        if moved <= SETTLED * edge and furthest <= FURTHEST * edge:
             break
     return BasePoints(bones, places), rounds
 

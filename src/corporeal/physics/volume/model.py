@@ -205,7 +205,7 @@ def _elements(
     """Usable tetrahedra, their triangles, and how many were rigid, inverted and degenerate."""
     points = np.concatenate([skin, inner])
     tetrahedra, owners = split_prisms(triangles, len(skin))
-    soft = ~rigid[triangles].all(axis=1)[owners]
+    soft = np.any(~rigid[triangles], axis=1)[owners]
     rigid_count = int((~soft).sum())
     tetrahedra, owners = tetrahedra[soft], owners[soft]
     degenerate = degenerate_elements(points, tetrahedra, triangles, owners)

@@ -66,7 +66,13 @@ def degenerate_elements(
     triangles: Int[NumpyArray, "F 3"],
     owners: Int[NumpyArray, "T"],
 ) -> Bool[NumpyArray, "T"]:
-    """Elements too thin to have a usable rest shape."""
+    """Elements too thin to have a usable rest shape.
+
+    An element of altitudes h or more has a volume of 0.2 h³ or more: one of less is tiny, and its
+    computed altitude mere rounding.
+    """
     sides = points[triangles] - points[np.roll(triangles, 1, axis=1)]
     edge = np.linalg.norm(sides, axis=-1).mean(axis=1)
-    return smallest_altitudes(points, tetrahedra) <= THINNEST * edge[owners]
+    least = THINNEST * edge[owners]
+    tiny = np.abs(signed_volumes(points, tetrahedra)) <= 0.2 * least**3
+    return tiny | (smallest_altitudes(points, tetrahedra) <= least)

@@ -18,7 +18,7 @@ def smooth_round(
     joined,
     speed,
 ):
-    """Bones and places after one round, and the mean distance moved (metres)."""
+    """Bones and places after one round, and the mean and largest distance moved (metres)."""
     count = len(point_bones)
     positions = np.empty((count, 3))
     for i in range(count):
@@ -26,6 +26,7 @@ def smooth_round(
         for k in range(3):
             positions[i, k] = nodes[start, k] + point_places[i] * (nodes[end, k] - nodes[start, k])
     new_bones, new_places, moved = point_bones.copy(), point_places.copy(), 0.0
+    furthest = 0.0
     target = np.empty(3)
     for i in range(count):
         first, last = neighbour_starts[i], neighbour_starts[i + 1]
@@ -55,4 +56,5 @@ def smooth_round(
                 best, step = distance, np.sqrt(travelled)
                 new_bones[i], new_places[i] = b, place
         moved += step
-    return new_bones, new_places, moved / max(count, 1)
+        furthest = max(furthest, step)
+    return new_bones, new_places, moved / max(count, 1), furthest
