@@ -33,6 +33,9 @@ class Coupling:
         self._joints = np.asarray(skeleton.joints, np.float64)
         self._parents = np.asarray(skeleton.parents, np.int64)
         self._static = _kernel_inputs(model.bones, self.bindings)
+        self._capsule_places = model.bones.capsule_places()
+        self._node_bones = model.bones.node_bones()
+        self._bone_joints = model.bones.bone_joints
         self._projected = (
             sliding
             & ~model.free_inner
@@ -75,7 +78,7 @@ class Coupling:
         skeleton, bindings = self.model.bones, self.bindings
         turns = node_rotations(frames, self._parents, skeleton)
         nodes = node_positions(frames, self._joints, skeleton)
-        bone_turns = np.ascontiguousarray(frames[skeleton.bone_joints, :3, :3])
+        bone_turns = np.ascontiguousarray(frames[self._bone_joints, :3, :3])
         positions = combine_anchors(
             bindings.nodes,
             bindings.bones,
@@ -93,16 +96,24 @@ class Coupling:
                 self._projected,
                 self._allowed,
                 bindings.nodes,
-                *_posed_elements(skeleton, nodes),
+                *self._posed_elements(nodes),
             )
         return positions
+
+    def _posed_elements(self, nodes: Float[NumpyArray, "n 3"]) -> tuple[NumpyArray, ...]:
+        """Spheres and capsules while the nodes are at `nodes`, for the compiled functions."""
+        bones = self.model.bones
+        start, end = nodes[bones.bones[:, 0]], nodes[bones.bones[:, 1]]
+        axis, places = end - start, self._capsule_places
+        low, high = start + places[:, :1] * axis, start + places[:, 1:] * axis
+        return nodes, bones.node_radii, self._node_bones, low, high, bones.bone_radii
 
     def _rest_depths(self) -> Float[NumpyArray, "V"]:
         """How deep inside bones and joints a vertex already is at rest (0 or negative, metres)."""
         from corporeal.physics.coupling_cpu import signed_distances
 
         skeleton, bindings = self.model.bones, self.bindings
-        elements = _posed_elements(skeleton, skeleton.nodes)
+        elements = self._posed_elements(skeleton.nodes)
         distances = signed_distances(self.model.inner, bindings.nodes, *elements)
         return np.minimum(distances, 0.0)
 
@@ -149,13 +160,3 @@ def _kernel_inputs(
     length = skeleton.lengths[bindings.bones]
     places = np.divide(along, length, out=np.zeros_like(along), where=length > 0)
     return from_joint, from_start, np.clip(places, 0.0, 1.0)
-
-
-def _posed_elements(
-    skeleton: VolumetricSkeleton, nodes: Float[NumpyArray, "n 3"]
-) -> tuple[NumpyArray, ...]:
-    """Spheres and capsules while the nodes are at `nodes`: arrays for the compiled functions."""
-    start, end = nodes[skeleton.bones[:, 0]], nodes[skeleton.bones[:, 1]]
-    places = skeleton.capsule_places()
-    low, high = start + places[:, :1] * (end - start), start + places[:, 1:] * (end - start)
-    return nodes, skeleton.node_radii, skeleton.node_bones(), low, high, skeleton.bone_radii

@@ -30,28 +30,43 @@ def closest_on_segments(points, starts, ends):
 
 
 @kernel()
+def _difference(a, b):
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@kernel()
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel()
+def _within(value):
+    return min(max(value, 0.0), 1.0)
+
+
+@kernel()
 def _segment_segment_squared(p, q, a, b):
     """Squared distance between segments pq and ab (Ericson 2005, section 5.1.9)."""
-    d, e, r = q - p, b - a, p - a
-    dd, ee, er, dr, de = d @ d, e @ e, e @ r, d @ r, d @ e
-    if dd == 0.0 and ee == 0.0:
-        return r @ r
+    d, e, r = _difference(q, p), _difference(b, a), _difference(p, a)
+    dd, ee, er, dr, de = _dot(d, d), _dot(e, e), _dot(e, r), _dot(d, r), _dot(d, e)
     s, t = 0.0, 0.0
-    if dd == 0.0:
-        t = min(max(er / ee, 0.0), 1.0)
-    elif ee == 0.0:
-        s = min(max(-dr / dd, 0.0), 1.0)
-    else:
+    if dd == 0.0 and ee > 0.0:
+        t = _within(er / ee)
+    elif dd > 0.0 and ee == 0.0:
+        s = _within(-dr / dd)
+    elif dd > 0.0 and ee > 0.0:
         determinant = dd * ee - de * de
         if determinant > 0.0:
-            s = min(max((de * er - dr * ee) / determinant, 0.0), 1.0)
+            s = _within((de * er - dr * ee) / determinant)
         t = (de * s + er) / ee
         if t < 0.0:
-            t, s = 0.0, min(max(-dr / dd, 0.0), 1.0)
+            t, s = 0.0, _within(-dr / dd)
         elif t > 1.0:
-            t, s = 1.0, min(max((de - dr) / dd, 0.0), 1.0)
-    gap = r + s * d - t * e
-    return gap @ gap
+            t, s = 1.0, _within((de - dr) / dd)
+    squared = 0.0
+    for k in range(3):
+        squared += (r[k] + s * d[k] - t * e[k]) ** 2
+    return squared
 
 
 @kernel()
@@ -77,7 +92,7 @@ def _line_through_triangle(o, d, a, b, c):
 @kernel()
 def _segment_triangle_squared(p, q, a, b, c):
     """Squared distance between the segment pq and a triangle."""
-    place = _line_through_triangle(p, q - p, a, b, c)
+    place = _line_through_triangle(p, _difference(q, p), a, b, c)
     if 0.0 <= place <= 1.0:
         return 0.0
     best = min(
@@ -85,11 +100,12 @@ def _segment_triangle_squared(p, q, a, b, c):
         _segment_segment_squared(p, q, b, c),
         _segment_segment_squared(p, q, c, a),
     )
-    normal = np.cross(b - a, c - a)
-    squared = normal @ normal
+    u, v = _difference(b, a), _difference(c, a)
+    normal = (u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0])
+    squared = _dot(normal, normal)
     for point in (p, q):  # the foot of an end may lie inside the triangle
-        if squared > 0.0 and np.isfinite(_line_through_triangle(point, normal, a, b, c)):
-            best = min(best, ((point - a) @ normal) ** 2 / squared)
+        if squared > 0.0 and _line_through_triangle(point, normal, a, b, c) < np.inf:
+            best = min(best, _dot(_difference(point, a), normal) ** 2 / squared)
     return best
 
 
