@@ -147,6 +147,16 @@ REFERENCES = {
             2022,
             "TU Dortmund",
         ),
+        Reference(
+            "bouaziz2014projective",
+            "article",
+            "Bouaziz, Sofien and Martin, Sebastian and Liu, Tiantian and Kavan, Ladislav and "
+            "Pauly, Mark",
+            "Projective dynamics: fusing constraint projections for fast simulation",
+            2014,
+            "ACM Transactions on Graphics 33(4)",
+            doi="10.1145/2601097.2601116",
+        ),
     )
 }
 
@@ -159,6 +169,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "motions": ("ponsmoll2015dyna",),
     "lbs": ("magnenat1988jointdependent",),
     "dqs": ("kavan2007skinning",),
+    "projective": ("komaritzan2022layered", "bouaziz2014projective"),
     "seeds": (
         "loper2015smpl",
         "ponsmoll2015dyna",

@@ -9,6 +9,7 @@ from corporeal.errors import InputError
 DEFORMERS: dict[str, str] = {
     "lbs": "corporeal.skinning.linear:LinearBlendSkinning",
     "dqs": "corporeal.skinning.dual_quaternion:DualQuaternionSkinning",
+    "projective": "corporeal.physics.projective.deformer:ProjectiveSkinning",
 }
 """Name → module and class; imported when asked for."""
 

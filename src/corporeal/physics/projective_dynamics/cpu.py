@@ -161,10 +161,10 @@ def _scatter(corners, work, residual):
 @kernel()
 def _unfinished(work, tolerance):
     """Whether a lane with a usable determinant still changes."""
-    most = work[_CHANGE]
-    for l in range(1, LANES):
-        most = max(most, work[_CHANGE + l])
-    return most >= tolerance
+    settled = 0
+    for l in range(LANES):
+        settled += work[_CHANGE + l] < tolerance  # false for what is not a number
+    return settled < LANES
 
 
 @kernel()
@@ -194,7 +194,7 @@ def _rotations(work, bad, tolerance, small, turned, svd_work):
     while _unfinished(work, tolerance):
         if steps == _MOST_STEPS:
             for l in range(LANES):
-                bad[l] = bad[l] or work[_CHANGE + l] >= tolerance
+                bad[l] = bad[l] or not (work[_CHANGE + l] < tolerance)
             any_bad = True
             break
         _newton_step(work, _ROTATION)

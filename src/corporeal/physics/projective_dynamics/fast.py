@@ -26,7 +26,7 @@ _BLOCKS_A_THREAD = 64
 class CpuSolver:
     """The steps of `ReferenceSolver`. Strain is compiled; other constraints go through NumPy."""
 
-    def __init__(self, system: System, rule: StepRule, polar_tolerance: float = 1e-3) -> None:
+    def __init__(self, system: System, rule: StepRule, polar_tolerance: float = 1e-4) -> None:
         """`polar_tolerance`: how far from orthonormal a local rotation may be."""
         from cholespy import (
             CholeskySolverF,  # pyright: ignore[reportAttributeAccessIssue]

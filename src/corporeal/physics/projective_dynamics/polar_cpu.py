@@ -48,7 +48,7 @@ def _diagonalise(gram, right):
     for _ in range(_SWEEPS):
         for p in range(2):
             for q in range(p + 1, 3):
-                if abs(gram[p, q]) <= 1e-30 + 1e-18 * (gram[p, p] + gram[q, q]):
+                if abs(gram[p, q]) <= 1e-30 + 1e-18 * abs(gram[p, p] + gram[q, q]):
                     continue
                 half = (gram[q, q] - gram[p, p]) / (2.0 * gram[p, q])
                 sign = 1.0 if half >= 0.0 else -1.0

@@ -17,53 +17,82 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import csc_array, diags_array
-from scipy.sparse.linalg import LinearOperator, cg, splu
+from scipy.sparse.linalg import LinearOperator, SuperLU, cg, splu
 
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.errors import SolverError
 from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
 
 SMALLEST_STRESS = -0.24
-"""No stretch X carries a stress below −1/4 of the stiffness; elements beyond stay at this."""
+"""No stretch X carries a stress below −1/4 of the stiffness. Elements that would stay at this, and
+their neighbours take over."""
+_SLACK = 5e-3
+"""By how much the limit may be passed, as rounds end when no element passes it further."""
+_OVERLOADED = 1e-2
+"""Share of further load that an element at the limit is asked to take."""
+_MOST_ROUNDS = 8
 
 
 def balancing_stress(
     strain: StrainConstraint,
     anchored: Bool[NumpyArray, "V"],
     forces: Float64[NumpyArray, "V 3"],
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-6,
 ) -> Float64[NumpyArray, "T 3 3"]:
     """The smallest symmetric stress, over stiffness, that holds `forces` (newtons) at rest."""
     free = np.flatnonzero(~anchored)
     matrix = csc_array(strain.matrix)[:, free]
     weighted = csc_array(matrix.T @ diags_array(strain.weights))
     factor = splu(csc_array(weighted @ matrix))
-    shape = (len(free), 3)
+    left = forces[free]
+    stress = np.zeros((len(strain.tetrahedra), 3, 3))
+    share = np.ones((len(stress), 1, 1))
+    for _ in range(_MOST_ROUNDS):
+        stress = stress + _least_stress(matrix, weighted, factor, share, left, tolerance)
+        values, axes = np.linalg.eigh(stress)
+        over = values[:, 0] < SMALLEST_STRESS - _SLACK
+        if not over.any():
+            break
+        values = np.maximum(values, SMALLEST_STRESS)
+        stress = (axes * values[:, None, :]) @ axes.transpose(0, 2, 1)
+        share[over] = _OVERLOADED
+        left = forces[free] - weighted @ stress.reshape(-1, 3)
+    return stress
 
-    def symmetric_gradient(displacement: NumpyArray) -> NumpyArray:
-        gradient = (matrix @ displacement.reshape(shape)).reshape(-1, 3, 3)
-        return 0.5 * (gradient + gradient.transpose(0, 2, 1))
+
+def _least_stress(
+    matrix: csc_array,
+    weighted: csc_array,
+    factor: SuperLU,
+    share: Float64[NumpyArray, "T 1 1"],
+    forces: Float64[NumpyArray, "f 3"],
+    tolerance: float,
+) -> Float64[NumpyArray, "T 3 3"]:
+    """S = share · sym(Q u) with Q_fᵀ W S = f."""
+
+    def stress(displacement: NumpyArray) -> NumpyArray:
+        gradient = (matrix @ displacement.reshape(forces.shape)).reshape(-1, 3, 3)
+        return 0.5 * share * (gradient + gradient.transpose(0, 2, 1))
 
     def stiffness(displacement: NumpyArray) -> NumpyArray:
-        return (weighted @ symmetric_gradient(displacement).reshape(-1, 3)).ravel()
+        return (weighted @ stress(displacement).reshape(-1, 3)).ravel()
 
     def precondition(residual: NumpyArray) -> NumpyArray:
-        return factor.solve(residual.reshape(shape)).ravel()
+        return factor.solve(residual.reshape(forces.shape)).ravel()
 
-    size = 3 * len(free)
     displacement, status = cg(
-        _operator(size, stiffness),
-        forces[free].ravel(),
+        _operator(forces.size, stiffness),
+        forces.ravel(),
         rtol=tolerance,
         maxiter=2000,
-        M=_operator(size, precondition),
+        M=_operator(forces.size, precondition),
     )
     if status != 0:
         raise SolverError(
             f"the weight of the rest shape could not be balanced in {status} iterations; the "
             f"tetrahedra are near degenerate. Rebuild the volumetric model, or set gravity to 0."
         )
-    return symmetric_gradient(displacement)
+    return stress(displacement)
 
 
 def _operator(size: int, product: Callable[[NumpyArray], NumpyArray]) -> LinearOperator:
@@ -73,5 +102,5 @@ def _operator(size: int, product: Callable[[NumpyArray], NumpyArray]) -> LinearO
 def natural_stretch(stress: Float64[NumpyArray, "T 3 3"]) -> Float64[NumpyArray, "T 3 3"]:
     """X = (1 + √(1 + 4 S))/2: the stretch that carries the stress S (over stiffness)."""
     values, axes = np.linalg.eigh(stress)
-    stretch = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * np.maximum(values, SMALLEST_STRESS)))
+    stretch = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * np.maximum(values, SMALLEST_STRESS - _SLACK)))
     return (axes * stretch[:, None, :]) @ axes.transpose(0, 2, 1)

@@ -1,0 +1,110 @@
+"""The deformer `projective`: a clip's skeleton goes through the simulation, frame by frame."""
+
+from collections.abc import Mapping
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from corporeal._typing import Array, Float64, NumpyArray
+from corporeal.body.animation import Animation
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.parameter import Parameter
+from corporeal.body.pose import Pose
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.motions.resample import sampled
+from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.settings import CONTROLS, ProjectiveSettings
+from corporeal.physics.projective.simulation import ProjectiveSimulation, require_identity
+from corporeal.physics.projective_dynamics.integration import State, resting
+from corporeal.skinning.kinematics import forward_kinematics
+
+
+class ProjectiveSkinning:
+    """Deformer `projective`: flesh between skin and bones moves by Projective Dynamics.
+
+    Takes a mesh and a skeleton; skin weights play no part. Frames depend on the frames before.
+    """
+
+    name = "projective"
+    controls: tuple[Parameter, ...] = CONTROLS
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self._simulations: WeakKeyDictionary[
+            Identity, dict[ProjectiveSettings, ProjectiveSimulation]
+        ] = WeakKeyDictionary()
+
+    def simulation(
+        self, identity: Identity, controls: Mapping[str, Array] | None = None
+    ) -> ProjectiveSimulation:
+        """The simulation with these controls, prepared for the identity when first asked for."""
+        settings = ProjectiveSettings.from_controls(controls)
+        by_settings = self._simulations.setdefault(identity, {})
+        if settings not in by_settings:
+            by_settings[settings] = ProjectiveSimulation(self.template, settings)
+        return by_settings[settings]
+
+    def animate(
+        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
+    ) -> Animation:
+        """Simulate the identity through the motion, from quiet flesh in the first frame."""
+        count = motion.skeleton.joint_count
+        if count != self.template.skeleton.joint_count:
+            raise InputError(
+                f"motion has {count} joints; the template has "
+                f"{self.template.skeleton.joint_count}. Retarget the motion first."
+            )
+        require_identity(self.template, identity)
+        simulation = self.simulation(identity, controls)
+        body, dtype = simulation.body(identity), motion.joint_rotations.dtype
+        return Animation(
+            deformer=self.name,
+            template=self.template,
+            identity=identity,
+            motion=motion,
+            vertices=_simulate(simulation, body, identity, motion).astype(dtype),
+            world_from_joint=frames_of(body, motion.poses).astype(dtype),
+        )
+
+
+def frames_of(body: SimulatedBody, poses: Pose) -> Float64[NumpyArray, "N J 4 4"]:
+    """World frames of the joints in float64."""
+    return forward_kinematics(
+        np.asarray(poses.joint_rotations, np.float64),
+        body.joints,
+        body.skeleton.parents,
+        np.asarray(poses.root_translation, np.float64),
+    )
+
+
+def _simulate(
+    simulation: ProjectiveSimulation, body: SimulatedBody, identity: Identity, motion: Motion
+) -> Float64[NumpyArray, "N W 3"]:
+    """The full skin at every frame, metres."""
+    steps = body.step_count(1.0 / motion.fps) if simulation.settings.dynamics else 1
+    places = np.arange((motion.frame_count - 1) * steps + 1) / steps
+    frames = frames_of(body, sampled(motion, places, motion.fps * steps).poses)
+    first = Pose(
+        np.asarray(motion.joint_rotations[0], np.float64),
+        np.asarray(motion.root_translation[0], np.float64),
+    )
+    quiet = simulation.start(identity, first)
+    step = 1.0 / (motion.fps * steps)
+    flesh = _moving(body, quiet.flesh, frames[:2], step)
+    skins = [body.skin(flesh.positions)]
+    for frame in range(1, motion.frame_count):
+        start = (frame - 1) * steps
+        path = frames[start + 1 : start + steps + 1]
+        flesh = simulation.advance(body, flesh, frames[start], path, step)
+        skins.append(body.skin(flesh.positions))
+    return np.stack(skins)
+
+
+def _moving(
+    body: SimulatedBody, flesh: State, frames: Float64[NumpyArray, "k J 4 4"], step: float
+) -> State:
+    """Quiet flesh given the velocity that its bones have at the start of a clip."""
+    ahead = body.carry(flesh.positions, frames[0], frames[-1])
+    return resting(flesh.positions, step, (ahead - flesh.positions) / step)

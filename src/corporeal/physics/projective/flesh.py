@@ -1,0 +1,73 @@
+"""From a volumetric model to the system that is solved: masses, stiffness, anchors, balance."""
+
+import numpy as np
+
+from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal.errors import InputError
+from corporeal.physics.materials import Material
+from corporeal.physics.projective_dynamics.constraints.strain import (
+    StrainConstraint,
+    strain_constraint,
+)
+from corporeal.physics.projective_dynamics.prestress import balancing_stress, natural_stretch
+from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.volume.model import VolumetricModel
+
+
+def flesh_system(
+    model: VolumetricModel,
+    material: Material,
+    gravity: Float64[NumpyArray, "3"],
+    stiffness_map: Float64[NumpyArray, "V"] | None = None,
+    mass_map: Float64[NumpyArray, "V"] | None = None,
+) -> System:
+    """The 2V vertices of `model` with strain in every tetrahedron, in balance under `gravity` m/s².
+
+    The maps multiply stiffness and density around every skin vertex (painted, or by part); 1 leaves
+    them as they are.
+    """
+    rest = np.asarray(model.vertices, np.float64)
+    tetrahedra = np.asarray(model.tetrahedra, np.int64)
+    anchored = anchored_vertices(model)
+    stiffness = material.stiffness * _spread(model, "stiffness_map", stiffness_map)
+    density = material.density * _spread(model, "mass_map", mass_map)
+    masses = tetrahedral_masses(rest, tetrahedra, density)
+    masses[model.vertex_count :] = 0.0  # carried by bones, or free and massless
+    strain = strain_constraint(rest, tetrahedra, stiffness)
+    if gravity.any():
+        strain = _balanced(strain, rest, stiffness, anchored, masses[:, None] * gravity)
+    return System(masses, anchored, (strain,))
+
+
+def anchored_vertices(model: VolumetricModel) -> Bool[NumpyArray, "n"]:
+    """Inner vertices on bones, rigid skin, and what no tetrahedron holds."""
+    anchored = np.concatenate([model.rigid, ~model.free_inner])
+    used = np.zeros(len(anchored), bool)
+    used[np.asarray(model.tetrahedra).ravel()] = True
+    return anchored | ~used
+
+
+def _balanced(
+    strain: StrainConstraint,
+    rest: Float64[NumpyArray, "n 3"],
+    stiffness: Float64[NumpyArray, "T"],
+    anchored: Bool[NumpyArray, "n"],
+    weight: Float64[NumpyArray, "n 3"],
+) -> StrainConstraint:
+    """The same flesh, stretched in the rest shape so that it carries its `weight` (newtons)."""
+    stretch = natural_stretch(balancing_stress(strain, anchored, weight))
+    return strain_constraint(rest, strain.tetrahedra, stiffness, stretch)
+
+
+def _spread(
+    model: VolumetricModel, name: str, values: Float64[NumpyArray, "V"] | None
+) -> Float64[NumpyArray, "T"]:
+    """Mean of a map over the corners of every tetrahedron; both layers take the skin's value."""
+    if values is None:
+        return np.ones(len(model.tetrahedra))
+    if len(values) != model.vertex_count or not (np.isfinite(values) & (values > 0)).all():
+        raise InputError(
+            f"{name} has {len(values)} values from {values.min()} to {values.max()}; expected "
+            f"{model.vertex_count}, one a skin vertex, finite and above 0."
+        )
+    return np.concatenate([values, values])[model.tetrahedra].mean(axis=1)

@@ -1,0 +1,81 @@
+"""The knobs of projective skinning, and their values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Array
+from corporeal.body.parameter import Parameter
+from corporeal.errors import InputError
+from corporeal.physics.materials import Material
+
+LARGEST_STEP = 1 / 120
+"""Seconds: frames are divided into steps of at most this, so that a 5 Hz jiggle keeps frequency and
+amplitude within 5 % at every frame rate."""
+
+CONTROLS = (
+    Parameter("stiffness", 1e3, 1e6, 12e3, "Young's modulus of the flesh", "Pa"),
+    Parameter("mass", 0.0, 1e4, 0.0, "mass of the whole body; 0: as water of its volume", "kg"),
+    Parameter("damping", 0.0, 1e3, 10.0, "drag of flesh against its bone", "1/s"),
+    Parameter("gravity", 0.0, 100.0, 9.81, "downward pull; the rest shape is in balance", "m/s²"),
+    Parameter("iterations", 1.0, 1000.0, 5.0, "local-global iterations a step of 1/120 s"),
+    Parameter("sliding", 0.0, 1.0, 1.0, "1: skin slides over joints; 0: it sticks to the bones"),
+    Parameter(
+        "dynamics", 0.0, 1.0, 1.0, "1: momentum and jiggle; 0: every frame in static balance"
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ProjectiveSettings:
+    """One value for every control."""
+
+    stiffness: float = 12e3
+    """Pa."""
+    mass: float = 0.0
+    """Whole body, kg; 0 takes 1000 kg/m³."""
+    damping: float = 10.0
+    """1/s."""
+    gravity: float = 9.81
+    """m/s²."""
+    iterations: int = 5
+    """Local–global iterations a step."""
+    sliding: bool = True
+    dynamics: bool = True
+
+    @classmethod
+    def from_controls(cls, controls: Mapping[str, Array] | None) -> "ProjectiveSettings":
+        """Settings of named controls; what is not named keeps its default."""
+        given = {name: _number(name, value) for name, value in (controls or {}).items()}
+        return cls(
+            stiffness=given.get("stiffness", cls.stiffness),
+            mass=given.get("mass", cls.mass),
+            damping=given.get("damping", cls.damping),
+            gravity=given.get("gravity", cls.gravity),
+            iterations=round(given.get("iterations", cls.iterations)),
+            sliding=given.get("sliding", 1.0) >= 0.5,
+            dynamics=given.get("dynamics", 1.0) >= 0.5,
+        )
+
+    def material(self, body_volume: float) -> Material:
+        """The flesh of a body of `body_volume` m³."""
+        density = self.mass / body_volume if self.mass > 0 else Material.density
+        return Material(self.stiffness, density, self.damping)
+
+
+def _number(name: str, value: Array) -> float:
+    """The one number of a control, in its range."""
+    rows = {row.name: row for row in CONTROLS}
+    if name not in rows:
+        raise InputError(
+            f"deformer 'projective' has no control {name!r}; it has {', '.join(rows)}."
+        )
+    row, numbers = rows[name], np.asarray(value, np.float64).ravel()
+    if numbers.size != 1 or not row.low <= numbers[0] <= row.high:
+        raise InputError(
+            f"control {name!r} is {value}; expected one number from {row.low:g} to {row.high:g} "
+            f"{row.unit}".rstrip()
+            + "."
+        )
+    return float(numbers[0])

@@ -1,0 +1,213 @@
+"""Flesh that is stepped live: start a body, then step it with poses; the state goes in and out.
+
+simulation = ProjectiveSimulation(template)
+state = simulation.start(identity)
+state = simulation.step(state, pose, dt=1 / 60)
+skin = simulation.skin(state)
+"""
+
+import math
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from corporeal._typing import Array, Float, Float64, NumpyArray
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.motions.resample import sampled
+from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
+from corporeal.physics.projective_dynamics.integration import State, resting
+from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT
+from corporeal.runtime.nouns import noun
+from corporeal.skinning.kinematics import forward_kinematics
+
+_TURN_A_STEP = 0.2
+"""Radians that a joint may turn from one static shape to the next on the way to a first pose."""
+_STILL = 1e-5
+"""Metres: a static shape is found when no vertex moves further in a round of iterations."""
+_MOST_ROUNDS = 20
+
+
+@noun()
+class SimulationState:
+    """A moving body at one moment: enough to be saved, and gone on from."""
+
+    identity: Identity
+    flesh: State
+    """Of the simulated vertices: skin, then inner."""
+    pose: Pose
+    """Where the skeleton is now."""
+
+
+class ProjectiveSimulation:
+    """Steps bodies of one template. Bodies are prepared when started, and kept while they live."""
+
+    def __init__(
+        self,
+        template: Template,
+        settings: ProjectiveSettings | None = None,
+        *,
+        vertex_count: int = DEFAULT_VERTEX_COUNT,
+        stiffness_map: Float64[NumpyArray, "W"] | None = None,
+        mass_map: Float64[NumpyArray, "W"] | None = None,
+    ) -> None:
+        """`vertex_count` are the vertices simulated, of the skin's; the maps multiply stiffness and
+        density around every vertex of the full skin."""
+        self.template = template
+        self.settings = settings or ProjectiveSettings()
+        self._vertex_count = vertex_count
+        self._maps = (stiffness_map, mass_map)
+        self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
+
+    def body(self, identity: Identity) -> SimulatedBody:
+        """What is prepared once for an identity."""
+        if identity not in self._bodies:
+            require_identity(self.template, identity)
+            self._bodies[identity] = SimulatedBody(
+                self.template, identity, self.settings, self._vertex_count, *self._maps
+            )
+        return self._bodies[identity]
+
+    def start(self, identity: Identity, pose: Pose | None = None) -> SimulationState:
+        """At rest in the zero pose; or in static balance in `pose`, reached from the zero pose in
+        small turns, so that a clip that begins in mid-motion begins with quiet flesh."""
+        body = self.body(identity)
+        rest = Pose(np.zeros((len(body.joints), 3)), np.zeros(3))
+        positions = np.asarray(body.model.vertices, np.float64)
+        if pose is None:
+            return SimulationState(identity, resting(positions, LARGEST_STEP), rest)
+        target = require_pose(self.template, pose)
+        turn = float(np.linalg.norm(target.joint_rotations[1:], axis=1).max(initial=0.0))
+        count = max(1, math.ceil(turn / _TURN_A_STEP))
+        frames = self._frames_between(body, rest, target, count)
+        before = self._frames(body, rest)
+        for number, frame in enumerate(frames, start=1):
+            rounds = _MOST_ROUNDS if number == count else 1
+            positions = self._balance(body, positions, before, frame, rounds)
+            before = frame
+        return SimulationState(identity, resting(positions, LARGEST_STEP), target)
+
+    def step(
+        self,
+        state: SimulationState,
+        pose: Pose,
+        dt: float,
+        forces: Float[Array, "W 3"] | None = None,
+    ) -> SimulationState:
+        """The body `dt` seconds later, with its skeleton moved on to `pose`.
+
+        `forces` act on the full skin, newtons. `dt` is divided into equal steps of at most 1/120 s;
+        a new length of step costs one factorisation, so a live loop should keep `dt` constant.
+        """
+        if not (math.isfinite(dt) and dt > 0):
+            raise InputError(f"dt is {dt} s; expected a finite number above 0.")
+        body, target = self.body(state.identity), require_pose(self.template, pose)
+        count = body.step_count(dt) if self.settings.dynamics else 1
+        frames = self._frames_between(body, state.pose, target, count)
+        before = self._frames(body, state.pose)
+        pull = None if forces is None else body.pull(np.asarray(forces, np.float64))
+        flesh = self.advance(body, state.flesh, before, frames, dt / count, pull)
+        return SimulationState(state.identity, flesh, target)
+
+    def skin(self, state: SimulationState) -> Float[NumpyArray, "W 3"]:
+        """The full skin, metres."""
+        return self.body(state.identity).skin(state.flesh.positions)
+
+    def advance(
+        self,
+        body: SimulatedBody,
+        flesh: State,
+        before: Float64[NumpyArray, "J 4 4"],
+        frames: Float64[NumpyArray, "k J 4 4"],
+        step: float,
+        pull: Float64[NumpyArray, "n 3"] | None = None,
+    ) -> State:
+        """The flesh after its skeleton went from `before` through `frames`, a step each."""
+        if not self.settings.dynamics:
+            return resting(
+                self._balance(body, flesh.positions, before, frames[-1], _MOST_ROUNDS, pull), step
+            )
+        solver = body.solver(step)
+        weight = body.weight if pull is None else body.weight + pull
+        carriers = body.carriers(np.concatenate([before[None], frames]))
+        for earlier, now in pairwise(carriers):
+            anchors = now[body.system.anchored]
+            flesh = solver.step(flesh, anchors, weight, (now - earlier) / step)
+        return flesh
+
+    def _balance(
+        self,
+        body: SimulatedBody,
+        positions: Float64[NumpyArray, "n 3"],
+        before: Float64[NumpyArray, "J 4 4"],
+        frame: Float64[NumpyArray, "J 4 4"],
+        rounds: int,
+        pull: Float64[NumpyArray, "n 3"] | None = None,
+    ) -> Float64[NumpyArray, "n 3"]:
+        """The shape in static balance at `frame`, sought from `positions` carried along."""
+        solver, weight = (
+            body.solver(1.0, "static"),
+            body.weight if pull is None else body.weight + pull,
+        )
+        anchors = body.carriers(frame)[body.system.anchored]
+        now = body.carry(positions, before, frame)
+        for _ in range(rounds):
+            following = solver.step(resting(now, 1.0), anchors, weight).positions
+            moved = float(np.abs(following - now).max())
+            now = following
+            if moved < _STILL:
+                break
+        return now
+
+    def _frames(self, body: SimulatedBody, pose: Pose) -> Float64[NumpyArray, "*batch J 4 4"]:
+        return forward_kinematics(
+            pose.joint_rotations, body.joints, self.template.skeleton.parents, pose.root_translation
+        )
+
+    def _frames_between(
+        self, body: SimulatedBody, start: Pose, end: Pose, count: int
+    ) -> Float64[NumpyArray, "k J 4 4"]:
+        """`count` frames on the way from one pose to another, the last being `end`."""
+        both = Motion(
+            "between",
+            1.0,
+            np.stack([start.joint_rotations, end.joint_rotations]),
+            np.stack([start.root_translation, end.root_translation]),
+            self.template.skeleton,
+        )
+        return self._frames(body, sampled(both, np.arange(1, count + 1) / count, 1.0).poses)
+
+
+def require_pose(template: Template, pose: Pose) -> Pose:
+    """The pose in float64; refused if it is not one pose of the template's skeleton."""
+    expected = template.skeleton.joint_count
+    if pose.joint_count != expected:
+        raise InputError(
+            f"pose has {pose.joint_count} joints; the template has {expected}. Give one rotation "
+            f"a joint of {', '.join(template.skeleton.names[:3])}, …"
+        )
+    if np.ndim(pose.joint_rotations) != 2:
+        raise InputError("a batch of poses came for one step; give one pose at a time.")
+    return Pose(
+        np.asarray(pose.joint_rotations, np.float64), np.asarray(pose.root_translation, np.float64)
+    )
+
+
+def require_identity(template: Template, identity: Identity) -> None:
+    """Refuse an identity that is not a single body of the template."""
+    for what, came, expected in (
+        ("vertices", identity.rest_vertices.shape[-2], template.mesh.vertex_count),
+        ("joints", identity.joints.shape[-2], template.skeleton.joint_count),
+    ):
+        if came != expected:
+            raise InputError(
+                f"identity has {came} {what}; the template has {expected}. Prepare the identity "
+                f"with the model of this template."
+            )
+    if identity.rest_vertices.ndim != 2:
+        raise InputError("a batch of identities came for one body; animate them one by one.")
