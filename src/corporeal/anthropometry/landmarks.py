@@ -14,9 +14,9 @@ INFRATHYROID: Final = between(797, 803, 0.5)
 """Below the Adam's apple."""
 GLABELLA: Final = vertex(227)
 """Between and above the brows."""
-ACROMION: Final = between(1603, 1557, 0.45)
+ACROMION: Final = between(1603, 1557, 0.55)
 """Outer edge of the shoulder blade's roof."""
-ACROMION_LEFT: Final = between(8275, 8235, 0.45)
+ACROMION_LEFT: Final = between(8275, 8235, 0.55)
 DELTOID: Final = vertex(1638)
 """Most lateral point of the shoulder muscle."""
 UPPER_DELTOID: Final = between(1603, 1638, 0.6)
