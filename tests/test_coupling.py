@@ -7,7 +7,7 @@ from limbs import limb, posed
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.physics.anchors import make_rings
-from corporeal.physics.coupling import Coupling, node_positions, node_rotations
+from corporeal.physics.coupling import Coupling, joint_twists, node_positions, node_rotations
 from corporeal.physics.volume.model import build_volumetric_model
 from corporeal.skinning.kinematics import rest_to_world
 
@@ -62,7 +62,10 @@ def test_a_rigid_motion_of_all_joints_carries_everything_rigidly(arm, sliding):
 def test_a_bent_joint_turns_half_way(arm):
     """Mean of the incident bones' quaternions: half the angle about the same axis."""
     model, skeleton = arm
-    turns = node_rotations(posed(skeleton, BEND), np.asarray(skeleton.parents), model.bones)
+    joints = np.asarray(skeleton.joints, float)
+    turns = node_rotations(
+        posed(skeleton, BEND), np.asarray(skeleton.parents), joints, model.bones, np.zeros(3)
+    )
     half = matrix_from_axis_angle(np.array([0.0, 0.0, 0.7]))
     np.testing.assert_allclose(turns[1], half, atol=1e-15)
     np.testing.assert_allclose(turns[0], np.eye(3), atol=1e-15)
@@ -148,6 +151,33 @@ def test_bones_stretch_when_joints_move_apart(arm):
     inside = np.abs(model.inner[:, 1] - 0.3) < 0.1
     place = (model.inner[inside, 1] - 0.1) / 0.4
     np.testing.assert_allclose(moved[inside, 1], model.inner[inside, 1] + 0.2 * place, atol=1e-13)
+
+
+def test_a_twist_is_spread_along_the_bone(arm):
+    """The joint turns by 1.2 rad about its bone: a vertex at place s turns by 1.2 s, a bend does
+    not change that, and without being asked for nothing twists."""
+    model, skeleton = arm
+    inside = (np.abs(model.inner[:, 1] - 0.3) < 0.1) & (model.inner_nodes < 0)
+    place = (model.inner[inside, 1] - 0.1) / 0.4
+    x, z = model.inner[inside][:, [0, 2]].T
+    for twist, names in ((1.2, ("middle",)), (0.0, ())):
+        frames = posed(skeleton, {"middle": [0.0, 1.2, 0.0]})
+        coupling = Coupling(model, skeleton, sliding=False, twisting=names)
+        moved = coupling.inner_positions(frames)[inside]
+        cosine, sine = np.cos(twist * place), np.sin(twist * place)
+        expected = np.stack([cosine * x + sine * z, model.inner[inside, 1], cosine * z - sine * x])
+        np.testing.assert_allclose(moved, expected.T, atol=1e-13)
+
+
+def test_a_twist_is_what_a_joint_turns_about_its_bone(arm):
+    """Swing after twist: R = R_swing(x) R_twist(y) has the twist's angle about y."""
+    _, skeleton = arm
+    swing, twist = (matrix_from_axis_angle(np.array(a)) for a in ([0.9, 0.0, 0.0], [0.0, 0.7, 0.0]))
+    frames = posed(skeleton, {"root": [0.3, 0.2, 0.1]})
+    frames[1, :3, :3] = frames[0, :3, :3] @ swing @ twist
+    joints = np.asarray(skeleton.joints, float)
+    found = joint_twists(frames, np.asarray(skeleton.parents), joints)
+    np.testing.assert_allclose(found[:2], [0.0, 0.7], atol=1e-14)
 
 
 def test_a_batch_is_every_frame_alone(arm):

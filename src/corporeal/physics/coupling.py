@@ -9,7 +9,12 @@ import numpy as np
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
-from corporeal.geometry.rotations import matrix_from_quaternion, quaternion_from_matrix
+from corporeal.geometry.rotations import (
+    matrix_from_quaternion,
+    multiply_quaternions,
+    quaternion_from_axis_angle,
+    quaternion_from_matrix,
+)
 from corporeal.physics.anchors import Bindings, bind_sliding, bind_sticking, make_rings
 from corporeal.physics.volume.bones import VolumetricSkeleton
 from corporeal.physics.volume.model import VolumetricModel
@@ -18,11 +23,19 @@ from corporeal.physics.volume.model import VolumetricModel
 class Coupling:
     """Moves the inner surface and the rigid skin along with the joints.
 
-    Joints may also move apart: a bone's inner vertices are then stretched along it. With
-    `sliding=False` inner vertices stick to the bone or joint they lie on.
+    Joints may also move apart: a bone's inner vertices are then stretched along it. `twisting`
+    names joints whose turn about the bone that ends in them is spread evenly along that bone, as
+    wrists do with forearms. With `sliding=False` inner vertices stick to the bone or joint they lie
+    on.
     """
 
-    def __init__(self, model: VolumetricModel, skeleton: Skeleton, sliding: bool = True) -> None:
+    def __init__(
+        self,
+        model: VolumetricModel,
+        skeleton: Skeleton,
+        sliding: bool = True,
+        twisting: tuple[str, ...] = (),
+    ) -> None:
         self.model = model
         self.skeleton = skeleton
         self.sliding = sliding
@@ -36,6 +49,9 @@ class Coupling:
         self._capsule_places = model.bones.capsule_places()
         self._node_bones = model.bones.node_bones()
         self._bone_joints = model.bones.bone_joints
+        self._axes = model.bones.directions()
+        self._twisting = np.zeros(skeleton.joint_count, bool)
+        self._twisting[[skeleton.index(name) for name in twisting]] = True
         self._projected = (
             sliding
             & ~model.free_inner
@@ -76,7 +92,8 @@ class Coupling:
         from corporeal.physics.coupling_cpu import combine_anchors, project_outward
 
         skeleton, bindings = self.model.bones, self.bindings
-        turns = node_rotations(frames, self._parents, skeleton)
+        twists = joint_twists(frames, self._parents, self._joints) * self._twisting
+        turns = node_rotations(frames, self._parents, self._joints, skeleton, twists)
         nodes = node_positions(frames, self._joints, skeleton)
         bone_turns = np.ascontiguousarray(frames[self._bone_joints, :3, :3])
         positions = combine_anchors(
@@ -89,6 +106,8 @@ class Coupling:
             skeleton.bones,
             turns,
             bone_turns,
+            self._axes,
+            np.append(twists, np.zeros(len(nodes) - len(twists)))[skeleton.bones[:, 1]],
         )
         if self.sliding:
             project_outward(
@@ -118,24 +137,54 @@ class Coupling:
         return np.minimum(distances, 0.0)
 
 
+def joint_twists(
+    frames: Float[NumpyArray, "J 4 4"],
+    parents: Int[NumpyArray, "J"],
+    joints: Float[NumpyArray, "J 3"],
+) -> Float[NumpyArray, "J"]:
+    """Turn of every joint about the bone that ends in it, against its parent, −π to π radians.
+
+    The twist of a quaternion (w, v) about a is 2 atan2(v · a, w).
+    """
+    turn = np.ascontiguousarray(frames[:, :3, :3])
+    relative = quaternion_from_matrix(np.swapaxes(turn[parents], 1, 2) @ turn)
+    along = np.sum(relative[:, 1:] * _incoming_axes(joints, parents), axis=1)
+    twist = 2.0 * np.arctan2(along, relative[:, 0])
+    twist[0] = 0.0
+    return twist
+
+
 def node_rotations(
     frames: Float[NumpyArray, "J 4 4"],
     parents: Int[NumpyArray, "J"],
+    joints: Float[NumpyArray, "J 3"],
     skeleton: VolumetricSkeleton,
+    twists: Float[NumpyArray, "J"],
 ) -> Float[NumpyArray, "n 3 3"]:
     """Half-rotated joints: the quaternion mean of the bone that comes in and those that go out.
 
     All bones that leave a joint turn with it, so the mean is that of the parent's and the joint's
-    rotation; the root and the tips of leaves turn with their only bone.
+    rotation; the root and the tips of leaves turn with their only bone. A bone that comes in
+    twisted (`twists`, radians) has the turn of its far end.
     """
     quaternion = quaternion_from_matrix(np.ascontiguousarray(frames[:, :3, :3]))
-    above = quaternion[np.maximum(parents, 0)]
+    axis_angle = twists[:, None] * _incoming_axes(joints, parents)
+    above = multiply_quaternions(quaternion[parents], quaternion_from_axis_angle(axis_angle))
     above[0] = quaternion[0]
     above = np.where(np.sum(above * quaternion, axis=1, keepdims=True) < 0, -above, above)
     mean = above + quaternion
     halved = matrix_from_quaternion(mean / np.linalg.norm(mean, axis=1, keepdims=True))
     tips = skeleton.node_joints[len(parents) :]
     return np.concatenate([halved, frames[tips, :3, :3]])
+
+
+def _incoming_axes(
+    joints: Float[NumpyArray, "J 3"], parents: Int[NumpyArray, "J"]
+) -> Float[NumpyArray, "J 3"]:
+    """Unit vector along the bone that ends in every joint; zero without one."""
+    axis = joints - joints[np.maximum(parents, 0)]
+    length = np.linalg.norm(axis, axis=1, keepdims=True)
+    return np.divide(axis, length, out=np.zeros_like(axis), where=length > 0)
 
 
 def node_positions(

@@ -9,6 +9,20 @@ ROUNDS = 4
 
 
 @kernel()
+def _about_axis(p, axis, angle):
+    """`p` turned about a unit vector (Rodrigues)."""
+    if angle == 0.0:
+        return p[0], p[1], p[2]
+    cosine, sine = np.cos(angle), np.sin(angle)
+    along = (1.0 - cosine) * (axis[0] * p[0] + axis[1] * p[1] + axis[2] * p[2])
+    return (
+        cosine * p[0] + sine * (axis[1] * p[2] - axis[2] * p[1]) + along * axis[0],
+        cosine * p[1] + sine * (axis[2] * p[0] - axis[0] * p[2]) + along * axis[1],
+        cosine * p[2] + sine * (axis[0] * p[1] - axis[1] * p[0]) + along * axis[2],
+    )
+
+
+@kernel()
 def combine_anchors(
     point_nodes,
     point_bones,
@@ -21,8 +35,13 @@ def combine_anchors(
     bones,
     node_turns,
     bone_turns,
+    axes,
+    twists,
 ):
-    """x = (1−t) (n + R_n p_joint) + t (s + R_b p_bone + place · stretch), for every vertex."""
+    """x = (1−t) (n + R_n p_joint) + t (s + R_b A p_bone + place · stretch), for every vertex.
+
+    A turns about the bone's rest axis by place · twist.
+    """
     positions = np.empty((len(point_nodes), 3))
     stretch = np.empty((len(bones), 3))
     for b in range(len(bones)):
@@ -35,11 +54,12 @@ def combine_anchors(
     for v in range(len(positions)):
         n, b, t = point_nodes[v], point_bones[v], shares[v]
         start = bones[b, 0]
+        point = _about_axis(from_start[v], axes[b], places[v] * twists[b])
         for i in range(3):
             by_joint, by_bone = nodes[n, i], nodes[start, i] + places[v] * stretch[b, i]
             for j in range(3):
                 by_joint += node_turns[n, i, j] * from_joint[v, j]
-                by_bone += bone_turns[b, i, j] * from_start[v, j]
+                by_bone += bone_turns[b, i, j] * point[j]
             positions[v, i] = (1.0 - t) * by_joint + t * by_bone
     return positions
 
