@@ -236,3 +236,44 @@ def gather_residual(buffers, inertia, pull, positions, right_side):
                 total += buffers[s, i, c]
                 buffers[s, i, c] = np.float32(0)
             right_side[i, c] = np.float32(total)
+
+
+@kernel()
+def correct(positions, delta):
+    """z ← z + δ over the free vertices, which come first."""
+    for i in range(delta.shape[0]):
+        for c in range(3):
+            positions[i, c] += delta[i, c]
+
+
+@kernel()
+def begin_step(
+    positions, velocities, earlier_positions, earlier_velocities, carried, forces,
+    order, blend, reach, drag, inertia, z, pull,
+):  # fmt: skip
+    """`predicted` and the constant part of the right side, κ M y + f, in one pass.
+
+    `order` puts the free vertices first; `blend` are the rule's shares of now and earlier.
+    """
+    now, earlier = blend
+    share = reach / (1.0 + drag)
+    for i in range(order.shape[0]):
+        k = order[i]
+        for c in range(3):
+            place = now * positions[k, c] - earlier * earlier_positions[k, c]
+            speed = now * velocities[k, c] - earlier * earlier_velocities[k, c]
+            z[i, c] = place + share * (speed + drag * carried[k, c])
+            if i < pull.shape[0]:
+                pull[i, c] = inertia[i] * z[i, c] + forces[k, c]
+
+
+@kernel()
+def end_step(positions, earlier_positions, order, blend, reach, z, reached, velocities):
+    """`advanced` in one pass: positions in their own order, and v = (z − z̃)/τ."""
+    now, earlier = blend
+    for i in range(order.shape[0]):
+        k = order[i]
+        for c in range(3):
+            place = now * positions[k, c] - earlier * earlier_positions[k, c]
+            reached[k, c] = z[i, c]
+            velocities[k, c] = (z[i, c] - place) / reach

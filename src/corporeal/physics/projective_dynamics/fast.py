@@ -15,7 +15,7 @@ from corporeal.errors import InputError
 from corporeal.physics.projective_dynamics.blocks import TetrahedronBlocks, pack_tetrahedra
 from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
 from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
-from corporeal.physics.projective_dynamics.integration import State, StepRule, advanced, predicted
+from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.runtime.threads import over_slices, thread_count
 
@@ -38,6 +38,7 @@ class CpuSolver:
         self._tolerance = np.float32(2.0 * polar_tolerance)
         self._free, self._fixed = system.free, np.flatnonzero(system.anchored)
         self._order = np.concatenate([self._free, self._fixed])
+        self._place = np.argsort(self._order)
         self._blocks = self._pack()
         self._others = [
             (c, csc_array(c.matrix)[:, self._order], c.weights[:, None])
@@ -46,6 +47,7 @@ class CpuSolver:
         ]
         slots = min(thread_count(), max(1, len(self._blocks.corners) // _BLOCKS_A_THREAD))
         self._buffers = np.zeros((slots, system.vertex_count, 3), np.float32)
+        self._nothing = np.zeros((system.vertex_count, 3))
         self._inertia = rule.inertia * system.masses[self._free]
         matrix = system.matrix(rule.inertia)
         matrix.sort_indices()
@@ -65,14 +67,12 @@ class CpuSolver:
                 "the CPU solver was given no tetrahedral strain, which is all it speeds up; use "
                 "the reference solver for this system."
             )
-        place = np.empty(self.system.vertex_count, np.int32)
-        place[self._order] = np.arange(self.system.vertex_count)
         tetrahedra = np.concatenate([c.tetrahedra for c in strains])
         inverse = np.concatenate([c.inverse_edges for c in strains])
         weights = np.concatenate([c.weights[::3] for c in strains])
         # A tetrahedron between anchors alone pulls nothing that moves.
         moving = ~self.system.anchored[tetrahedra].all(axis=1)
-        return pack_tetrahedra(place[tetrahedra[moving]], inverse[moving], weights[moving])
+        return pack_tetrahedra(self._place[tetrahedra[moving]], inverse[moving], weights[moving])
 
     def step(
         self,
@@ -82,21 +82,61 @@ class CpuSolver:
         carried: Float64[NumpyArray, "V 3"] | None = None,
     ) -> State:
         """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
-        y = predicted(state, self.rule, carried)
-        free = len(self._free)
-        z = y[self._order]
-        z[free:] = anchors
-        pull = self._inertia[:, None] * z[:free]
-        if forces is not None:
-            pull += forces[self._free]
+        if self.rule.integrator == "static":
+            state = resting(state.positions, self.rule.step)
+        state = rebased(state, self.rule.step)
+        z, pull = self._begin(state, forces, carried)
+        z[len(pull) :] = anchors
         self._iterate(z, pull)
-        positions = np.empty_like(z)
-        positions[self._order] = z
-        return advanced(state, self.rule, positions)
+        return self._end(state, z)
+
+    def _begin(
+        self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
+    ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "f 3"]]:
+        """The prediction y, free vertices first, and κ M y + f."""
+        from corporeal.physics.projective_dynamics.cpu import begin_step
+
+        rule, nothing = self.rule, self._nothing
+        z, pull = np.empty(state.positions.shape), np.empty((len(self._free), 3))
+        begin_step(
+            state.positions,
+            state.velocities,
+            state.earlier_positions,
+            state.earlier_velocities,
+            nothing if carried is None else carried,
+            nothing if forces is None else forces,
+            self._order,
+            rule.blend,
+            rule.reach,
+            rule.damping * rule.reach,
+            self._inertia,
+            z,
+            pull,
+        )
+        return z, pull
+
+    def _end(self, state: State, z: Float64[NumpyArray, "V 3"]) -> State:
+        """The state at `z`, whose free vertices come first."""
+        from corporeal.physics.projective_dynamics.cpu import end_step
+
+        rule, positions, velocities = self.rule, np.empty(z.shape), np.empty(z.shape)
+        end_step(
+            state.positions,
+            state.earlier_positions,
+            self._order,
+            rule.blend,
+            rule.reach,
+            z,
+            positions,
+            velocities,
+        )
+        if rule.integrator == "static":
+            return resting(positions, rule.step)
+        return State(positions, velocities, state.positions, state.velocities, rule.step)
 
     def _iterate(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
         """Local and global steps on `z`, free vertices first, in place."""
-        from corporeal.physics.projective_dynamics.cpu import gather_residual
+        from corporeal.physics.projective_dynamics.cpu import correct, gather_residual
 
         free = len(pull)
         right = np.empty((free, 3), np.float32)
@@ -107,7 +147,7 @@ class CpuSolver:
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
             self._factor.solve(right, delta)
-            z[:free] += delta
+            correct(z, delta)
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"]) -> None:
         """Residuals of all tetrahedra into the buffers, one a thread."""

@@ -15,7 +15,7 @@ then minimises κ/2 ‖M^½ (z − y)‖² + Σ W_i(z) with κ = (1 + dτ)/τ².
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class StepRule:
     def reach(self) -> float:
         """τ, seconds."""
         return self.step * (2.0 / 3.0 if self.integrator == "bdf2" else 1.0)
+
+    @property
+    def blend(self) -> tuple[float, float]:
+        """How much of now, and less of a step before, z̃ and ṽ are."""
+        return (4.0 / 3.0, 1.0 / 3.0) if self.integrator == "bdf2" else (1.0, 0.0)
 
     @property
     def inertia(self) -> float:
@@ -102,21 +107,24 @@ def rebased(state: State, step: float) -> State:
     )
 
 
-def remembered(
-    state: State, rule: StepRule
-) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V 3"]]:
-    """z̃ and ṽ."""
-    if rule.integrator != "bdf2":
-        return state.positions, state.velocities
-    past = rebased(state, rule.step)
+Past: TypeAlias = tuple[NumpyArray, NumpyArray]
+"""z̃ and ṽ, metres and m/s."""
+
+
+def remembered(state: State, rule: StepRule) -> Past:
+    """z̃ and ṽ: what the rule keeps of the steps before."""
+    (now, earlier), past = rule.blend, rebased(state, rule.step)
     return (
-        (4.0 * past.positions - past.earlier_positions) / 3.0,
-        (4.0 * past.velocities - past.earlier_velocities) / 3.0,
+        now * past.positions - earlier * past.earlier_positions,
+        now * past.velocities - earlier * past.earlier_velocities,
     )
 
 
 def predicted(
-    state: State, rule: StepRule, carried: Float64[NumpyArray, "V 3"] | None = None
+    state: State,
+    rule: StepRule,
+    past: Past,
+    carried: Float64[NumpyArray, "V 3"] | None = None,
 ) -> Float64[NumpyArray, "V 3"]:
     """y: where a vertex gets without forces, under drag towards the velocities `carried` (m/s).
 
@@ -124,16 +132,18 @@ def predicted(
     """
     if rule.integrator == "static":
         return state.positions
-    position, velocity = remembered(state, rule)
+    position, velocity = past
     reach, drag = rule.reach, rule.damping * rule.reach
-    carrier = np.zeros_like(position) if carried is None else carried
-    return position + reach * (velocity + drag * carrier) / (1.0 + drag)
+    if carried is not None and drag > 0:
+        velocity = velocity + drag * carried
+    return position + (reach / (1.0 + drag)) * velocity
 
 
-def advanced(state: State, rule: StepRule, positions: Float64[NumpyArray, "V 3"]) -> State:
+def advanced(
+    state: State, rule: StepRule, past: Past, positions: Float64[NumpyArray, "V 3"]
+) -> State:
     """The state after a step that ended at `positions`."""
     if rule.integrator == "static":
         return resting(positions, rule.step)
-    past, _ = remembered(state, rule)
-    velocities = (positions - past) / rule.reach
+    velocities = (positions - past[0]) / rule.reach
     return State(positions, velocities, state.positions, state.velocities, rule.step)

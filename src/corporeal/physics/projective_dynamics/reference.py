@@ -10,7 +10,13 @@ from scipy.sparse.linalg import splu
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.physics.projective_dynamics.constraints.constraint import energy
-from corporeal.physics.projective_dynamics.integration import State, StepRule, advanced, predicted
+from corporeal.physics.projective_dynamics.integration import (
+    State,
+    StepRule,
+    advanced,
+    predicted,
+    remembered,
+)
 from corporeal.physics.projective_dynamics.system import System
 
 
@@ -34,14 +40,15 @@ class ReferenceSolver:
         carried: Float64[NumpyArray, "V 3"] | None = None,
     ) -> State:
         """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
-        y = predicted(state, self.rule, carried)
+        past = remembered(state, self.rule)
+        y = predicted(state, self.rule, past, carried)
         f = 0.0 if forces is None else forces[self._free]
         z = y.copy()
         z[self._fixed] = anchors
         for _ in range(self.rule.iterations):
             p = self._project_constraints(z)
             z[self._free] = self._solve_global(y, p, anchors, f)
-        return advanced(state, self.rule, z)
+        return advanced(state, self.rule, past, z)
 
     def energy(self, positions: Float64[NumpyArray, "V 3"]) -> float:
         """Σ W_i(z), joules."""

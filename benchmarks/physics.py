@@ -1,0 +1,204 @@
+"""Speed of projective skinning on the CPU: stages, a frame, and how cost grows with tetrahedra.
+
+    python benchmarks/physics.py
+
+The subject is the default body's simulation mesh (about 4 700 skin vertices, 27 000 tetrahedra) in
+motion, float32, on all cores that the process may use. A frame at 60 frames a second is two steps
+of five local–global iterations. Before a time is reported, the compiled solver is compared with the
+float64 reference over 60 steps. Every time is the smallest and the median of many rounds; the load
+of the machine is written beside them, since a busy machine shows in the median.
+"""
+
+import itertools
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.body.pose import Pose
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.settings import LARGEST_STEP
+from corporeal.physics.projective.simulation import ProjectiveSimulation, SimulationState
+from corporeal.physics.projective_dynamics import cpu
+from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
+from corporeal.physics.projective_dynamics.fast import CpuSolver
+from corporeal.physics.projective_dynamics.integration import StepRule, resting
+from corporeal.physics.projective_dynamics.reference import ReferenceSolver
+from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.runtime.threads import thread_count
+
+RESULTS = Path(__file__).parent / "results" / "physics.json"
+AGREEMENT = 1e-4  # of the body's height, after 60 steps
+ROUNDS = 60
+
+
+def main() -> None:
+    model = PhenotypeModel()
+    identity = model.prepare()
+    simulation = ProjectiveSimulation(model.template)
+    started = time.perf_counter()
+    body = simulation.body(identity)
+    prepared = time.perf_counter() - started
+    state = waving(simulation, simulation.start(identity))
+    report = {
+        "commit": commit(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()}, {thread_count()} threads, Python "
+        f"{platform.python_version()}",
+        "load_before": os.getloadavg(),
+        "subject": {
+            "skin_vertices": body.model.vertex_count,
+            "free_vertices": len(body.system.free),
+            "tetrahedra": len(body.model.tetrahedra),
+        },
+        "agreement_of_height": agreement(body),
+        "prepare_s": prepared,
+        "stages_ms": stages(body, state),
+        "frame_ms": frames(simulation, state),
+        "tetrahedra_ms": growth(),
+        "load_after": os.getloadavg(),
+    }
+    RESULTS.write_text(json.dumps(report, indent=2) + "\n")
+    print(json.dumps(report, indent=2))
+
+
+def commit() -> str:
+    """The checkout's commit, for the record."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def timed(call: Callable[[], object], rounds: int = ROUNDS) -> dict[str, float]:
+    """Smallest and median milliseconds of a call."""
+    call()
+    times = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        call()
+        times.append(1e3 * (time.perf_counter() - started))
+    return {"least": round(min(times), 4), "median": round(float(np.median(times)), 4)}
+
+
+def raised_arms(body: SimulatedBody, phase: float) -> Pose:
+    """A body that bends elbows and knees and goes up and down."""
+    rotations = np.zeros((len(body.joints), 3))
+    for name, axis, turn in (
+        ("left_elbow", 1, -1.0),
+        ("right_elbow", 1, 1.0),
+        ("left_knee", 0, 1.0),
+    ):
+        rotations[body.skeleton.index(name), axis] = turn * np.sin(phase) ** 2
+    return Pose(rotations, np.array([0.0, 0.1 * np.sin(2 * phase), 0.0]))
+
+
+def waving(simulation: ProjectiveSimulation, state: SimulationState) -> SimulationState:
+    """Half a second of movement, so that the flesh is deformed when it is timed."""
+    body = simulation.body(state.identity)
+    for frame in range(30):
+        state = simulation.step(state, raised_arms(body, 0.1 * frame), 1 / 60)
+    return state
+
+
+def agreement(body: SimulatedBody) -> float:
+    """Largest difference of compiled and reference solver after 60 steps of a shaken skeleton, over
+    the body's height; refused above 1e-4."""
+    rest = np.asarray(body.model.vertices, np.float64)
+    rule = StepRule(LARGEST_STEP, 5, body.material.damping)
+    ends = []
+    for solver in (ReferenceSolver(body.system, rule), CpuSolver(body.system, rule)):
+        state = resting(rest, rule.step)
+        for step in range(60):
+            anchors = rest[body.system.anchored] + [0, 0.03 * np.sin(0.2 * step), 0]
+            state = solver.step(state, anchors, body.weight)
+        ends.append(state.positions)
+    difference = float(np.abs(ends[0] - ends[1]).max() / np.ptp(rest[:, 1]))
+    if difference > AGREEMENT:
+        raise SystemExit(f"the solvers differ by {difference} of the height; nothing was timed.")
+    return difference
+
+
+def stages(body: SimulatedBody, state: SimulationState) -> dict[str, dict[str, float]]:
+    """One local step (all threads), residual and solve."""
+    solver = body.solver(LARGEST_STEP)
+    positions = state.flesh.positions[solver._order]
+    free = len(body.system.free)
+    right, delta = np.empty((free, 3), np.float32), np.empty((free, 3), np.float32)
+    pull = np.zeros((free, 3))
+    solver._local_steps(positions)
+    return {
+        "local": timed(lambda: solver._local_steps(positions)),
+        "residual": timed(
+            lambda: cpu.gather_residual(solver._buffers, solver._inertia, pull, positions, right)
+        ),
+        "solve": timed(lambda: solver._factor.solve(right, delta)),
+    }
+
+
+def frames(simulation: ProjectiveSimulation, state: SimulationState) -> dict[str, dict[str, float]]:
+    """A frame at 60 frames a second: the solver's two steps; with kinematics and coupling; skin."""
+    body = simulation.body(state.identity)
+    solver = body.solver(LARGEST_STEP)
+    path = simulation._frames_between(body, state.pose, raised_arms(body, 3.0), 2)
+    carriers = body.carriers(np.concatenate([simulation._frames(body, state.pose)[None], path]))
+    anchors = carriers[:, body.system.anchored]
+    carried = np.diff(carriers, axis=0) / LARGEST_STEP
+    phases = itertools.count(30)
+    moving = [state]
+
+    def whole() -> None:
+        moving[0] = simulation.step(moving[0], raised_arms(body, 0.1 * next(phases)), 1 / 60)
+
+    def solving() -> None:
+        flesh = solver.step(state.flesh, anchors[1], body.weight, carried[0])
+        solver.step(flesh, anchors[2], body.weight, carried[1])
+
+    return {
+        "solver_10_iterations": timed(solving),
+        "with_kinematics_and_coupling": timed(whole),
+        "upsampling": timed(lambda: simulation.skin(state)),
+    }
+
+
+def growth() -> dict[str, dict[str, float]]:
+    """Ten iterations on slabs of 5 000 to 100 000 tetrahedra, one layer thick like flesh."""
+    times = {}
+    for cells in (29, 58, 91, 129):
+        rest, tetrahedra = slab(cells)
+        masses = tetrahedral_masses(rest, tetrahedra, 1000.0)
+        strain = strain_constraint(rest, tetrahedra, 12e3)
+        system = System(masses, rest[:, 2] == 0, (strain,))
+        solver = CpuSolver(system, StepRule(LARGEST_STEP, 10, 10.0))
+        state = resting(rest, LARGEST_STEP)
+        anchors, pull = rest[system.anchored], masses[:, None] * np.array([5.0, 3.0, -9.81])
+        for _ in range(5):
+            state = solver.step(state, anchors, pull)
+        times[str(len(tetrahedra))] = timed(
+            lambda go=solver, at=state, a=anchors, f=pull: go.step(at, a, f), 20
+        )
+    return times
+
+
+def slab(cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """A square of `cells` × `cells` × 1 cells of 2.5 cm, six tetrahedra each."""
+    index = np.arange((cells + 1) ** 2 * 2).reshape(cells + 1, cells + 1, 2)
+    corners = np.stack(
+        [
+            index[x : x + cells, y : y + cells, z].ravel()
+            for x, y, z in itertools.product((0, 1), repeat=3)
+        ],
+        axis=1,
+    )
+    ways = [[0, a, a + b, 7] for a, b, _ in itertools.permutations((4, 2, 1))]
+    places = np.stack(np.unravel_index(np.arange(index.size), index.shape), axis=1)
+    return 0.025 * places.astype(np.float64), np.concatenate([corners[:, way] for way in ways])
+
+
+if __name__ == "__main__":
+    main()
