@@ -48,7 +48,7 @@ LEFT_ALONE: Final = (
     "measure-calf-circ",
 )
 """Parts of the names of modifiers that the solver does not move."""
-NARROWER: Final = {"buttocks-volume": (-1.0, 0.25), "measure-hips-circ": (-0.1, 1.0)}
+NARROWER: Final = {"buttocks-volume": (-1.0, 0.25), "measure-hips-circ": (0.0, 1.0)}
 """Bounds of modifiers that break the surface before their own: there the cleft meets itself."""
 _STEP: Final = 1e-3
 
