@@ -95,6 +95,7 @@ def motion_for_body(
     result = retarget(
         source, skeleton, names=names, feet=feet, arm_clearance=clearance, raw=options.raw
     )
+    notes = (*notes, *result.mended)
     rate = check_frame_rate(source, result.names)
     if rate.verdict == "differs":
         notes = (*notes, f"frame rate in doubt: {rate.words}")

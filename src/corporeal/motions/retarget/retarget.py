@@ -1,5 +1,6 @@
 """Another skeleton's motion on the body.
 
+0. joints that the capture throws about carried over (`glitches`);
 1. rotations by name, with the rest poses aligned (`alignment`), and hanging arms held clear of a
    wide body (`flanks`);
 2. the path of the hips' centre, scaled by the ratio of leg lengths;
@@ -22,6 +23,7 @@ from corporeal.motions.retarget.alignment import aligned_frames, local_rotations
 from corporeal.motions.retarget.contacts import Contacts, detect_contacts, source_feet
 from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
 from corporeal.motions.retarget.flanks import abducted
+from corporeal.motions.retarget.glitches import mended
 from corporeal.motions.retarget.ground import ground_offset, sinking
 from corporeal.motions.retarget.guess import name_map_for
 from corporeal.motions.retarget.hands import arms_above_ground
@@ -49,6 +51,8 @@ class Retargeted:
     """How far the pelvis was lowered at most so that planted feet are reached, metres."""
     at_rest: tuple[str, ...]
     """Joints of the body that the motion does not move."""
+    mended: tuple[str, ...] = ()
+    """What was done about joints that jump in the capture."""
 
 
 def retarget(
@@ -81,6 +85,7 @@ def retarget(
     )
     if raw:
         return result
+    source, notes = mended(source)
     scale = _leg_ratio(source.skeleton, names, feet)
     body = _Moving.from_source(source, skeleton, names, scale)
     if arm_clearance > 0.0:
@@ -92,7 +97,9 @@ def retarget(
     lowest = body.stand(feet, contacts, source.fps)
     body.keep_hands_up(source.fps)
     motion = body.motion(source.name, source.fps)
-    return replace(result, motion=motion, scale=scale, contacts=contacts, sinking=lowest)
+    return replace(
+        result, motion=motion, scale=scale, contacts=contacts, sinking=lowest, mended=notes
+    )
 
 
 @dataclass
