@@ -152,6 +152,21 @@ def test_jiggle_does_not_depend_on_the_frame_rate(template: Template, identity: 
         assert size == pytest.approx(sizes[120], rel=0.05)
 
 
+def test_loops_close(template: Template, identity: Identity) -> None:
+    """A periodic shake that also travels: the flesh ends as it began, seen from the skeleton, when
+    the clip is asked to loop, and not otherwise."""
+    time = np.linspace(0, 1, 31)
+    root = np.stack([0.5 * time, 0.03 * np.sin(6 * np.pi * time), 0 * time], axis=1)
+    motion = Motion("loop", 30.0, np.zeros((31, JOINTS, 3)), root, template.skeleton)
+    gaps = []
+    for loop in (0.0, 1.0):
+        skin = ProjectiveSkinning(template).animate(identity, motion, {"loop": np.array(loop)})
+        flesh = skin.vertices - root[:, None]
+        gaps.append(np.abs(flesh[-1] - flesh[0]).max())
+    assert gaps[0] > 1e-3
+    assert gaps[1] < 0.02 * gaps[0]
+
+
 def test_the_body_matches_the_reference_after_sixty_steps(
     template: Template, identity: Identity
 ) -> None:

@@ -1,6 +1,8 @@
 """The deformer `projective`: a clip's skeleton goes through the simulation, frame by frame."""
 
-from collections.abc import Mapping
+import itertools
+from collections import deque
+from collections.abc import Iterator, Mapping
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -93,13 +95,47 @@ def _simulate(
     quiet = simulation.start(identity, first)
     step = 1.0 / (motion.fps * steps)
     flesh = _moving(body, quiet.flesh, frames[:2], step)
-    skins = [body.skin(flesh.positions)]
-    for frame in range(1, motion.frame_count):
-        start = (frame - 1) * steps
+    if simulation.settings.loop and motion.frame_count > 1:
+        unseen = deque(_passing(simulation, body, flesh, frames, steps, step), maxlen=1)
+        flesh = _carried(body, unseen[0], frames[-1], frames[0])
+    states = itertools.chain([flesh], _passing(simulation, body, flesh, frames, steps, step))
+    return np.stack([body.skin(state.positions) for state in states])
+
+
+def _passing(
+    simulation: ProjectiveSimulation,
+    body: SimulatedBody,
+    flesh: State,
+    frames: Float64[NumpyArray, "k J 4 4"],
+    steps: int,
+    step: float,
+) -> Iterator[State]:
+    """The flesh at every frame after the first, `steps` steps apart."""
+    for start in range(0, len(frames) - 1, steps):
         path = frames[start + 1 : start + steps + 1]
         flesh = simulation.advance(body, flesh, frames[start], path, step)
-        skins.append(body.skin(flesh.positions))
-    return np.stack(skins)
+        yield flesh
+
+
+def _carried(
+    body: SimulatedBody,
+    flesh: State,
+    before: Float64[NumpyArray, "J 4 4"],
+    after: Float64[NumpyArray, "J 4 4"],
+) -> State:
+    """The flesh with its movement, moved rigidly with its bones from one pose to another."""
+
+    def place(positions: NumpyArray) -> NumpyArray:
+        return body.carry(positions, before, after)
+
+    now, earlier = place(flesh.positions), place(flesh.earlier_positions)
+    return State(
+        now,
+        place(flesh.positions + flesh.velocities) - now,
+        earlier,
+        place(flesh.earlier_positions + flesh.earlier_velocities) - earlier,
+        flesh.step,
+    )
 
 
 def _moving(

@@ -24,6 +24,7 @@ CONTROLS = (
     Parameter(
         "dynamics", 0.0, 1.0, 1.0, "1: momentum and jiggle; 0: every frame in static balance"
     ),
+    Parameter("loop", 0.0, 1.0, 0.0, "1: the clip repeats, its last frame being the first again"),
 )
 
 
@@ -43,6 +44,7 @@ class ProjectiveSettings:
     """Local–global iterations a step."""
     sliding: bool = True
     dynamics: bool = True
+    loop: bool = False
 
     @classmethod
     def from_controls(cls, controls: Mapping[str, Array] | None) -> "ProjectiveSettings":
@@ -56,6 +58,7 @@ class ProjectiveSettings:
             iterations=round(given.get("iterations", cls.iterations)),
             sliding=given.get("sliding", 1.0) >= 0.5,
             dynamics=given.get("dynamics", 1.0) >= 0.5,
+            loop=given.get("loop", 0.0) >= 0.5,
         )
 
     def material(self, body_volume: float) -> Material:
