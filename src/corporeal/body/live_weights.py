@@ -1,0 +1,60 @@
+"""The weights of pose correctives as files and engines have them: from 0 to 1, for every pose."""
+
+import numpy as np
+
+from corporeal._typing import Float64, NumpyArray
+from corporeal.body.correctives import PoseCorrectives, pose_features, weight_bounds
+from corporeal.runtime.nouns import noun
+
+BASE_NAME = "pose_base"
+"""The morph target that carries the constant parts; its weight is always 1."""
+
+
+@noun(static=("joint_names", "morph_names"))
+class LiveWeights:
+    """What a runtime script evaluates: weight = constant + Σ_n share_n f_n(θ), from 0 to 1.
+
+    The signed weight w of a corrective lies between l and h whatever the pose (`weight_bounds`).
+    As in `unsigned_weights`, it is played as (h − l) d · (w − l)/(h − l) + l d; but l and h are
+    those of all poses, not of one take, so that no pose is ever clamped.
+    """
+
+    joint_names: tuple[str, ...]
+    """Joints that drive."""
+    morph_names: tuple[str, ...]
+    """Morph targets in the file: the correctives, then the base."""
+    shares: Float64[NumpyArray, "B P"]
+    """Share of every pose feature in every weight."""
+    constants: Float64[NumpyArray, "B"]
+    """Weights of the rest pose."""
+    low: Float64[NumpyArray, "b"]
+    """Smallest signed weight of every corrective."""
+    span: Float64[NumpyArray, "b"]
+    """Largest less smallest signed weight; 1 for a corrective that no pose moves."""
+
+    def weights(
+        self, driving_rotations_wxyz: Float64[NumpyArray, "*batch J 4"]
+    ) -> Float64[NumpyArray, "*batch B"]:
+        """Weights of poses given as local rotations of `joint_names`, in their order."""
+        weights = self.constants + pose_features(driving_rotations_wxyz) @ self.shares.T
+        return np.clip(weights, 0, 1)
+
+    def targets(self, rows: Float64[NumpyArray, "b V 3"]) -> Float64[NumpyArray, "B V 3"]:
+        """Rows a corrective at signed weight 1, as rows a morph target of the file at weight 1."""
+        base = np.tensordot(self.low, rows, axes=1)[None]
+        return np.concatenate([rows * self.span[:, None, None], base])
+
+
+def live_weights(correctives: PoseCorrectives) -> LiveWeights:
+    """The correctives' weights on the scale of files."""
+    low, high = weight_bounds(correctives)
+    span = np.where(high > low, high - low, 1.0)
+    shares = np.asarray(correctives.feature_weights, np.float64) / span[:, None]
+    return LiveWeights(
+        correctives.joint_names,
+        (*correctives.morph_names, BASE_NAME),
+        np.concatenate([shares, np.zeros((1, shares.shape[1]))]),
+        np.append(-low / span, 1.0),
+        low,
+        span,
+    )
