@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -103,7 +102,7 @@ def test_three_js_shows_live_poses(scripts, character: Character, tmp_path: Path
     live = replace(
         small_character(1),
         joint_rotations_wxyz=turns[..., WXYZ],
-        root_translation=np.tile(np.asarray(character.root_translation)[:1], (len(turns), 1)),
+        root_translation=np.zeros((len(turns), 3)),  # the file's nodes stand at rest
         morph_weights=np.zeros((len(turns), 0)),
     )
     expected = character_vertices(attach_correctives(live, small_correctives()))
@@ -218,18 +217,23 @@ def test_unity_tables_give_the_weights(scripts):
     np.testing.assert_allclose(found, reference(turns), atol=TOLERANCE)
 
 
+def compiled_player(script: Path, folder: Path) -> str:
+    """The component with a stand-in for UnityEngine, compiled by Mono; warnings are errors."""
+    player = str(folder / "player.exe")
+    command = [program("mcs"), "-warnaserror+", "-nowarn:649", f"-out:{player}", str(script)]
+    command.append(str(SCRIPTS / "UnityStub.cs"))
+    built = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return player
+
+
 @pytest.mark.parametrize("full_weight", [100, 1])
 def test_unity_component_gives_the_weights(
     scripts, character: Character, full_weight: int, tmp_path: Path
 ):
     """Compiled with Mono beside a stand-in for UnityEngine; percent in FBX, else 0 to 1."""
-    compiler, runner, script = program("mcs"), program("mono"), scripts[2]
-    shutil.copy(script, tmp_path / script.name)
-    player = str(tmp_path / "player.exe")
-    command = [compiler, "-warnaserror+", "-nowarn:649", f"-out:{player}", script.name]
-    command.append(str(SCRIPTS / "UnityStub.cs"))
-    built = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
-    assert built.returncode == 0, built.stdout + built.stderr
+    script, runner = scripts[2], program("mono")
+    player = compiled_player(script, tmp_path)
     turns = xyzw(random_poses())
     shapes = ["morphs.smile", *(f"morphs.{name}" for name in character.morph_names)]
     rows = unity_quaternions(turns).reshape(len(turns), -1).tolist()
@@ -324,18 +328,30 @@ def test_a_missing_folder_is_refused(character: Character, tmp_path: Path):
         write_runtime_scripts(tmp_path / "no" / "anna.glb", character, small_correctives())
 
 
-def test_names_cannot_break_out_of_the_scripts(tmp_path: Path):
-    """Quotes, newlines and letters beyond the basic plane stay inside their strings."""
-    nasty = tuple(f'"; import os\n#\\{b}\U0001f600\u2028' for b in range(5))
-    correctives = replace(small_correctives(), morph_names=nasty)
+NASTY = tuple(f'"; import os\n#\\{b}\U0001f600\u2028' for b in range(5))
+"""Quotes, newlines, backslashes and letters beyond the basic plane."""
+
+
+@pytest.fixture
+def nasty_scripts(tmp_path: Path) -> tuple[Path, ...]:
+    correctives = replace(small_correctives(), morph_names=NASTY)
     named = attach_correctives(small_character(), correctives)
-    python, javascript, _ = write_runtime_scripts(tmp_path / "a", named, correctives)
-    tree = compile(python.read_text(encoding="utf-8").replace("import bpy", ""), "a", "exec")
+    return write_runtime_scripts(tmp_path / "a", named, correctives)
+
+
+def test_names_stay_strings_in_python(nasty_scripts: tuple[Path, ...]):
+    text = nasty_scripts[0].read_text(encoding="utf-8").replace("import bpy", "")
     names: dict = {"__name__": "a"}
-    exec(tree, names)
-    assert names["MORPHS"][:5] == nasty
-    code = f"import({str(javascript)!r}).then(m => console.log(JSON.stringify(m.MORPHS)))"
-    done = subprocess.run(
-        [program("node"), "-e", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert tuple(json.loads(done.stdout)[:5]) == nasty
+    exec(compile(text, "a", "exec"), names)
+    assert names["MORPHS"][:5] == NASTY
+
+
+def test_names_stay_strings_in_javascript(nasty_scripts: tuple[Path, ...]):
+    code = f"import({str(nasty_scripts[1])!r}).then(m => console.log(JSON.stringify(m.MORPHS)))"
+    command = [program("node"), "-e", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert tuple(json.loads(done.stdout)[:5]) == NASTY
+
+
+def test_names_stay_strings_in_csharp(nasty_scripts: tuple[Path, ...], tmp_path: Path):
+    compiled_player(nasty_scripts[2], tmp_path)
