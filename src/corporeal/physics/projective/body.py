@@ -66,7 +66,7 @@ class SimulatedBody:
         if key not in self._solvers:
             iterations = self.settings.iterations * (2 if chosen == "static" else 1)
             rule = StepRule(step, iterations, self.material.damping, chosen)  # pyright: ignore[reportArgumentType]
-            self._solvers[key] = CpuSolver(self.system, rule)
+            self._solvers[key] = CpuSolver(self.system, rule, accelerated=True)
         return self._solvers[key]
 
     def carriers(
