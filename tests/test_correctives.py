@@ -99,6 +99,18 @@ def test_files_keep_the_weights_as_they_are():
     assert (character.morph_weights[:, -1] == 1).all()
 
 
+def test_weights_that_never_fall_below_zero_need_no_base():
+    """1 − cos of a turn lies between 0 and 2."""
+    shares = np.zeros((1, 9))
+    shares[0, 0] = -1.0
+    one = PoseCorrectives(("middle",), ("bulge",), shares, small_correctives().offsets[:1])
+    live = live_weights(one)
+    assert live.morph_names == ("bulge",)
+    np.testing.assert_allclose(live.targets(one.offsets), 2 * one.offsets)
+    np.testing.assert_allclose(live.shares, shares / 2)
+    assert attach_correctives(small_character(), one).morph_names == ("bulge",)
+
+
 def test_a_glb_keeps_them(tmp_path):
     character = attach_correctives(small_character(), small_correctives())
     write_glb_character(tmp_path / "a.glb", character)
@@ -152,6 +164,7 @@ def test_reduction_is_exact_at_the_rank_of_the_blend_shapes():
 
 
 BAD = {
+    "no joints": ({"joint_names": (), "feature_weights": np.zeros((5, 0))}, "no joint names"),
     "joint twice": ({"joint_names": ("middle", "middle", "head")}, "stand twice"),
     "morph twice": ({"morph_names": ("a", "a", "b", "c", "d")}, "stand twice"),
     "features": ({"feature_weights": np.zeros((5, 26))}, r"expected \(5, 27\)"),

@@ -34,6 +34,8 @@ class PoseCorrectives:
 
     def check(self) -> None:
         for what, names in (("joint", self.joint_names), ("morph", self.morph_names)):
+            if not names:
+                raise InputError(f"correctives have no {what} names; expected at least one.")
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise InputError(

@@ -9,6 +9,9 @@ from corporeal.runtime.nouns import noun
 BASE_NAME = "pose_base"
 """The morph target that carries the constant parts; its weight is always 1."""
 
+_ROUNDING = 1e-12
+"""Bounds below 0 by less than this share of their span are 0."""
+
 
 @noun(static=("joint_names", "morph_names"))
 class LiveWeights:
@@ -22,7 +25,7 @@ class LiveWeights:
     joint_names: tuple[str, ...]
     """Joints that drive."""
     morph_names: tuple[str, ...]
-    """Morph targets in the file: the correctives, then the base."""
+    """Morph targets in the file: the correctives, then the base where one is needed."""
     shares: Float64[NumpyArray, "B P"]
     """Share of every pose feature in every weight."""
     constants: Float64[NumpyArray, "B"]
@@ -41,20 +44,25 @@ class LiveWeights:
 
     def targets(self, rows: Float64[NumpyArray, "b V 3"]) -> Float64[NumpyArray, "B V 3"]:
         """Rows a corrective at signed weight 1, as rows a morph target of the file at weight 1."""
-        base = np.tensordot(self.low, rows, axes=1)[None]
-        return np.concatenate([rows * self.span[:, None, None], base])
+        scaled = rows * self.span[:, None, None]
+        if len(self.morph_names) == len(rows):
+            return scaled
+        return np.concatenate([scaled, np.tensordot(self.low, rows, axes=1)[None]])
 
 
 def live_weights(correctives: PoseCorrectives) -> LiveWeights:
-    """The correctives' weights on the scale of files."""
+    """The correctives' weights on the scale of files.
+
+    There is no base where no weight falls below 0: importers may drop an empty morph target.
+    """
     low, high = weight_bounds(correctives)
+    low = np.where(low < -_ROUNDING * (high - low), low, 0.0)
     span = np.where(high > low, high - low, 1.0)
+    names = correctives.morph_names
     shares = np.asarray(correctives.feature_weights, np.float64) / span[:, None]
-    return LiveWeights(
-        correctives.joint_names,
-        (*correctives.morph_names, BASE_NAME),
-        np.concatenate([shares, np.zeros((1, shares.shape[1]))]),
-        np.append(-low / span, 1.0),
-        low,
-        span,
-    )
+    constants = -low / span
+    if low.any():
+        names = (*names, BASE_NAME)
+        shares = np.concatenate([shares, np.zeros((1, shares.shape[1]))])
+        constants = np.append(constants, 1.0)
+    return LiveWeights(correctives.joint_names, names, shares, constants, low, span)

@@ -22,7 +22,7 @@ def number_lines(rows: Float64[NumpyArray, "n c"], start: str, end: str, indent:
     """One line a row: `start`, the numbers with commas, `end`."""
     margin = " " * indent
     return "\n".join(
-        f"{margin}{start}{', '.join(f'{number:.{_DIGITS}g}' for number in row)}{end}"
+        f"{margin}{start}{', '.join(f'{number + 0.0:.{_DIGITS}g}' for number in row)}{end}"
         for row in rows.tolist()
     )
 
