@@ -145,8 +145,7 @@ def frames(simulation: ProjectiveSimulation, state: SimulationState) -> dict[str
     """A frame at 60 frames a second: the solver's two steps; with kinematics and coupling; skin."""
     body = simulation.body(state.identity)
     solver = body.solver(LARGEST_STEP)
-    path = simulation._frames_between(body, state.pose, raised_arms(body, 3.0), 2)
-    carriers = body.carriers(np.concatenate([simulation._frames(body, state.pose)[None], path]))
+    carriers = body.carriers(simulation._path(body, state.pose, raised_arms(body, 3.0), 2))
     anchors = carriers[:, body.system.anchored]
     carried = np.diff(carriers, axis=0) / LARGEST_STEP
     phases = itertools.count(30)

@@ -112,8 +112,7 @@ def _passing(
 ) -> Iterator[State]:
     """The flesh at every frame after the first, `steps` steps apart."""
     for start in range(0, len(frames) - 1, steps):
-        path = frames[start + 1 : start + steps + 1]
-        flesh = simulation.advance(body, flesh, frames[start], path, step)
+        flesh = simulation.advance(body, flesh, frames[start : start + steps + 1], step)
         yield flesh
 
 

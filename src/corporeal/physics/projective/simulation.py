@@ -84,12 +84,11 @@ class ProjectiveSimulation:
         target = require_pose(self.template, pose)
         turn = float(np.linalg.norm(target.joint_rotations[1:], axis=1).max(initial=0.0))
         count = max(1, math.ceil(turn / _TURN_A_STEP))
-        frames = self._frames_between(body, rest, target, count)
-        before = self._frames(body, rest)
-        for number, frame in enumerate(frames, start=1):
+        for number, (before, frame) in enumerate(
+            pairwise(self._path(body, rest, target, count)), 1
+        ):
             rounds = _MOST_ROUNDS if number == count else 1
             positions = self._balance(body, positions, before, frame, rounds)
-            before = frame
         return SimulationState(identity, resting(positions, LARGEST_STEP), target)
 
     def step(
@@ -108,10 +107,9 @@ class ProjectiveSimulation:
             raise InputError(f"dt is {dt} s; expected a finite number above 0.")
         body, target = self.body(state.identity), require_pose(self.template, pose)
         count = body.step_count(dt) if self.settings.dynamics else 1
-        frames = self._frames_between(body, state.pose, target, count)
-        before = self._frames(body, state.pose)
+        path = self._path(body, state.pose, target, count)
         pull = None if forces is None else body.pull(np.asarray(forces, np.float64))
-        flesh = self.advance(body, state.flesh, before, frames, dt / count, pull)
+        flesh = self.advance(body, state.flesh, path, dt / count, pull)
         return SimulationState(state.identity, flesh, target)
 
     def skin(self, state: SimulationState) -> Float[NumpyArray, "W 3"]:
@@ -122,20 +120,18 @@ class ProjectiveSimulation:
         self,
         body: SimulatedBody,
         flesh: State,
-        before: Float64[NumpyArray, "J 4 4"],
-        frames: Float64[NumpyArray, "k J 4 4"],
+        path: Float64[NumpyArray, "k J 4 4"],
         step: float,
         pull: Float64[NumpyArray, "n 3"] | None = None,
     ) -> State:
-        """The flesh after its skeleton went from `before` through `frames`, a step each."""
+        """The flesh after its skeleton went along `path`, from where it is, a step each."""
         if not self.settings.dynamics:
             return resting(
-                self._balance(body, flesh.positions, before, frames[-1], _MOST_ROUNDS, pull), step
+                self._balance(body, flesh.positions, path[0], path[-1], _MOST_ROUNDS, pull), step
             )
         solver = body.solver(step)
         weight = body.weight if pull is None else body.weight + pull
-        carriers = body.carriers(np.concatenate([before[None], frames]))
-        for earlier, now in pairwise(carriers):
+        for earlier, now in pairwise(body.carriers(path)):
             anchors = now[body.system.anchored]
             flesh = solver.step(flesh, anchors, weight, (now - earlier) / step)
         return flesh
@@ -164,15 +160,10 @@ class ProjectiveSimulation:
                 break
         return now
 
-    def _frames(self, body: SimulatedBody, pose: Pose) -> Float64[NumpyArray, "*batch J 4 4"]:
-        return forward_kinematics(
-            pose.joint_rotations, body.joints, self.template.skeleton.parents, pose.root_translation
-        )
-
-    def _frames_between(
+    def _path(
         self, body: SimulatedBody, start: Pose, end: Pose, count: int
     ) -> Float64[NumpyArray, "k J 4 4"]:
-        """`count` frames on the way from one pose to another, the last being `end`."""
+        """World frames from one pose to another in `count` equal steps, both ends included."""
         both = Motion(
             "between",
             1.0,
@@ -180,7 +171,11 @@ class ProjectiveSimulation:
             np.stack([start.root_translation, end.root_translation]),
             self.template.skeleton,
         )
-        return self._frames(body, sampled(both, np.arange(1, count + 1) / count, 1.0).poses)
+        poses = sampled(both, np.arange(count + 1) / count, 1.0).poses
+        parents = self.template.skeleton.parents
+        return forward_kinematics(
+            poses.joint_rotations, body.joints, parents, poses.root_translation
+        )
 
 
 def require_pose(template: Template, pose: Pose) -> Pose:
