@@ -14,6 +14,7 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.identity import Identity
+from corporeal.body.parameter import Parameter
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.models.phenotype.modifiers import Modifier
 
@@ -48,8 +49,13 @@ LEFT_ALONE: Final = (
     "measure-calf-circ",
 )
 """Parts of the names of modifiers that the solver does not move."""
-NARROWER: Final = {"buttocks-volume": (-1.0, 0.25), "measure-hips-circ": (0.0, 1.0)}
-"""Bounds of modifiers that break the surface before their own: there the cleft meets itself."""
+NARROWER: Final = {
+    "weight": (0.0, 0.65),
+    "buttocks-volume": (-1.0, 0.25),
+    "measure-hips-circ": (0.0, 1.0),
+}
+"""Bounds of what breaks the surface before its own bounds: the groin folds, the cleft meets itself.
+Beyond that weight, adiposity makes bodies heavier."""
 _STEP: Final = 1e-3
 
 
@@ -81,9 +87,14 @@ def unknowns_of(model: PhenotypeModel) -> tuple[Unknown, ...]:
         if not any(part in name for part in LEFT_ALONE):
             tied.setdefault(name.removeprefix("l-").removeprefix("r-"), []).append(modifier)
     return (
-        *(Unknown(name, sliders[name].low, sliders[name].high) for name in SLIDERS),
+        *(_slider(sliders[name]) for name in SLIDERS),
         *(_tied(name, tuple(members)) for name, members in tied.items()),
     )
+
+
+def _slider(parameter: Parameter) -> Unknown:
+    low, high = NARROWER.get(parameter.name, (parameter.low, parameter.high))
+    return Unknown(parameter.name, low, high)
 
 
 def _tied(name: str, members: tuple[Modifier, ...]) -> Unknown:

@@ -282,7 +282,7 @@ def collapse_edges(points, triangles, regions, targets):
                 points, faces, first, following, border, quadrics, areas, marks, stamps, w
             )
             if target >= 0:
-                heapq.heappush(heap, (cost, w, target, versions[w]))
+                heapq.heappush(heap, (cost, w, target, int(versions[w])))
     return kept, faces[alive]
 
 
