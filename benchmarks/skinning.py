@@ -43,6 +43,7 @@ from corporeal.body.pose import Pose
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.deformers import make_deformer
 
+REST = 0.25  # seconds
 TOLERANCE = 2e-5  # metres: float32 rounding over a chain of twelve joints
 ROUNDS = {1: 200, 64: 30, 1024: 7}
 CALLS_A_ROUND = {1: 10, 64: 1, 1024: 1}
@@ -101,12 +102,19 @@ def checked_error(subject: Subject, contender: Contender, rotations: np.ndarray)
 
 
 def timed(calls: list[Callable[[], Any]], rounds: int, repeats: int) -> list[list[float]]:
-    """Seconds of every call; the rounds alternate, and slow calls take part in fewer of them."""
+    """Seconds of every call; the rounds alternate, and slow calls take part in fewer of them.
+
+    Before its turn every contender waits until the threads of the one before have gone to sleep
+    (PyTorch's go on spinning for up to 0.2 s after a call, on the cores of whoever comes next), and
+    is called once to have its data in the cache again.
+    """
     seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for call, times in zip(calls, seconds, strict=True):
             if len(times) >= 3 and sum(times) * repeats > SECONDS_A_CONTENDER:
                 continue
+            time.sleep(REST)
+            call()
             started = time.perf_counter()
             for _ in range(repeats):
                 call()
