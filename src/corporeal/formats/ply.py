@@ -254,11 +254,18 @@ class _Body:
                 words.extend(values)
                 self.position += count
         return {
-            item.name: (np.array(lengths, np.int64), np.array(words, f"={item.kind}"))
+            item.name: (np.array(lengths, np.int64), _numbers(words, item))
             if item.length_kind
-            else np.array(words, f"={item.kind}")
+            else _numbers(words, item)
             for item, (lengths, words) in zip(element.properties, columns.values(), strict=True)
         }
+
+
+def _numbers(words: list[bytes], item: Property) -> NumpyArray:
+    try:
+        return np.array(words, f"={item.kind}")
+    except OverflowError as error:
+        raise ValueError(f"a number of {item.name!r} does not fit its type: {error}") from error
 
 
 def _values(stream: io.BytesIO, kind: str, count: int) -> NumpyArray:

@@ -7,14 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mutants import mutants
-from small_body import small_mesh
+from small_body import small_identity, small_mesh, small_motion, small_template
 from takes import soft_character
 
 from corporeal.errors import InputError
 from corporeal.formats.gltf import write_glb_character
 from corporeal.formats.gltf_read import read_glb_character, read_glb_mesh
+from corporeal.formats.native import Body, read_body, read_motion, write_body, write_motion
+from corporeal.formats.obj import read_obj, write_obj
 from corporeal.formats.off import read_off, write_off
 from corporeal.formats.pc2 import read_pc2, write_pc2
+from corporeal.formats.ply import read_ply, write_ply
 from corporeal.formats.stl import read_stl, write_stl
 
 MEMORY_MB = 256
@@ -31,6 +34,11 @@ def write_text_stl(path: Path) -> None:
     path.write_text("\n".join([*lines, "endsolid tube"]))
 
 
+def write_small_body(path: Path) -> None:
+    template = small_template()
+    write_body(path, Body(template, small_identity(template), {"stature": 1.7}))
+
+
 READERS: dict[str, tuple[Callable[[Path], object], Callable[[Path], None]]] = {
     "glb character": (
         read_glb_character,
@@ -40,6 +48,11 @@ READERS: dict[str, tuple[Callable[[Path], object], Callable[[Path], None]]] = {
         read_glb_mesh,
         lambda path: write_glb_character(path, soft_character(frames=5, rank=2)),
     ),
+    "obj": (read_obj, lambda path: write_obj(path, small_mesh())),
+    "ply": (read_ply, lambda path: write_ply(path, small_mesh())),
+    "ply text": (read_ply, lambda path: write_ply(path, small_mesh(), binary=False)),
+    "native body": (read_body, write_small_body),
+    "native motion": (read_motion, lambda path: write_motion(path, small_motion(small_template()))),
     "off": (read_off, lambda path: write_off(path, small_mesh())),
     "stl": (read_stl, lambda path: write_stl(path, small_mesh())),
     "stl text": (read_stl, write_text_stl),
