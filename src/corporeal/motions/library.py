@@ -15,6 +15,7 @@ from corporeal.motions.chicken_wings import chicken_wings
 from corporeal.motions.hopping import light_hopping_loose, light_hopping_stiff, one_leg_jump
 from corporeal.motions.jumping_jacks import jumping_jacks
 from corporeal.motions.punching import punching
+from corporeal.motions.retarget.flanks import arm_clearance
 from corporeal.motions.shaking import (
     hips,
     jiggle_on_toes,
@@ -69,6 +70,13 @@ def make_motion(
         raise InputError(f"motion asked to last {duration} s; expected 2 to 600.")
     rest = template.skeleton
     skeleton = Skeleton(rest.names, rest.parents, np.asarray(identity.joints))
-    sketch = Sketch.empty(skeleton, fps, duration, np.random.default_rng(seed), a_pose)
+    sketch = Sketch.empty(
+        skeleton,
+        fps,
+        duration,
+        np.random.default_rng(seed),
+        a_pose,
+        clearance=arm_clearance(template, identity),
+    )
     rotations, translation = MOTIONS[name](sketch)
     return Motion(name, fps, rotations, translation, skeleton)

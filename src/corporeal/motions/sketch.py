@@ -46,6 +46,8 @@ class Sketch:
     generator: np.random.Generator
     a_pose: bool
     """Start in an A-pose instead of a relaxed stand."""
+    clearance: float
+    """How much farther out hanging arms are held, to clear a wide body, radians."""
 
     @staticmethod
     def empty(
@@ -54,10 +56,12 @@ class Sketch:
         duration: float,
         generator: np.random.Generator,
         a_pose: bool,
+        clearance: float = 0.0,
     ) -> "Sketch":
         time = np.arange(int(np.floor(duration * fps + 1e-9)) + 1) / fps
         rotations = np.zeros((len(time), skeleton.joint_count, 3))
-        return Sketch(StandingBody.from_skeleton(skeleton), time, rotations, generator, a_pose)
+        body = StandingBody.from_skeleton(skeleton)
+        return Sketch(body, time, rotations, generator, a_pose, clearance)
 
     @property
     def end(self) -> float:
@@ -102,6 +106,7 @@ class Sketch:
         """Hold the arms; the collar bones rise with them, and the fingers curl a little."""
         for (side, sign), arms in zip(SIDES, (left, right or left), strict=True):
             raised = np.broadcast_to(arms.raised, self.time.shape)
+            raised = raised + self.clearance * smooth_step((-0.7 - raised) / 0.4)
             collar = 0.30 * smooth_step((raised + 0.6) / 1.8) - 0.06
             self.turn(f"{side}_collar", "z", sign * collar)
             lift, swing, roll = (np.zeros((len(self.time), 3)) for _ in range(3))
