@@ -1,11 +1,10 @@
 """Chicken wings: fists at the shoulders, the elbows flap."""
 
-from corporeal._typing import Float, NumpyArray
 from corporeal.motions.shaking import stand
-from corporeal.motions.sketch import Arms, Sketch
+from corporeal.motions.sketch import Arms, Sketch, Track
 
 
-def chicken_wings(sketch: Sketch) -> tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]:
+def chicken_wings(sketch: Sketch) -> Track:
     """Joint rotations (axis-angle, radians) and root translation (m) of flapping elbows."""
     draw, env = sketch.generator.uniform, sketch.envelope()
     rate, size = draw(1.3, 2.0), draw(0.40, 0.55)

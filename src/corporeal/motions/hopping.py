@@ -8,9 +8,7 @@ from corporeal._typing import Float, NumpyArray
 from corporeal.motions.feet import Foot
 from corporeal.motions.jumps import Hop, JumpPlan
 from corporeal.motions.one_leg import free_foot, standing_foot
-from corporeal.motions.sketch import Arms, Sketch
-
-Track = tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]
+from corporeal.motions.sketch import Arms, Sketch, Track
 
 
 def light_hopping_loose(sketch: Sketch) -> Track:

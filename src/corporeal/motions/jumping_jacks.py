@@ -7,12 +7,12 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.motions.feet import Foot
 from corporeal.motions.jumps import Hop, JumpPlan
-from corporeal.motions.sketch import Arms, Sketch
+from corporeal.motions.sketch import Arms, Sketch, Track
 from corporeal.motions.standing import Feet
 from corporeal.motions.timing import smooth_step
 
 
-def jumping_jacks(sketch: Sketch) -> tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]:
+def jumping_jacks(sketch: Sketch) -> Track:
     """Joint rotations (axis-angle, radians) and root translation (m); an even number of jumps."""
     draw = sketch.generator.uniform
     flight, contact = sketch.pace * draw(0.19, 0.25), sketch.pace * draw(0.22, 0.28)

@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
@@ -23,10 +22,10 @@ from corporeal.motions.shaking import (
     shake_hips,
     shake_shoulders,
 )
-from corporeal.motions.sketch import Sketch
+from corporeal.motions.sketch import Sketch, Track
 from corporeal.motions.stepping import knees, one_leg_loose, running_on_spot
 
-Author = Callable[[Sketch], tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]]
+Author = Callable[[Sketch], Track]
 """Fills an empty sketch; gives back joint rotations and root translation."""
 
 MOTIONS: Final[dict[str, Author]] = {

@@ -6,11 +6,11 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.motions.feet import Foot
-from corporeal.motions.sketch import Arms, Sketch
+from corporeal.motions.sketch import Arms, Sketch, Track
 from corporeal.motions.timing import smooth_step
 
 
-def punching(sketch: Sketch) -> tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]:
+def punching(sketch: Sketch) -> Track:
     """Joint rotations (axis-angle, radians) and root translation (m) of a set of punches."""
     draw, env = sketch.generator.uniform, sketch.envelope()
     rate = draw(1.5, 2.1)

@@ -6,11 +6,9 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.motions.feet import Foot
-from corporeal.motions.sketch import Arms, Sketch
+from corporeal.motions.sketch import Arms, Sketch, Track
 from corporeal.motions.standing import Feet
 from corporeal.units import GRAVITY
-
-Track = tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]
 
 
 def shake_arms(sketch: Sketch) -> Track:

@@ -14,6 +14,8 @@ from corporeal.motions.timing import smooth_step, sway
 _AXES: Final = {"x": 0, "y": 1, "z": 2}
 Curve = Float[NumpyArray, "N"] | float
 """One value a frame, or one for all."""
+Track = tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]
+"""Joint rotations (axis-angle, radians) and root translation (metres)."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,8 @@ from corporeal._typing import Float, NumpyArray
 from corporeal.motions.feet import Foot
 from corporeal.motions.jumps import Hop, JumpPlan
 from corporeal.motions.one_leg import free_foot, standing_foot
-from corporeal.motions.sketch import Arms, Sketch
+from corporeal.motions.sketch import Arms, Sketch, Track
 from corporeal.motions.timing import bump, smooth_step
-
-Track = tuple[Float[NumpyArray, "N J 3"], Float[NumpyArray, "N 3"]]
 
 
 def knees(sketch: Sketch) -> Track:

@@ -21,7 +21,7 @@ from corporeal.geometry.rotations import (
 )
 
 FASTEST: Final = 60.0
-"""A joint that turns faster than this has jumped, rad/s; a boxer's elbow reaches about 45."""
+"""A joint that turns faster than this has jumped, rad/s; a captured boxer's wrist reaches 43."""
 LONGEST: Final = 0.3
 """Jumps this close together, seconds, belong to one glitch."""
 
