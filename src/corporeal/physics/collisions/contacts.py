@@ -1,0 +1,72 @@
+"""What every contact is to a solver: one direction in which some vertices must keep apart."""
+
+import numpy as np
+
+from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.body.checks import require_finite
+from corporeal.errors import InputError
+from corporeal.runtime.nouns import noun
+
+
+@noun()
+class Contacts:
+    """Rows n·(Σ_k c_k x_k) ≥ d over at most four vertices each.
+
+    Skin on skin: a vertex (c = 1) and the corners of a triangle (c = −b, barycentric), d = 0. Skin
+    on the world: a vertex alone, its index repeated with c = 0, and d = n·(point of the plane). A
+    grab: three rows with the axes for normals, two-sided.
+    """
+
+    vertices: Int[NumpyArray, "C 4"]
+    """Vertices of the simulation."""
+    coefficients: Float64[NumpyArray, "C 4"]
+    """c: how much of each is summed."""
+    normals: Float64[NumpyArray, "C 3"]
+    """n: unit vectors, out of what must not be entered."""
+    offsets: Float64[NumpyArray, "C"]
+    """d, metres."""
+    weights: Float64[NumpyArray, "C"]
+    """Stiffness against being violated, N/m."""
+    two_sided: Bool[NumpyArray, "C"]
+    """Whether the row is an equation instead: it also pulls back."""
+
+    def check(self) -> None:
+        for name in ("coefficients", "normals", "offsets"):
+            require_finite(f"contact {name}", getattr(self, name))
+        if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
+            raise InputError("contact weights must be finite and above 0 N/m.")
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def gaps(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "C"]:
+        """n·(Σ_k c_k x_k) − d: negative where a row is violated, metres."""
+        # g_i = Σ_kj n_ij c_ik x_(ik)j − d_i
+        sums = np.einsum("ck,ckj->cj", self.coefficients, positions[self.vertices])
+        return np.sum(self.normals * sums, axis=1) - self.offsets
+
+
+def no_contacts() -> Contacts:
+    """None at all."""
+    return Contacts(
+        np.zeros((0, 4), np.int64),
+        np.zeros((0, 4)),
+        np.zeros((0, 3)),
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros(0, bool),
+    )
+
+
+def joined(parts: list[Contacts]) -> Contacts:
+    """All contacts of several lists, in order."""
+    if not parts:
+        return no_contacts()
+    return Contacts(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([part.coefficients for part in parts]),
+        np.concatenate([part.normals for part in parts]),
+        np.concatenate([part.offsets for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+        np.concatenate([part.two_sided for part in parts]),
+    )
