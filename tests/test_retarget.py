@@ -25,8 +25,9 @@ from corporeal.motions.retarget.guess import guess_name_map, name_map_for
 from corporeal.motions.retarget.measures import ground_penetration, planted_slides, spikes
 from corporeal.motions.retarget.name_maps import CMU, NameMap, body_map, read_name_map
 from corporeal.motions.retarget.planting import faded
-from corporeal.motions.retarget.reach import bend_of, reach
+from corporeal.motions.retarget.reach import furthest, reach, within_reach
 from corporeal.motions.retarget.retarget import retarget
+from corporeal.motions.two_bones import bend_of
 
 BODY = load_default_body().template.skeleton
 
@@ -316,10 +317,10 @@ def test_the_reach_is_cut_off_sharply_or_gently():
     foot = feet_of_skeleton(BODY)[0]
     bend = bend_of(foot.thigh, foot.shank, np.eye(3)[None], np.array([[1.0, 0, 0]]))
     far, full, zero = np.array([9.0]), np.ones(1), np.zeros(1)
-    assert bend.within_reach(far, full) == pytest.approx(bend.reach)
-    assert bend.within_reach(far, zero) == pytest.approx(bend.reach)
-    near = 0.9 * bend.reach
-    assert bend.within_reach(near, full) == bend.within_reach(near, zero) == near
+    assert within_reach(bend, far, full) == pytest.approx(furthest(bend))
+    assert within_reach(bend, far, zero) == pytest.approx(furthest(bend))
+    near = 0.9 * furthest(bend)
+    assert within_reach(bend, near, full) == within_reach(bend, near, zero) == near
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,13 @@
 """Legs that reach: two-bone inverse kinematics from the hip to a foot on the ground."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.errors import InputError
+from corporeal.motions.two_bones import Bend, bend_of
 
 
 @dataclass(frozen=True)
@@ -26,25 +28,20 @@ class Leg:
     @property
     def reach(self) -> float:
         """Greatest distance from hip to ankle, knee straight."""
-        constant, cosine, sine = self._law_of_cosines()
-        return float(np.sqrt(constant + np.hypot(cosine, sine)))
+        return float(self._bend.longest[0])
 
     def knee_angle(self, distance: Float[NumpyArray, "N"]) -> Float[NumpyArray, "N"]:
         """Flexion about the x axis, radians, at which hip and ankle are `distance` apart."""
-        constant, cosine, sine = self._law_of_cosines()
-        straight = (distance**2 - constant) / np.hypot(cosine, sine)
-        if np.any(straight > 1.0 + 1e-9):
+        if np.any(distance > self.reach * (1.0 + 1e-9)):
             raise InputError(
                 f"leg of reach {self.reach:.3f} m asked to span {distance.max():.3f} m; "
                 f"expected less. Lower the body or bring the feet nearer."
             )
-        return np.arctan2(sine, cosine) + np.arccos(np.clip(straight, -1.0, 1.0))
+        return self._bend.flexion(distance)
 
-    def _law_of_cosines(self) -> tuple[float, float, float]:
-        """(a, b, c) of |t + Rₓ(φ) s|² = a + b cos φ + c sin φ, thigh t and shank s."""
-        t, s = self.thigh, self.shank
-        constant = t @ t + s @ s + 2 * t[0] * s[0]
-        return constant, 2 * (t[1] * s[1] + t[2] * s[2]), 2 * (t[2] * s[1] - t[1] * s[2])
+    @cached_property
+    def _bend(self) -> Bend:
+        return bend_of(self.thigh, self.shank, np.eye(3)[None], np.array([[1.0, 0.0, 0.0]]))
 
 
 def leg_rotations(

@@ -7,7 +7,8 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.skeleton import Skeleton
 from corporeal.motions.retarget.ground import upper_envelope
-from corporeal.motions.retarget.reach import bend_of, own_hinge, reach
+from corporeal.motions.retarget.reach import own_hinge, reach
+from corporeal.motions.two_bones import bend_of
 
 _FINGERS: Final = ("index", "middle", "pinky", "ring", "thumb")
 _FLESH: Final = 0.012

@@ -29,7 +29,8 @@ from corporeal.motions.retarget.guess import name_map_for
 from corporeal.motions.retarget.hands import arms_above_ground
 from corporeal.motions.retarget.name_maps import SIDES, NameMap
 from corporeal.motions.retarget.planting import FootPath, faded, level_soles, plant
-from corporeal.motions.retarget.reach import Bend, bend_of, reach
+from corporeal.motions.retarget.reach import furthest, reach, within_reach
+from corporeal.motions.two_bones import Bend, bend_of
 from corporeal.skinning.kinematics import forward_kinematics
 
 UPRIGHT: Final = 0.7
@@ -177,7 +178,7 @@ class _Moving:
         sink = sinking(
             [joints[:, foot.hip] for foot in feet],
             [path.ankle for path in paths],
-            [bend.reach for bend in bends],
+            [furthest(bend) for bend in bends],
             [contact.heel | contact.ball for contact in contacts],
             fps,
         )
@@ -193,7 +194,7 @@ class _Moving:
                 self.frames[:, foot.hip],
                 self.frames[:, foot.knee],
                 way,
-                bend.within_reach(np.linalg.norm(way, axis=-1), planted),
+                within_reach(bend, np.linalg.norm(way, axis=-1), planted),
             )
             for joint, frames in (
                 (foot.hip, thigh),
