@@ -7,14 +7,18 @@ symmetric positive definite, and constant while topology, masses, stiffness and 
 factored once (`cholespy`), and solved for three columns at a time.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csc_array
 
 from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.errors import InputError
+from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.projective_dynamics.blocks import TetrahedronBlocks, pack_tetrahedra
 from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
 from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
+from corporeal.physics.projective_dynamics.contact_reference import ContactStep
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.runtime.threads import over_slices, thread_count
@@ -89,6 +93,7 @@ class CpuSolver:
         anchors: Float64[NumpyArray, "b 3"],
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "V 3"] | None = None,
+        contacts: Contacts | None = None,
     ) -> State:
         """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
         if self.rule.integrator == "static":
@@ -96,8 +101,21 @@ class CpuSolver:
         state = rebased(state, self.rule.step)
         z, pull = self._begin(state, forces, carried)
         z[len(pull) :] = anchors
-        self._iterate(z, pull)
+        self._iterate(z, pull, self._touching(contacts))
         return self._end(state, z)
+
+    def _touching(self, contacts: Contacts | None) -> ContactStep | None:
+        if contacts is None or len(contacts) == 0:
+            return None
+        moved = replace(contacts, vertices=self._place[contacts.vertices])
+        free = np.arange(len(self._free))
+
+        def solve(columns: NumpyArray) -> NumpyArray:
+            answers = np.empty(columns.shape, np.float32)
+            self._factor.solve(np.ascontiguousarray(columns, np.float32), answers)
+            return answers.astype(np.float64)
+
+        return ContactStep(moved, free, self.system.vertex_count, solve)
 
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
@@ -143,7 +161,12 @@ class CpuSolver:
             return resting(positions, rule.step)
         return State(positions, velocities, state.positions, state.velocities, rule.step)
 
-    def _iterate(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
+    def _iterate(
+        self,
+        z: Float64[NumpyArray, "V 3"],
+        pull: Float64[NumpyArray, "f 3"],
+        touching: ContactStep | None,
+    ) -> None:
         """Local and global steps on `z`, free vertices first, in place."""
         from corporeal.physics.projective_dynamics.anderson_cpu import MEMORY, accelerate
         from corporeal.physics.projective_dynamics.cpu import correct, gather_residual
@@ -159,6 +182,10 @@ class CpuSolver:
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
             self._factor.solve(right, delta)
+            if touching is not None:
+                ahead = z.copy()
+                ahead[:free] += delta
+                delta += touching.correction(ahead).astype(np.float32)
             if self._accelerated:
                 known = accelerate(z, delta, reached, steps, norms, iteration, known)
             else:

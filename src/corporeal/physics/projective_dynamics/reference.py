@@ -9,7 +9,9 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
 from corporeal._typing import Float64, NumpyArray
+from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.projective_dynamics.constraints.constraint import energy
+from corporeal.physics.projective_dynamics.contact_reference import ContactStep
 from corporeal.physics.projective_dynamics.integration import (
     State,
     StepRule,
@@ -38,6 +40,7 @@ class ReferenceSolver:
         anchors: Float64[NumpyArray, "b 3"],
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "V 3"] | None = None,
+        contacts: Contacts | None = None,
     ) -> State:
         """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
         past = remembered(state, self.rule)
@@ -45,10 +48,18 @@ class ReferenceSolver:
         f = 0.0 if forces is None else forces[self._free]
         z = y.copy()
         z[self._fixed] = anchors
+        touching = self._touching(contacts)
         for _ in range(self.rule.iterations):
             p = self._project_constraints(z)
             z[self._free] = self._solve_global(y, p, anchors, f)
+            if touching is not None:
+                z[self._free] += touching.correction(z)
         return advanced(state, self.rule, past, z)
+
+    def _touching(self, contacts: Contacts | None) -> ContactStep | None:
+        if contacts is None or len(contacts) == 0:
+            return None
+        return ContactStep(contacts, self._free, self.system.vertex_count, self._factor.solve)
 
     def energy(self, positions: Float64[NumpyArray, "V 3"]) -> float:
         """Σ W_i(z), joules."""

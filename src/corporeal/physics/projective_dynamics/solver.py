@@ -3,6 +3,7 @@
 from typing import Protocol, runtime_checkable
 
 from corporeal._typing import Float64, NumpyArray
+from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.projective_dynamics.integration import State, StepRule
 from corporeal.physics.projective_dynamics.system import System
 
@@ -20,10 +21,12 @@ class Solver(Protocol):
         anchors: Float64[NumpyArray, "b 3"],
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "V 3"] | None = None,
+        contacts: Contacts | None = None,
     ) -> State:
         """The state one step later.
 
         `anchors` are the new places of the anchored vertices, metres, in their order; `forces` the
-        external forces, newtons; `carried` the velocities that drag draws towards, m/s.
+        external forces, newtons; `carried` the velocities that drag draws towards, m/s;
+        `contacts` what must not be entered in this step.
         """
         ...
