@@ -12,7 +12,7 @@ from corporeal._typing import Float64, Int, NumpyArray
 LEAF = 8
 """Triangles in a leaf of the tree."""
 FAR = 2.3
-"""A box counts as far beyond this many of its radii (error of a winding number on a body: below 0.1)."""
+"""A box is far beyond this many of its radii; a winding number on a body then errs by below 0.1."""
 
 
 class SurfaceTree:

@@ -1,0 +1,1 @@
+"""Inside the body: bone, muscle and fat layers from one surface."""
