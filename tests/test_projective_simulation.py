@@ -10,6 +10,7 @@ from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.physics.projective.deformer import ProjectiveSkinning
+from corporeal.physics.projective.preparation import Maps, Preparations
 from corporeal.physics.projective.settings import CONTROLS, ProjectiveSettings
 from corporeal.physics.projective.simulation import ProjectiveSimulation
 from corporeal.physics.projective_dynamics.integration import StepRule, resting
@@ -27,6 +28,11 @@ def template() -> Template:
 @pytest.fixture(scope="module")
 def identity(template: Template) -> Identity:
     return synthetic.identity_of(template)
+
+
+def painted_simulation(template: Template, maps: Maps) -> ProjectiveSimulation:
+    """A simulation with painted maps."""
+    return ProjectiveSimulation(template, preparations=Preparations(template, maps=maps))
 
 
 def turned(angle: float) -> Pose:
@@ -95,7 +101,7 @@ def test_maps_stiffen_and_weigh_where_painted(template: Template, identity: Iden
     half = np.asarray(template.mesh.vertices)[:, 0] > 0.5
     sags = []
     for painted in (np.ones(count), np.where(half, 10.0, 1.0)):
-        simulation = ProjectiveSimulation(template, stiffness_map=painted)
+        simulation = painted_simulation(template, Maps(stiffness=painted))
         over = simulation.skin(simulation.start(identity, turned(np.pi)))
         sag = unturned(over, np.pi) - identity.rest_vertices
         sags.append([np.abs(sag[where, 1]).mean() for where in (half, ~half)])
@@ -103,7 +109,7 @@ def test_maps_stiffen_and_weigh_where_painted(template: Template, identity: Iden
     assert hard < 0.25 * soft
     assert left_after == pytest.approx(left, rel=0.2)
     with pytest.raises(InputError, match="mass_map has"):
-        ProjectiveSimulation(template, mass_map=np.zeros(count)).start(identity)
+        painted_simulation(template, Maps(mass=np.zeros(count))).start(identity)
 
 
 def test_forces_on_the_skin_pull(template: Template, identity: Identity) -> None:

@@ -3,7 +3,6 @@
 import itertools
 from collections import deque
 from collections.abc import Iterator, Mapping
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
 from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.preparation import Maps, Preparations
 from corporeal.physics.projective.settings import CONTROLS, ProjectiveSettings
 from corporeal.physics.projective.simulation import ProjectiveSimulation, require_identity
 from corporeal.physics.projective_dynamics.integration import State, resting
@@ -32,21 +32,15 @@ class ProjectiveSkinning:
     name = "projective"
     controls: tuple[Parameter, ...] = CONTROLS
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, maps: Maps | None = None) -> None:
+        """`maps` multiply stiffness and density around every vertex of the skin."""
         self.template = template
-        self._simulations: WeakKeyDictionary[
-            Identity, dict[ProjectiveSettings, ProjectiveSimulation]
-        ] = WeakKeyDictionary()
+        self._preparations = Preparations(template, maps=maps)
 
-    def simulation(
-        self, identity: Identity, controls: Mapping[str, Array] | None = None
-    ) -> ProjectiveSimulation:
-        """The simulation with these controls, prepared for the identity when first asked for."""
+    def simulation(self, controls: Mapping[str, Array] | None = None) -> ProjectiveSimulation:
+        """The simulation with these controls; parts that they do not touch are made once."""
         settings = ProjectiveSettings.from_controls(controls)
-        by_settings = self._simulations.setdefault(identity, {})
-        if settings not in by_settings:
-            by_settings[settings] = ProjectiveSimulation(self.template, settings)
-        return by_settings[settings]
+        return ProjectiveSimulation(self.template, settings, preparations=self._preparations)
 
     def animate(
         self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
@@ -59,7 +53,7 @@ class ProjectiveSkinning:
                 f"{self.template.skeleton.joint_count}. Retarget the motion first."
             )
         require_identity(self.template, identity)
-        simulation = self.simulation(identity, controls)
+        simulation = self.simulation(controls)
         body, dtype = simulation.body(identity), motion.joint_rotations.dtype
         return Animation(
             deformer=self.name,

@@ -20,6 +20,12 @@ CONTROLS = (
     Parameter("damping", 0.0, 1e3, 10.0, "drag of flesh against its bone", "1/s"),
     Parameter("gravity", 0.0, 100.0, 9.81, "downward pull; the rest shape is in balance", "m/s²"),
     Parameter("iterations", 1.0, 1000.0, 5.0, "local-global iterations a step of 1/120 s"),
+    Parameter(
+        "bone_radii", 0.1, 1.3, 1.0, "factor on the bones' radii, of 3/4 of the way to the skin"
+    ),
+    Parameter(
+        "tissue", 0.0, 1.0, 1.0, "1: stiffness by body part and depth; 0: the same everywhere"
+    ),
     Parameter("sliding", 0.0, 1.0, 1.0, "1: skin slides over joints; 0: it sticks to the bones"),
     Parameter(
         "dynamics", 0.0, 1.0, 1.0, "1: momentum and jiggle; 0: every frame in static balance"
@@ -42,6 +48,10 @@ class ProjectiveSettings:
     """m/s²."""
     iterations: int = 5
     """Local–global iterations a step."""
+    bone_radii: float = 1.0
+    """Factor on the automatic radii."""
+    tissue: float = 1.0
+    """Power of the tissue map: 0 is one stiffness for all flesh."""
     sliding: bool = True
     dynamics: bool = True
     loop: bool = False
@@ -56,6 +66,8 @@ class ProjectiveSettings:
             damping=given.get("damping", cls.damping),
             gravity=given.get("gravity", cls.gravity),
             iterations=round(given.get("iterations", cls.iterations)),
+            bone_radii=given.get("bone_radii", cls.bone_radii),
+            tissue=given.get("tissue", cls.tissue),
             sliding=given.get("sliding", 1.0) >= 0.5,
             dynamics=given.get("dynamics", 1.0) >= 0.5,
             loop=given.get("loop", 0.0) >= 0.5,

@@ -20,9 +20,9 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
 from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.preparation import Preparations
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective_dynamics.integration import State, resting
-from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT
 from corporeal.runtime.nouns import noun
 from corporeal.skinning.kinematics import forward_kinematics
 
@@ -52,25 +52,20 @@ class ProjectiveSimulation:
         template: Template,
         settings: ProjectiveSettings | None = None,
         *,
-        vertex_count: int = DEFAULT_VERTEX_COUNT,
-        stiffness_map: Float64[NumpyArray, "W"] | None = None,
-        mass_map: Float64[NumpyArray, "W"] | None = None,
+        preparations: Preparations | None = None,
     ) -> None:
-        """`vertex_count` are the vertices simulated, of the skin's; the maps multiply stiffness and
-        density around every vertex of the full skin."""
+        """`preparations` may be shared by simulations of one template under several settings; they
+        also say how many vertices are simulated, and hold painted maps."""
         self.template = template
         self.settings = settings or ProjectiveSettings()
-        self._vertex_count = vertex_count
-        self._maps = (stiffness_map, mass_map)
+        self._preparations = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
 
     def body(self, identity: Identity) -> SimulatedBody:
         """What is prepared once for an identity."""
         if identity not in self._bodies:
             require_identity(self.template, identity)
-            self._bodies[identity] = SimulatedBody(
-                self.template, identity, self.settings, self._vertex_count, *self._maps
-            )
+            self._bodies[identity] = SimulatedBody(self._preparations.of(identity), self.settings)
         return self._bodies[identity]
 
     def start(self, identity: Identity, pose: Pose | None = None) -> SimulationState:

@@ -98,13 +98,14 @@ def inflate_skeleton(
     skeleton: Skeleton,
     *,
     radii: Float[NumpyArray, "J"] | None = None,
+    radius_factor: float = 1.0,
     virtual_bones: tuple[str, ...] = (),
 ) -> VolumetricSkeleton:
     """Give the bone lines volume.
 
     `radii` (metres) are those of the joints, and of the bones that end in them; without them each
-    bone takes 75 % of its distance to the skin and each joint the largest of its bones. Either way
-    radii that do not fit, r₁ + r₂ + 2 r_b > l_b, are scaled by l_b / (r₁ + r₂ + 2 r_b).
+    bone takes 75 % of its distance to the skin, times `radius_factor`, and each joint the largest
+    of its bones. Either way radii that do not fit, r₁ + r₂ + 2 r_b > l_b, are scaled by l_b / (r₁ + r₂ + 2 r_b).
     `virtual_bones` are named by the joint they end in; a virtual leaf's tip is virtual, too.
     """
     vertices = np.ascontiguousarray(mesh.vertices, np.float64)
@@ -113,7 +114,7 @@ def inflate_skeleton(
     virtual_joints = np.zeros(skeleton.joint_count, bool)
     virtual_joints[[skeleton.index(name) for name in virtual_bones]] = True
     if radii is None:
-        bone_radii = _automatic_radii(nodes, bones, vertices, triangles)
+        bone_radii = radius_factor * _automatic_radii(nodes, bones, vertices, triangles)
     else:
         bone_radii = _given_radii(radii, skeleton)[node_joints[bones[:, 1]]]
     node_radii = np.zeros(len(nodes))

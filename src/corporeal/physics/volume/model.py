@@ -97,13 +97,14 @@ def build_volumetric_model(
     skeleton: Skeleton,
     *,
     radii: Float[NumpyArray, "J"] | None = None,
+    radius_factor: float = 1.0,
     rigid_vertices: Int[NumpyArray, "V"] | None = None,
     virtual_bones: tuple[str, ...] = (),
 ) -> VolumetricModel:
     """Shrink a skin onto its bones and fill the space between with tetrahedra.
 
-    The skin may have holes, noise and self-intersections. `radii` (metres) and `virtual_bones` are
-    those of `inflate_skeleton`; `rigid_vertices` names the joint that a vertex follows rigidly, −1
+    The skin may have holes, noise and self-intersections. `radii` (metres), `radius_factor` and
+    `virtual_bones` are those of `inflate_skeleton`; `rigid_vertices` names the joint that a vertex follows rigidly, −1
     for vertices that are simulated (all of them, if None).
     """
     skin = np.asarray(mesh.vertices, np.float64)
@@ -111,7 +112,9 @@ def build_volumetric_model(
     if len(triangles) == 0:
         raise InputError("skin mesh has no triangles; a volumetric model needs a surface.")
     rigid_joints = _rigid_joints(rigid_vertices, len(skin), skeleton)
-    bones = inflate_skeleton(mesh, skeleton, radii=radii, virtual_bones=virtual_bones)
+    bones = inflate_skeleton(
+        mesh, skeleton, radii=radii, radius_factor=radius_factor, virtual_bones=virtual_bones
+    )
     nearest = closest_base_points(skin, bones)
     base, rounds = smooth_base_points(nearest, bones, skin, triangles)
     base_points = base.positions(bones.nodes, bones.bones)

@@ -1,0 +1,178 @@
+"""What is made once for a person and shared by all settings that do not touch it.
+
+=============== =====================================================
+part            made anew when these controls change
+=============== =====================================================
+model           bone_radii
+coupling        bone_radii, sliding
+system          bone_radii, stiffness, tissue, mass, gravity
+solver          those of the system, damping, iterations, length of step
+=============== =====================================================
+
+`dynamics`, `loop`, `ground` and `collisions` make nothing anew.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.identity import Identity
+from corporeal.body.mesh import Mesh
+from corporeal.body.skeleton import Skeleton
+from corporeal.body.template import Template
+from corporeal.geometry.volume import enclosed_volume
+from corporeal.physics.coupling import Coupling
+from corporeal.physics.materials import Material
+from corporeal.physics.projective.flesh import flesh_system
+from corporeal.physics.projective.settings import ProjectiveSettings
+from corporeal.physics.projective_dynamics.fast import CpuSolver
+from corporeal.physics.projective_dynamics.integration import StepRule
+from corporeal.physics.projective_dynamics.system import System
+from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT, SimulationMesh, simulation_mesh
+from corporeal.physics.upsampling import Upsampler, build_upsampler
+from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
+from corporeal.physics.volume.rigid_parts import FEET, HEAD_PARTS, rigid_head_and_toes
+
+Integrator = Literal["bdf2", "implicit-euler", "static"]
+_Made = TypeVar("_Made")
+
+_MOST_KEPT = 4
+"""Parts of one kind that are kept; the least recently used one goes first."""
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Factors at every vertex of the full skin; None is 1 everywhere."""
+
+    stiffness: Float64[NumpyArray, "W"] | None = None
+    mass: Float64[NumpyArray, "W"] | None = None
+
+
+class Preparation:
+    """The parts of one person's simulation, each made when first asked for."""
+
+    def __init__(
+        self, template: Template, identity: Identity, vertex_count: int, maps: Maps
+    ) -> None:
+        self.template = template
+        self.joints = np.asarray(identity.joints, np.float64)
+        self.skeleton = Skeleton(template.skeleton.names, template.skeleton.parents, self.joints)
+        self._rest = np.asarray(identity.rest_vertices, np.float64)
+        self._maps = maps
+        self._made: dict[Hashable, object] = {}
+        self.coarse: SimulationMesh = simulation_mesh(template, vertex_count)
+        skin = Mesh(self._rest, template.mesh.triangles)
+        self.upsampler: Upsampler | None = (
+            build_upsampler(skin, self.coarse)
+            if self.coarse.vertex_count < len(self._rest)
+            else None
+        )
+        self.volume = abs(float(enclosed_volume(self._rest, np.asarray(skin.triangles))))
+
+    def model(self, settings: ProjectiveSettings) -> VolumetricModel:
+        """Tetrahedra between skin and bones."""
+
+        def make() -> VolumetricModel:
+            return build_volumetric_model(
+                self.coarse.surface(self._rest),
+                self.skeleton,
+                rigid_vertices=rigid_joints(self.template)[self.coarse.vertex_indices],
+                radius_factor=settings.bone_radii,
+            )
+
+        return self._kept("model", (settings.bone_radii,), make)
+
+    def coupling(self, settings: ProjectiveSettings) -> Coupling:
+        """How bones carry the inner vertices."""
+
+        def make() -> Coupling:
+            return Coupling(self.model(settings), self.skeleton, sliding=settings.sliding)
+
+        return self._kept("coupling", (settings.bone_radii, settings.sliding), make)
+
+    def material(self, settings: ProjectiveSettings) -> Material:
+        """Stiffness, density and damping of the whole body."""
+        return settings.material(self.volume)
+
+    def system(self, settings: ProjectiveSettings) -> System:
+        """Masses and stiffness, in balance under gravity."""
+        return self._kept("system", _system_key(settings), lambda: self._system(settings))
+
+    def solver(
+        self, settings: ProjectiveSettings, step: float, integrator: Integrator
+    ) -> CpuSolver:
+        """The factored system for steps of `step` seconds."""
+        iterations = settings.iterations * (2 if integrator == "static" else 1)
+        length = round(1e9 * step) if integrator != "static" else 0
+        key = (*_system_key(settings), settings.damping, iterations, integrator, length)
+
+        def make() -> CpuSolver:
+            rule = StepRule(step, iterations, settings.damping, integrator)
+            return CpuSolver(self.system(settings), rule, accelerated=True)
+
+        return self._kept("solver", key, make)
+
+    def _system(self, settings: ProjectiveSettings) -> System:
+        kept = self.coarse.vertex_indices
+        stiffness, mass = self._maps.stiffness, self._maps.mass
+        return flesh_system(
+            self.model(settings),
+            self.material(settings),
+            np.array([0.0, -settings.gravity, 0.0]),
+            None if stiffness is None else stiffness[kept],
+            None if mass is None else mass[kept],
+        )
+
+    def _kept(self, kind: str, key: tuple[Hashable, ...], make: Callable[[], _Made]) -> _Made:
+        """The part `key` of a kind, made unless it is among those kept."""
+        name = (kind, *key)
+        part = self._made.pop(name) if name in self._made else make()
+        self._made[name] = part
+        same = [other for other in self._made if other[0] == kind]  # pyright: ignore[reportIndexIssue]
+        for oldest in same[:-_MOST_KEPT]:
+            del self._made[oldest]
+        return part  # pyright: ignore[reportReturnType]
+
+
+class Preparations:
+    """The preparation of every person met, kept while the identity lives."""
+
+    def __init__(
+        self,
+        template: Template,
+        vertex_count: int = DEFAULT_VERTEX_COUNT,
+        maps: Maps | None = None,
+    ) -> None:
+        self.template = template
+        self._vertex_count = vertex_count
+        self._maps = maps or Maps()
+        self._of: WeakKeyDictionary[Identity, Preparation] = WeakKeyDictionary()
+
+    def of(self, identity: Identity) -> Preparation:
+        """That of one person."""
+        if identity not in self._of:
+            self._of[identity] = Preparation(
+                self.template, identity, self._vertex_count, self._maps
+            )
+        return self._of[identity]
+
+
+def rigid_joints(template: Template) -> Int[NumpyArray, "W"]:
+    """Joint that every vertex of face and toes follows; −1 elsewhere and on other bodies."""
+    if {HEAD_PARTS[0], *FEET} <= set(template.part_names):
+        return rigid_head_and_toes(template)
+    return np.full(template.mesh.vertex_count, -1, np.int64)
+
+
+def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
+    return (
+        settings.bone_radii,
+        settings.stiffness,
+        settings.tissue,
+        settings.mass,
+        settings.gravity,
+    )
