@@ -83,7 +83,7 @@ def _box_squared(x, y, z, box):
 
 
 @kernel()
-def _shares(px, py, pz, corner):
+def triangle_shares(px, py, pz, corner):
     """Shares of the second and third corner in the triangle's point nearest to p."""
     ax, ay, az = corner[0, 0], corner[0, 1], corner[0, 2]
     ux, uy, uz = corner[1, 0] - ax, corner[1, 1] - ay, corner[1, 2] - az
@@ -138,7 +138,7 @@ def closest_points(points, corners, nodes, boxes):
                 height += 2
                 continue
             for slot in range(nodes[node, 0], nodes[node, 1]):
-                s, t = _shares(x, y, z, corners[slot])
+                s, t = triangle_shares(x, y, z, corners[slot])
                 r = 1.0 - s - t
                 a, b, c = corners[slot, 0], corners[slot, 1], corners[slot, 2]
                 qx = r * a[0] + s * b[0] + t * c[0]
