@@ -45,19 +45,19 @@ class Coupling:
         )
         self._joints = np.asarray(skeleton.joints, np.float64)
         self._parents = np.asarray(skeleton.parents, np.int64)
-        self._static = _kernel_inputs(model.bones, self.bindings)
+        self.anchor_points = anchor_points(model.bones, self.bindings)
         self._capsule_places = model.bones.capsule_places()
         self._node_bones = model.bones.node_bones()
         self._bone_joints = model.bones.bone_joints
         self._axes = model.bones.directions()
-        self._twisting = np.zeros(skeleton.joint_count, bool)
-        self._twisting[[skeleton.index(name) for name in twisting]] = True
-        self._projected = (
+        self.twisting = np.zeros(skeleton.joint_count, bool)
+        self.twisting[[skeleton.index(name) for name in twisting]] = True
+        self.projected = (
             sliding
             & ~model.free_inner
             & ((self.bindings.bone_shares < 1) | (model.inner_nodes >= 0))
         )
-        self._allowed = self._rest_depths()
+        self.allowed = self._rest_depths()
 
     def inner_positions(
         self, world_from_joint: Float[NumpyArray, "*batch J 4 4"]
@@ -92,7 +92,7 @@ class Coupling:
         from corporeal.physics.coupling_cpu import combine_anchors, project_outward
 
         skeleton, bindings = self.model.bones, self.bindings
-        twists = joint_twists(frames, self._parents, self._joints) * self._twisting
+        twists = joint_twists(frames, self._parents, self._joints) * self.twisting
         turns = node_rotations(frames, self._parents, self._joints, skeleton, twists)
         nodes = node_positions(frames, self._joints, skeleton)
         bone_turns = np.ascontiguousarray(frames[self._bone_joints, :3, :3])
@@ -100,7 +100,7 @@ class Coupling:
             bindings.nodes,
             bindings.bones,
             bindings.bone_shares,
-            *self._static,
+            *self.anchor_points,
             skeleton.nodes,
             nodes,
             skeleton.bones,
@@ -112,8 +112,8 @@ class Coupling:
         if self.sliding:
             project_outward(
                 positions,
-                self._projected,
-                self._allowed,
+                self.projected,
+                self.allowed,
                 bindings.nodes,
                 *self._posed_elements(nodes),
             )
@@ -198,7 +198,7 @@ def node_positions(
     return np.einsum("nij,nj->ni", frames[owner, :3, :3], offset) + frames[owner, :3, 3]
 
 
-def _kernel_inputs(
+def anchor_points(
     skeleton: VolumetricSkeleton, bindings: Bindings
 ) -> tuple[Float[NumpyArray, "V 3"], Float[NumpyArray, "V 3"], Float[NumpyArray, "V"]]:
     """Anchor points seen from the joint and from the bone's start, and their places on the bone."""
