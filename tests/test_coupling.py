@@ -121,7 +121,7 @@ def test_without_projection_the_combination_would_sink_in(arm):
     coupling = Coupling(model, skeleton)
     frames = posed(skeleton, {"middle": [0.0, 0.0, 1.4]})
     projected = coupling.inner_positions(frames)
-    coupling._projected[:] = False
+    coupling.projected[:] = False
     plain = coupling.inner_positions(frames)
     assert np.linalg.norm(projected - plain, axis=1).max() > 1e-3
 
