@@ -1,0 +1,1 @@
+"""How much of a body is fat and muscle, from its surface, its sex and its age."""

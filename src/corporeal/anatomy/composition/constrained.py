@@ -1,0 +1,55 @@
+"""Least squares under linear inequalities, exactly.
+
+    minimise ‖A x − b‖²  subject to  G x ≥ 0
+
+A has full column rank. In the coordinates y of its triangular factor this asks for the point of a
+cone nearest to a given one, whose dual is least squares with non-negative unknowns (Lawson & Hanson
+1974, ch. 23): y = y₀ + Fᵀu with u = argmin_{u ≥ 0} ‖Fᵀu + y₀‖.
+"""
+
+import numpy as np
+from scipy.linalg import null_space, solve_triangular
+from scipy.optimize import nnls
+
+from corporeal._typing import Bool, Float, NumpyArray
+
+
+def constrained_least_squares(
+    matrix: Float[NumpyArray, "n k"],
+    target: Float[NumpyArray, "n"],
+    inequalities: Float[NumpyArray, "c k"],
+) -> tuple[Float[NumpyArray, "k"], Bool[NumpyArray, "c"]]:
+    """The minimiser, and which inequalities hold it back."""
+    orthogonal, triangle = np.linalg.qr(matrix)
+    free = orthogonal.T @ target
+    directions = solve_triangular(triangle.T, inequalities.T, lower=True).T
+    lengths = np.maximum(np.linalg.norm(directions, axis=1), np.finfo(float).tiny)
+    pushes, _ = nnls((directions / lengths[:, None]).T, -free)
+    moved = free + (pushes / lengths) @ directions
+    return solve_triangular(triangle, moved), pushes > 0
+
+
+def allowed_directions(
+    inequalities: Float[NumpyArray, "c k"], active: Bool[NumpyArray, "c"]
+) -> Float[NumpyArray, "k m"]:
+    """Orthonormal directions in which the minimiser can still move (columns)."""
+    if not active.any():
+        return np.eye(inequalities.shape[1])
+    return null_space(inequalities[active])
+
+
+def hat_matrix(
+    matrix: Float[NumpyArray, "n k"],
+    penalty: Float[NumpyArray, "p k"],
+    directions: Float[NumpyArray, "k m"],
+) -> Float[NumpyArray, "n n"]:
+    """H in fitted = H · target, for the penalised fit that moves in these directions only."""
+    design, stiffness = matrix @ directions, penalty @ directions
+    return design @ np.linalg.solve(design.T @ design + stiffness.T @ stiffness, design.T)
+
+
+def leave_one_out(
+    target: Float[NumpyArray, "n"], fitted: Float[NumpyArray, "n"], hat: Float[NumpyArray, "n n"]
+) -> Float[NumpyArray, "n"]:
+    """Residual of each person by a fit without them: (y_i − ŷ_i)/(1 − H_ii)."""
+    return (target - fitted) / (1 - np.diag(hat))
