@@ -2,15 +2,23 @@
 
 import numpy as np
 
-from corporeal._typing import Float, Float64, NumpyArray
+from corporeal._typing import Float, Float64, Int, NumpyArray
+from corporeal.geometry.surface import unique_edges
 from corporeal.physics.projective.preparation import Integrator, Preparation
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective_dynamics.fast import CpuSolver
 from corporeal.skinning.kinematics import rest_to_world
 
+_RESTING_SHARE = 0.25
+"""Contacts are kept while closer than this share of the mean edge (section 3.2.5)."""
+
 
 class SimulatedBody:
-    """Everything about an identity that does not change from step to step."""
+    """Everything about an identity that does not change from step to step.
+
+    `touchable` are the skin vertices that may meet the world; those that bones or joints carry do
+    not. `touch_reach` is the distance, in metres, below which a contact is kept.
+    """
 
     def __init__(self, preparation: Preparation, settings: ProjectiveSettings) -> None:
         self.settings = settings
@@ -22,6 +30,8 @@ class SimulatedBody:
         self.material = preparation.material(settings)
         self.gravity = np.array([0.0, -settings.gravity, 0.0])
         self.weight = self.system.masses[:, None] * self.gravity
+        self.touchable = np.flatnonzero(~self.system.anchored[: self.model.vertex_count])
+        self.touch_reach = _RESTING_SHARE * mean_edge(self.model.skin, self.model.triangles)
         self._preparation = preparation
         self._bone_joints = self.model.bones.bone_joints[self.model.inner_bones]
 
@@ -73,3 +83,9 @@ class SimulatedBody:
     def step_count(self, duration: float) -> int:
         """Steps that a frame of `duration` seconds is divided into."""
         return max(1, int(np.ceil(duration / LARGEST_STEP - 1e-6)))
+
+
+def mean_edge(vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]) -> float:
+    """Mean length of a surface's edges, metres."""
+    start, end = unique_edges(triangles).T
+    return float(np.linalg.norm(vertices[start] - vertices[end], axis=1).mean())

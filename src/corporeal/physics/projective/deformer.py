@@ -16,6 +16,7 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
 from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.outside import Outside, Surroundings
 from corporeal.physics.projective.preparation import Maps, Preparations
 from corporeal.physics.projective.settings import CONTROLS, ProjectiveSettings
 from corporeal.physics.projective.simulation import ProjectiveSimulation, require_identity
@@ -32,9 +33,16 @@ class ProjectiveSkinning:
     name = "projective"
     controls: tuple[Parameter, ...] = CONTROLS
 
-    def __init__(self, template: Template, maps: Maps | None = None) -> None:
-        """`maps` multiply stiffness and density around every vertex of the skin."""
+    def __init__(
+        self,
+        template: Template,
+        maps: Maps | None = None,
+        surroundings: Surroundings | None = None,
+    ) -> None:
+        """`maps` multiply stiffness and density around every vertex of the skin; `surroundings`
+        are colliders, wind and grabs, whose time 0 is a clip's first frame."""
         self.template = template
+        self.surroundings = surroundings or Surroundings()
         self._preparations = Preparations(template, maps=maps)
 
     def simulation(self, controls: Mapping[str, Array] | None = None) -> ProjectiveSimulation:
@@ -55,12 +63,13 @@ class ProjectiveSkinning:
         require_identity(self.template, identity)
         simulation = self.simulation(controls)
         body, dtype = simulation.body(identity), motion.joint_rotations.dtype
+        outside = Outside(body, self.surroundings)
         return Animation(
             deformer=self.name,
             template=self.template,
             identity=identity,
             motion=motion,
-            vertices=_simulate(simulation, body, identity, motion).astype(dtype),
+            vertices=_simulate(simulation, outside, identity, motion).astype(dtype),
             world_from_joint=frames_of(body, motion.poses).astype(dtype),
         )
 
@@ -76,9 +85,10 @@ def frames_of(body: SimulatedBody, poses: Pose) -> Float64[NumpyArray, "N J 4 4"
 
 
 def _simulate(
-    simulation: ProjectiveSimulation, body: SimulatedBody, identity: Identity, motion: Motion
+    simulation: ProjectiveSimulation, outside: Outside, identity: Identity, motion: Motion
 ) -> Float64[NumpyArray, "N W 3"]:
     """The full skin at every frame, metres."""
+    body = outside.body
     steps = body.step_count(1.0 / motion.fps) if simulation.settings.dynamics else 1
     places = np.arange((motion.frame_count - 1) * steps + 1) / steps
     frames = frames_of(body, sampled(motion, places, motion.fps * steps).poses)
@@ -86,19 +96,19 @@ def _simulate(
         np.asarray(motion.joint_rotations[0], np.float64),
         np.asarray(motion.root_translation[0], np.float64),
     )
-    quiet = simulation.start(identity, first)
+    quiet = simulation.start(identity, first, outside.surroundings)
     step = 1.0 / (motion.fps * steps)
     flesh = _moving(body, quiet.flesh, frames[:2], step)
     if simulation.settings.loop and motion.frame_count > 1:
-        unseen = deque(_passing(simulation, body, flesh, frames, steps, step), maxlen=1)
+        unseen = deque(_passing(simulation, outside, flesh, frames, steps, step), maxlen=1)
         flesh = _carried(body, unseen[0], frames[-1], frames[0])
-    states = itertools.chain([flesh], _passing(simulation, body, flesh, frames, steps, step))
+    states = itertools.chain([flesh], _passing(simulation, outside, flesh, frames, steps, step))
     return np.stack([body.skin(state.positions) for state in states])
 
 
 def _passing(
     simulation: ProjectiveSimulation,
-    body: SimulatedBody,
+    outside: Outside,
     flesh: State,
     frames: Float64[NumpyArray, "k J 4 4"],
     steps: int,
@@ -106,7 +116,8 @@ def _passing(
 ) -> Iterator[State]:
     """The flesh at every frame after the first, `steps` steps apart."""
     for start in range(0, len(frames) - 1, steps):
-        flesh = simulation.advance(body, flesh, frames[start : start + steps + 1], step)
+        way = frames[start : start + steps + 1]
+        flesh = simulation.advance(outside, flesh, way, step, start * step)
         yield flesh
 
 

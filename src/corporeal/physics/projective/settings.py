@@ -30,6 +30,7 @@ CONTROLS = (
     Parameter(
         "dynamics", 0.0, 1.0, 1.0, "1: momentum and jiggle; 0: every frame in static balance"
     ),
+    Parameter("ground", 0.0, 1.0, 0.0, "1: flesh rests on the floor y = 0; 0: there is none"),
     Parameter("loop", 0.0, 1.0, 0.0, "1: the clip repeats, its last frame being the first again"),
 )
 
@@ -54,6 +55,7 @@ class ProjectiveSettings:
     """Power of the tissue map: 0 is one stiffness for all flesh."""
     sliding: bool = True
     dynamics: bool = True
+    ground: bool = False
     loop: bool = False
 
     @classmethod
@@ -70,6 +72,7 @@ class ProjectiveSettings:
             tissue=given.get("tissue", cls.tissue),
             sliding=given.get("sliding", 1.0) >= 0.5,
             dynamics=given.get("dynamics", 1.0) >= 0.5,
+            ground=given.get("ground", 0.0) >= 0.5,
             loop=given.get("loop", 0.0) >= 0.5,
         )
 

@@ -20,6 +20,7 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
 from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.outside import Outside, Surroundings
 from corporeal.physics.projective.preparation import Preparations
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective_dynamics.integration import State, resting
@@ -42,6 +43,8 @@ class SimulationState:
     """Of the simulated vertices: skin, then inner."""
     pose: Pose
     """Where the skeleton is now."""
+    time: float = 0.0
+    """Seconds since the start: moving colliders go by it."""
 
 
 class ProjectiveSimulation:
@@ -68,10 +71,19 @@ class ProjectiveSimulation:
             self._bodies[identity] = SimulatedBody(self._preparations.of(identity), self.settings)
         return self._bodies[identity]
 
-    def start(self, identity: Identity, pose: Pose | None = None) -> SimulationState:
+    def start(
+        self,
+        identity: Identity,
+        pose: Pose | None = None,
+        surroundings: Surroundings | None = None,
+    ) -> SimulationState:
         """At rest in the zero pose; or in static balance in `pose`, reached from the zero pose in
-        small turns, so that a clip that begins in mid-motion begins with quiet flesh."""
+        small turns, so that a clip that begins in mid-motion begins with quiet flesh.
+
+        Only the pose itself is balanced against its `surroundings`, not the way to it.
+        """
         body = self.body(identity)
+        apart, outside = Outside(body, without_ground=True), Outside(body, surroundings)
         rest = Pose(np.zeros((len(body.joints), 3)), np.zeros(3))
         positions = np.asarray(body.model.vertices, np.float64)
         if pose is None:
@@ -82,8 +94,8 @@ class ProjectiveSimulation:
         for number, (before, frame) in enumerate(
             pairwise(self._path(body, rest, target, count)), 1
         ):
-            rounds = _MOST_ROUNDS if number == count else 1
-            positions = self._balance(body, positions, before, frame, rounds)
+            rounds, around = (_MOST_ROUNDS, outside) if number == count else (1, apart)
+            positions = self._balance(around, positions, before, frame, rounds, 0.0)
         return SimulationState(identity, resting(positions, LARGEST_STEP), target)
 
     def step(
@@ -92,20 +104,23 @@ class ProjectiveSimulation:
         pose: Pose,
         dt: float,
         forces: Float[Array, "W 3"] | None = None,
+        surroundings: Surroundings | None = None,
     ) -> SimulationState:
         """The body `dt` seconds later, with its skeleton moved on to `pose`.
 
-        `forces` act on the full skin, newtons. `dt` is divided into equal steps of at most 1/120 s;
-        a new length of step costs one factorisation, so a live loop should keep `dt` constant.
+        `forces` act on the full skin, newtons; `surroundings` are colliders, wind and grabs. `dt`
+        is divided into equal steps of at most 1/120 s; a new length of step costs one
+        factorisation, so a live loop should keep `dt` constant.
         """
         if not (math.isfinite(dt) and dt > 0):
             raise InputError(f"dt is {dt} s; expected a finite number above 0.")
         body, target = self.body(state.identity), require_pose(self.template, pose)
         count = body.step_count(dt) if self.settings.dynamics else 1
         path = self._path(body, state.pose, target, count)
-        pull = None if forces is None else body.pull(np.asarray(forces, np.float64))
-        flesh = self.advance(body, state.flesh, path, dt / count, pull)
-        return SimulationState(state.identity, flesh, target)
+        given = None if forces is None else np.asarray(forces, np.float64)
+        outside = Outside(body, surroundings, given)
+        flesh = self.advance(outside, state.flesh, path, dt / count, state.time)
+        return SimulationState(state.identity, flesh, target, state.time + dt)
 
     def skin(self, state: SimulationState) -> Float[NumpyArray, "W 3"]:
         """The full skin, metres."""
@@ -113,42 +128,52 @@ class ProjectiveSimulation:
 
     def advance(
         self,
-        body: SimulatedBody,
+        outside: Outside,
         flesh: State,
         path: Float64[NumpyArray, "k J 4 4"],
         step: float,
-        pull: Float64[NumpyArray, "n 3"] | None = None,
+        time: float = 0.0,
     ) -> State:
-        """The flesh after its skeleton went along `path`, from where it is, a step each."""
+        """The flesh after its skeleton went along `path`, from where it is at `time`, a step
+        each."""
+        body = outside.body
         if not self.settings.dynamics:
+            moment = time + step
             return resting(
-                self._balance(body, flesh.positions, path[0], path[-1], _MOST_ROUNDS, pull), step
+                self._balance(outside, flesh.positions, path[0], path[-1], _MOST_ROUNDS, moment),
+                step,
             )
         solver = body.solver(step)
-        weight = body.weight if pull is None else body.weight + pull
-        for earlier, now in pairwise(body.carriers(path)):
-            anchors = now[body.system.anchored]
-            flesh = solver.step(flesh, anchors, weight, (now - earlier) / step)
+        for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
+            flesh = solver.step(
+                flesh,
+                now[body.system.anchored],
+                outside.forces(flesh),
+                (now - earlier) / step,
+                outside.contacts(flesh, now, time + number * step, step),
+            )
         return flesh
 
     def _balance(
         self,
-        body: SimulatedBody,
+        outside: Outside,
         positions: Float64[NumpyArray, "n 3"],
         before: Float64[NumpyArray, "J 4 4"],
         frame: Float64[NumpyArray, "J 4 4"],
         rounds: int,
-        pull: Float64[NumpyArray, "n 3"] | None = None,
+        time: float,
     ) -> Float64[NumpyArray, "n 3"]:
-        """The shape in static balance at `frame`, sought from `positions` carried along."""
-        solver, weight = (
-            body.solver(1.0, "static"),
-            body.weight if pull is None else body.weight + pull,
-        )
-        anchors = body.carriers(frame)[body.system.anchored]
+        """The shape in static balance at `frame`, sought from `positions` carried along; nothing
+        rubs."""
+        body = outside.body
+        solver, carriers = body.solver(1.0, "static"), body.carriers(frame)
+        anchors = carriers[body.system.anchored]
         now = body.carry(positions, before, frame)
         for _ in range(rounds):
-            following = solver.step(resting(now, 1.0), anchors, weight).positions
+            flesh = resting(now, 1.0)
+            touching = outside.contacts(flesh, carriers, time, 0.0, friction=False)
+            forces = outside.forces(flesh)
+            following = solver.step(flesh, anchors, forces, contacts=touching).positions
             moved = float(np.abs(following - now).max())
             now = following
             if moved < _STILL:

@@ -104,9 +104,14 @@ class Collider:
         return transform_from_parts(turn, (1.0 - share) * start[:3, 3] + share * end[:3, 3])
 
     def contacts(
-        self, skin: MovingSkin, time: float, step: float, touch: Touch | None = None
+        self,
+        skin: MovingSkin,
+        time: float,
+        step: float,
+        touch: Touch | None = None,
+        rubbing: bool = True,
     ) -> Contacts:
-        """Rows for a step of `step` seconds that begins at `time`."""
+        """Rows for a step of `step` seconds that begins at `time`; friction's only if `rubbing`."""
         touch = touch or Touch()
         before, after = self.at(time), self.at(time + step)
         carried = transform_points(after @ invert_rigid(before), skin.positions)
@@ -120,7 +125,7 @@ class Collider:
             offsets = np.minimum(offsets, np.sum(n * skin.bones[near], axis=1))
         weight = np.full(len(near), touch.stiffness)
         pressing = _rows(skin.vertices[near], n, offsets, weight, two_sided=False)
-        if self.friction == 0.0:
+        if self.friction == 0.0 or not rubbing:
             return pressing
         pressed = weight * np.maximum(offsets - np.sum(n * points, axis=1), 0.0)
         return joined([pressing, self._dragging(skin, near, n, points, slip, pressed, step)])
