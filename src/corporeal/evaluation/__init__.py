@@ -1,0 +1,1 @@
+"""Every metric once: used by tests, benchmarks and training."""
