@@ -1,28 +1,32 @@
 """`corporeal animate`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 
+from corporeal.cli.control_flags import ControlFlags, flags_of, given_controls
 from corporeal.cli.speech import print_json, say, tell_batch
 from corporeal.errors import InputError
 from corporeal.pipelines.animate import AnimateConfig, Animated, animate, is_animated
 from corporeal.pipelines.deformers import DEFORMERS
+from corporeal.pipelines.options import AnimateOptions
 from corporeal.runtime.jobs import run_jobs
 from corporeal.runtime.manifest import require_verb
 
 
-@dataclass(frozen=True)
-class Animate:
-    """Move a body, and write the moving surface.
+@dataclass(frozen=True, kw_only=True)
+class Animate(AnimateOptions):
+    """Move a body or a mesh of your own, and write the moving surface.
 
     Examples:
       corporeal animate --body anna.npz --motion jumping-jacks --deformer dqs --out anna.npz
+      corporeal animate --motion one-leg-jump --deformer projective --out jump.glb
       corporeal animate --motion jumping-jacks --duration 8 --out jumps.mp4
       corporeal animate --body anna.npz --motion clip.bvh --out anna.glb
       corporeal animate --body anna.npz ben.npz --motion jumping-jacks --out '{body}-{motion}.glb'
+      corporeal animate --mesh dragon.off --skeleton dragon.skel --motion flap.bvh --out dragon.glb
 
     The file's suffix decides what is written: .npz (everything; it still serves as a --body), .glb,
     .fbx, .usd (for engines), .abc, .pc2 (caches), .mp4, .png (eight moments), or with --frame one
@@ -38,29 +42,9 @@ class Animate:
     """Body files; the average adult if none is given."""
     deformer: Annotated[
         str, tyro.conf.arg(help=f"How the skin follows the joints: {', '.join(DEFORMERS)}.")
-    ] = "lbs"
-    fps: float = 60.0
-    """Frames a second of an authored motion."""
-    duration: float = 4.0
-    """Seconds of an authored motion."""
-    seed: int = 0
-    """Draws tempo, size and style of an authored motion."""
-    frame: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """The one frame to write as .obj or .ply; negative ones count from the end."""
-    raw: bool = False
-    """Leave a captured motion untouched: no scaling, no planted feet, no ground."""
-    name_map: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """JSON map from the body's joints to a captured motion's; found from the names unless given."""
-    unit: str = "auto"
-    """Unit of a BVH file: m, cm, mm, in, cmu; taken from the skeleton's size unless told."""
-    up: str = "+y"
-    """Upward axis of a BVH file."""
-    front: str = "+z"
-    """Axis that the body of a BVH file faces at rest."""
-    first_frame: Literal["auto", "keep", "drop"] = "auto"
-    """First frame of a BVH file, often an added T-pose: drop it, keep it, or find out."""
-    a_pose: bool = False
-    """Start an authored motion in an A-pose."""
+    ] = AnimateOptions.deformer
+    controls: ControlFlags = field(default_factory=ControlFlags)
+    """What the deformer is told; not every deformer has every control."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Processes to use for several results; all cores unless told."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
@@ -72,12 +56,14 @@ class Animate:
     def from_manifest(content: dict[str, Any]) -> "Animate":
         """The same run again, from its manifest."""
         require_verb(content, "animate")
-        config = dict(content["config"])
-        body = (Path(config.pop("body")),) if config.get("body") else ()
-        config.pop("body", None)
-        if config.get("name_map"):
-            config["name_map"] = Path(config["name_map"])
-        return Animate(motion=(config.pop("motion"),), body=body, **config)
+        config = {k: _as_field(k, v) for k, v in content["config"].items() if v is not None}
+        body = config.pop("body", None)
+        return Animate(
+            motion=(config.pop("motion"),),
+            body=() if body is None else (body,),
+            controls=flags_of(config.pop("controls", {})),
+            **config,
+        )
 
     def run(self) -> int:
         """Make one animation, or every body with every motion."""
@@ -97,11 +83,12 @@ class Animate:
         return tell_batch(report, as_json=self.json)
 
     def _run_one(self, config: AnimateConfig) -> int:
-        who = config.body or "the average adult"
+        who = config.body or config.mesh or "the average adult"
         say(f"moving {who} through {config.motion} with {config.deformer}")
         made = animate(config)
-        for note in made.report.get("motion_notes", ()):
-            say(f"{config.motion}: {note}")
+        for what, notes in ((who, "mesh_notes"), (config.motion, "motion_notes")):
+            for note in made.report.get(notes, ()):
+                say(f"{what}: {note}")
         if self.json:
             print_json(made)
         else:
@@ -114,33 +101,21 @@ class Animate:
 
     def _configs(self) -> dict[str, AnimateConfig]:
         """One config a body and motion, by name."""
+        self._require_one_kind_of_body()
         bodies: tuple[Path | None, ...] = self.body or (None,)
-        single = AnimateConfig(
-            out=Path(self.out),
-            motion=self.motion[0],
-            body=bodies[0],
-            deformer=self.deformer,
-            fps=self.fps,
-            duration=self.duration,
-            seed=self.seed,
-            frame=self.frame,
-            raw=self.raw,
-            name_map=self.name_map,
-            unit=self.unit,
-            up=self.up,
-            front=self.front,
-            first_frame=self.first_frame,
-            a_pose=self.a_pose,
-        )
+        shared = {f.name: getattr(self, f.name) for f in fields(AnimateOptions)}
+        controls = given_controls(self.controls)
         configs: dict[str, AnimateConfig] = {}
         outs: set[str] = set()
         for body in bodies:
             for motion in self.motion:
-                names = {"body": body.stem if body else "average", "motion": Path(motion).stem}
+                who = body or self.mesh
+                names = {"body": who.stem if who else "average", "motion": Path(motion).stem}
                 out = self.out.replace("{body}", names["body"]).replace("{motion}", names["motion"])
                 outs.add(out)
-                key = f"{body or 'average'} × {motion}"
-                configs[key] = replace(single, out=Path(out), motion=motion, body=body)
+                configs[f"{who or 'average'} × {motion}"] = AnimateConfig(
+                    out=Path(out), motion=motion, body=body, controls=controls, **shared
+                )
         if len(outs) < len(bodies) * len(self.motion):
             raise InputError(
                 f"--out {self.out} names {len(outs)} files for {len(bodies)} bodies and "
@@ -154,12 +129,29 @@ class Animate:
             )
         return configs
 
+    def _require_one_kind_of_body(self) -> None:
+        if self.mesh is not None and self.body:
+            raise InputError("--body and --mesh came together; expected one of them.")
+        if self.skeleton is not None and self.mesh is None:
+            raise InputError("--skeleton came without --mesh; expected both, or a --body.")
+
+
+def _as_field(name: str, value: Any) -> Any:
+    """A manifest's value, as the config has it: JSON knows neither paths nor tuples."""
+    kinds = {f.name: f.type for f in fields(AnimateConfig)}
+    if isinstance(value, list):
+        return tuple(value)
+    return Path(value) if isinstance(value, str) and kinds.get(name) == Path | None else value
+
 
 def _absolute(config: AnimateConfig) -> AnimateConfig:
     """Paths that mean the same in every process."""
-    body = config.body.resolve() if config.body else None
-    name_map = config.name_map.resolve() if config.name_map else None
-    return replace(config, out=config.out.resolve(), body=body, name_map=name_map)
+    paths = {
+        f.name: value.resolve()
+        for f in fields(config)
+        if isinstance(value := getattr(config, f.name), Path)
+    }
+    return replace(config, **paths)
 
 
 def _baked(made: Animated) -> str:

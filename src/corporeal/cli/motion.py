@@ -1,6 +1,6 @@
 """`corporeal motion`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
@@ -9,10 +9,11 @@ from tyro.conf import Positional
 from corporeal.cli.speech import print_json, say
 from corporeal.errors import InputError
 from corporeal.pipelines.animate import AnimateConfig, animate
+from corporeal.pipelines.options import MotionOptions
 
 
-@dataclass(frozen=True)
-class MotionVerb:
+@dataclass(frozen=True, kw_only=True)
+class MotionVerb(MotionOptions):
     """List the authored motions, tell about a motion, or film it on the average adult.
 
     Examples:
@@ -30,12 +31,6 @@ class MotionVerb:
     """Film (.mp4) or contact sheet (.png) to write; for `render`."""
     body: Path | None = None
     """Body file; the average adult if none is given."""
-    fps: float = 60.0
-    """Frames a second of an authored motion."""
-    duration: float = 4.0
-    """Seconds of an authored motion."""
-    seed: int = 0
-    """Draws tempo, size and style of an authored motion."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
@@ -94,11 +89,5 @@ class MotionVerb:
         return 0
 
     def _config(self, out: Path) -> AnimateConfig:
-        return AnimateConfig(
-            out=out,
-            motion=self.motion,
-            body=self.body,
-            fps=self.fps,
-            duration=self.duration,
-            seed=self.seed,
-        )
+        shared = {f.name: getattr(self, f.name) for f in fields(MotionOptions)}
+        return AnimateConfig(out=out, motion=self.motion, body=self.body, **shared)

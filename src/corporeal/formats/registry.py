@@ -13,7 +13,7 @@ from corporeal.formats.off import read_off, write_off
 from corporeal.formats.ply import read_ply, write_ply
 from corporeal.formats.stl import read_stl, write_stl
 
-Noun = Literal["mesh", "body", "motion", "animation"]
+Noun = Literal["mesh", "body", "motion", "animation", "skeleton"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ FORMATS = (
     Format(
         ".glb",
         "glTF 2.0 character",
-        ("mesh",),
+        ("mesh", "skeleton"),
         ("body", "animation"),
         "triangles, normals, texture coordinates, skeleton, four weights a vertex, joint "
         "animation, other deformation as morph targets",
@@ -93,10 +93,26 @@ FORMATS = (
     Format(
         ".bvh",
         "BVH motion capture",
-        ("motion",),
+        ("motion", "skeleton"),
         (),
         "joint tree, rotations, root path, frame rate, End Sites",
         "unit and axes (an option, or guessed), changing bone lengths (their mean)",
+    ),
+    Format(
+        ".skel",
+        "plain-text skeleton",
+        ("skeleton",),
+        ("skeleton",),
+        "joint names, parents, rest positions",
+        "unit (that of the mesh)",
+    ),
+    Format(
+        ".json",
+        "JSON skeleton",
+        ("skeleton",),
+        ("skeleton",),
+        "joint names, parents, rest positions, unit",
+        "nothing",
     ),
     Format(".png", "picture", (), ("body", "animation"), "the look", "everything else"),
     Format(".mp4", "film", (), ("animation",), "the look", "everything else"),

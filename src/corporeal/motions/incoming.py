@@ -74,7 +74,7 @@ def motion_for_body(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"{path} has the suffix {suffix!r}; expected {' or '.join(SUFFIXES)}.")
-    if suffix == ".npz" and _is_native(path):
+    if suffix == ".npz" and is_native_motion(path):
         motion = _native(path, skeleton)
         return IncomingMotion(motion, motion, None, ())
     if suffix == ".npz":
@@ -102,7 +102,8 @@ def motion_for_body(
     return IncomingMotion(result.motion, source, result, notes, _facts(result, rate.words))
 
 
-def _is_native(path: Path) -> bool:
+def is_native_motion(path: Path) -> bool:
+    """Whether an `.npz` file is one of our own."""
     with open_npz(path, object_arrays="skip") as file:
         return "format" in file.headers
 

@@ -1,20 +1,28 @@
 """A body and a motion in, an animation out."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from corporeal.body.animation import Animation
+from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
+from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.formats.native import Body, read_body
 from corporeal.formats.registry import format_to_read
+from corporeal.motions.own_skeleton import OwnMotion, by_way_of_a_person, motion_from_file
+from corporeal.pipelines.controls import as_arrays, require_controls
 from corporeal.pipelines.deformers import make_deformer
+from corporeal.pipelines.options import AnimateOptions
+from corporeal.pipelines.own_mesh import OwnBody, load_own_body
 from corporeal.pipelines.results import require_animation_output, write_animation_result
 from corporeal.runtime.manifest import Run, finish_run, is_current, manifest_path, start_run
 
 
-@dataclass(frozen=True)
-class AnimateConfig:
+@dataclass(frozen=True, kw_only=True)
+class AnimateConfig(AnimateOptions):
     """One body, one motion, one deformer, one file."""
 
     out: Path
@@ -22,28 +30,8 @@ class AnimateConfig:
     """Name of an authored motion, or path of a motion file."""
     body: Path | None = None
     """A body or animation file; None for the default body."""
-    deformer: str = "lbs"
-    fps: float = 60.0
-    """Frames a second of an authored motion."""
-    duration: float = 4.0
-    """Seconds of an authored motion."""
-    seed: int = 0
-    frame: int | None = None
-    """The one frame to write, for files that hold a single surface."""
-    raw: bool = False
-    """Leave a captured motion untouched: no scaling, no planted feet, no ground."""
-    name_map: Path | None = None
-    """JSON map from the body's joints to those of a captured motion; None finds one."""
-    unit: str = "auto"
-    """Unit of a BVH file."""
-    up: str = "+y"
-    """Upward axis of a BVH file."""
-    front: str = "+z"
-    """Axis that the body of a BVH file faces at rest."""
-    first_frame: Literal["auto", "keep", "drop"] = "auto"
-    """What to do with the first frame of a BVH file, which is often an added T-pose."""
-    a_pose: bool = False
-    """Start an authored motion in an A-pose."""
+    controls: Mapping[str, float] = field(default_factory=dict)
+    """What the deformer is told, by the names in its table; SI units."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +54,36 @@ def animate(config: AnimateConfig) -> Animated:
     """
     run = _run(config)
     require_animation_output(config.out, config.frame)
-    body = load_body(config.body)
-    motion, came = load_motion(config, body)
-    animation = make_deformer(config.deformer, body.template).animate(body.identity, motion)
-    report = came | write_animation_result(config.out, animation, body.measurements, config.frame)
+    require_controls(config.deformer, config.controls)
+    animation, body, report = _animation(config)
+    written = write_animation_result(config.out, animation, body.measurements, config.frame)
+    report = report | written
     finish_run(run, [config.out], report)
     return Animated(
         out=config.out,
         manifest=manifest_path(config.out),
-        frames=motion.frame_count,
-        fps=motion.fps,
+        frames=animation.motion.frame_count,
+        fps=animation.motion.fps,
         deformer=config.deformer,
         report=report,
     )
+
+
+def _animation(config: AnimateConfig) -> tuple[Animation, Body, dict[str, Any]]:
+    if config.mesh is not None:
+        own = load_own_body(config)
+        motion, notes = _own_motion(config, own)
+        animation = own.whole(_deformed(config, own.skin, motion))
+        report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
+        return animation, own.body, report
+    body = load_body(config.body)
+    motion, came = load_motion(config, body)
+    return _deformed(config, body, motion), body, came
+
+
+def _deformed(config: AnimateConfig, body: Body, motion: Motion) -> Animation:
+    deformer = make_deformer(config.deformer, body.template)
+    return deformer.animate(body.identity, motion, as_arrays(config.controls))
 
 
 def is_animated(config: AnimateConfig) -> bool:
@@ -108,41 +113,51 @@ def is_motion_file(motion: str) -> bool:
 
 
 def _run(config: AnimateConfig) -> Run:
-    files = [config.body] if config.body is not None else []
-    if is_motion_file(config.motion):
-        files.append(Path(config.motion))
-    if config.name_map is not None:
-        files.append(config.name_map)
-    return start_run("animate", config, files)
+    motion = Path(config.motion) if is_motion_file(config.motion) else None
+    files = (config.body, motion, *config.input_files())
+    return start_run("animate", config, [file for file in files if file is not None])
 
 
 def load_motion(config: AnimateConfig, body: Body) -> tuple[Motion, dict[str, Any]]:
     """The motion, and what a report should tell about a captured one."""
     if not is_motion_file(config.motion):
-        from corporeal.motions.library import make_motion
-
-        authored = make_motion(
-            config.motion,
-            body.identity,
-            body.template,
-            seed=config.seed,
-            fps=config.fps,
-            duration=config.duration,
-            a_pose=config.a_pose,
-        )
-        return authored, {}
-    from corporeal.motions.incoming import IncomingOptions, motion_for_body
+        return _authored(config, body), {}
+    from corporeal.motions.incoming import motion_for_body
 
     format_to_read(config.motion, "motion")
-    options = IncomingOptions(
-        raw=config.raw,
-        name_map=config.name_map,
-        unit=config.unit,
-        up=config.up,
-        front=config.front,
-        first_frame=config.first_frame,
-    )
-    came = motion_for_body(config.motion, body.template, body.identity, options)
+    came = motion_for_body(config.motion, body.template, body.identity, config.incoming())
     if came.retargeted is None:
         return came.motion, {}
     return came.motion, {"motion": dict(came.facts), "motion_notes": list(came.notes)}
+
+
+def _authored(config: AnimateConfig, body: Body) -> Motion:
+    from corporeal.motions.library import make_motion
+
+    return make_motion(
+        config.motion,
+        body.identity,
+        body.template,
+        seed=config.seed,
+        fps=config.fps,
+        duration=config.duration,
+        a_pose=config.a_pose,
+    )
+
+
+def _own_motion(config: AnimateConfig, own: OwnBody) -> tuple[Motion, tuple[str, ...]]:
+    """The motion for a skeleton of the user's own, and how it came."""
+    from corporeal.assets.default_body import load_default_body
+
+    template, skeleton = load_default_body().template, own.skin.template.skeleton
+
+    def author(form: Skeleton) -> OwnMotion:
+        identity = Identity(template.mesh.vertices, form.joints, {})
+        return OwnMotion(_authored(config, Body(template, identity, {})), ())
+
+    if is_motion_file(config.motion):
+        format_to_read(config.motion, "motion")
+        made = motion_from_file(config.motion, skeleton, template.skeleton, config.incoming())
+    else:
+        made = by_way_of_a_person(skeleton, template.skeleton, author)
+    return replace(made.motion, skeleton=skeleton), made.notes

@@ -14,9 +14,14 @@ DEFORMERS: dict[str, str] = {
 """Name → module and class; imported when asked for."""
 
 
-def make_deformer(name: str, template: Template) -> Deformer:
-    """The deformer called `name`, for bodies of `template`."""
+def deformer_class(name: str) -> type:
+    """The class of the deformer called `name`."""
     if name not in DEFORMERS:
         raise InputError(f"no deformer {name!r}; expected one of {', '.join(DEFORMERS)}.")
     module, class_name = DEFORMERS[name].split(":")
-    return getattr(import_module(module), class_name)(template)
+    return getattr(import_module(module), class_name)
+
+
+def make_deformer(name: str, template: Template) -> Deformer:
+    """The deformer called `name`, for bodies of `template`."""
+    return deformer_class(name)(template)

@@ -1,0 +1,83 @@
+"""What a run of `animate` may be told: one list of fields, for configs and flags alike."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from corporeal.motions.incoming import IncomingOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotionOptions:
+    """How a motion is authored, or read."""
+
+    fps: float = 60.0
+    """Frames a second of an authored motion."""
+    duration: float = 4.0
+    """Seconds of an authored motion."""
+    seed: int = 0
+    """Draws tempo, size and style of an authored motion."""
+    a_pose: bool = False
+    """Start an authored motion in an A-pose."""
+    raw: bool = False
+    """Leave a captured motion untouched: no scaling, no planted feet, no ground."""
+    name_map: Path | None = None
+    """JSON map from the body's joints to a captured motion's; found from the names unless given."""
+    unit: str = "auto"
+    """Unit of a BVH file: m, cm, mm, in, cmu; taken from the skeleton's size unless told."""
+    up: str = "+y"
+    """Upward axis of a BVH file."""
+    front: str = "+z"
+    """Axis that the body of a BVH file faces at rest."""
+    first_frame: Literal["auto", "keep", "drop"] = "auto"
+    """First frame of a BVH file, often an added T-pose: drop it, keep it, or find out."""
+
+    def incoming(self) -> IncomingOptions:
+        """What a reader of motion files wants to know."""
+        return IncomingOptions(
+            raw=self.raw,
+            name_map=self.name_map,
+            unit=self.unit,
+            up=self.up,
+            front=self.front,
+            first_frame=self.first_frame,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshOptions:
+    """A mesh of the user's own instead of a body, and what its file does not say."""
+
+    mesh: Path | None = None
+    """Own mesh to animate instead of a body: .obj, .ply, .off, .stl or .glb."""
+    skeleton: Path | None = None
+    """Its skeleton: .skel, .json, .glb or .bvh; a .glb mesh may hold it."""
+    component: Literal["auto", "largest", "all"] = "auto"
+    """Connected parts of an own mesh that are flesh: those that hold the skeleton, the largest, or
+    all of them; the others follow the skin."""
+    mesh_unit: str = "auto"
+    """Unit of an own mesh: m, cm, mm, in; taken from its size unless told."""
+    mesh_up: str = "+y"
+    """Upward axis of an own mesh and its skeleton."""
+    mesh_front: str = "+z"
+    """Axis that an own mesh and its skeleton face."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnimateOptions(MeshOptions, MotionOptions):
+    """All that several animations of one batch share."""
+
+    deformer: str = "lbs"
+    """How the skin follows the joints."""
+    frame: int | None = None
+    """The one frame to write, for files that hold one surface; negative ones count from the end."""
+    soft: tuple[str, ...] = ()
+    """Stiffness factors by body part, such as belly=0.5 left_thigh=0.7."""
+    stiffness_map: Path | None = None
+    """Painted stiffness factors, one a vertex (.npy)."""
+    mass_map: Path | None = None
+    """Painted density factors, one a vertex (.npy)."""
+
+    def input_files(self) -> tuple[Path | None, ...]:
+        """Files that the run reads, where they are given."""
+        return (self.mesh, self.skeleton, self.name_map, self.stiffness_map, self.mass_map)
