@@ -83,12 +83,12 @@ def predict_composition(
     """Fat and muscle mass of a body with the default topology, or of one that has been measured.
 
     `age` is in years, `gender` "female", "male" or a number from 0 (female) to 1 (male). A body is
-    taped where NHANES does; of measurements the waist at the navel is turned into that by a ratio.
+    taped where NHANES does; of measurements, the waist at the navel is converted (to 0.6 %).
     """
     share = _male_share(gender)
     if isinstance(body, Measurements):
         measured = body
-        waist = crest_waist_from_navel(measured["waist_circumference"], share)
+        waist = crest_waist_from_navel(measured, share)
     else:
         measured = measure(body, template)
         waist = crest_waist(body, share, template)
@@ -104,7 +104,8 @@ def predict_from_tape(
     _require_domain(person)
     models = load_models()
     female, male = (_moments(models[sex], person) for sex in ("female", "male"))
-    fat, fat_error, muscle, muscle_error = (1 - share) * female + share * male
+    mixed = (1 - share) * female + share * male
+    fat, fat_error, muscle, muscle_error = (float(value) for value in mixed)
     return CompositionEstimate(
         Composition(fat, muscle),
         float(mass),
