@@ -33,6 +33,7 @@ from corporeal.physics.projective_dynamics.fast import CpuSolver
 from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT, SimulationMesh, simulation_mesh
+from corporeal.physics.tissue import has_known_parts, skeleton_scale, tissue_factors
 from corporeal.physics.upsampling import Upsampler, build_upsampler
 from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
 from corporeal.physics.volume.rigid_parts import FEET, HEAD_PARTS, rigid_head_and_toes
@@ -77,12 +78,7 @@ class Preparation:
         """Tetrahedra between skin and bones."""
 
         def make() -> VolumetricModel:
-            return build_volumetric_model(
-                self.coarse.surface(self._rest),
-                self.skeleton,
-                rigid_vertices=rigid_joints(self.template)[self.coarse.vertex_indices],
-                radius_factor=settings.bone_radii,
-            )
+            return self._shrunk(self._rest, self.skeleton, settings.bone_radii)
 
         return self._kept("model", (settings.bone_radii,), make)
 
@@ -116,15 +112,43 @@ class Preparation:
 
         return self._kept("solver", key, make)
 
+    def tissue(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "V"]:
+        """Factors on the stiffness by body part and depth; 1 on bodies without known parts."""
+
+        def make() -> NumpyArray:
+            if not has_known_parts(self.template):
+                return np.ones(self.coarse.vertex_count)
+            usual = np.asarray(self.template.mesh.vertices, np.float64)
+            return tissue_factors(
+                self.template,
+                self.template.part_labels[self.coarse.vertex_indices],
+                self.model(settings),
+                self._shrunk(usual, self.template.skeleton, settings.bone_radii),
+                skeleton_scale(self.skeleton, self.template.skeleton),
+            )
+
+        return self._kept("tissue", (settings.bone_radii,), make)
+
     def _system(self, settings: ProjectiveSettings) -> System:
-        kept = self.coarse.vertex_indices
-        stiffness, mass = self._maps.stiffness, self._maps.mass
+        stiffness = self.tissue(settings) ** settings.tissue
+        kept, painted, mass = self.coarse.vertex_indices, self._maps.stiffness, self._maps.mass
         return flesh_system(
             self.model(settings),
             self.material(settings),
             np.array([0.0, -settings.gravity, 0.0]),
-            None if stiffness is None else stiffness[kept],
+            stiffness if painted is None else stiffness * painted[kept],
             None if mass is None else mass[kept],
+        )
+
+    def _shrunk(
+        self, skin: Float64[NumpyArray, "W 3"], skeleton: Skeleton, radius_factor: float
+    ) -> VolumetricModel:
+        """The volumetric model of a skin of this template."""
+        return build_volumetric_model(
+            self.coarse.surface(skin),
+            skeleton,
+            rigid_vertices=rigid_joints(self.template)[self.coarse.vertex_indices],
+            radius_factor=radius_factor,
         )
 
     def _kept(self, kind: str, key: tuple[Hashable, ...], make: Callable[[], _Made]) -> _Made:
