@@ -50,7 +50,7 @@ TISSUES: Mapping[str, Tissue] = {
     "back": Tissue(1.0, 0.2),
     "belly": Tissue(0.9, 0.45),
     "hips": Tissue(1.0, 0.4),
-    "breast": Tissue(0.05, 0.35),
+    "breast": Tissue(0.12, 1.0),
     "buttock": Tissue(0.7, 0.8),
     "shoulder": Tissue(1.0, 0.5),
     "upper_arm": Tissue(0.8, 0.8),

@@ -62,7 +62,8 @@ def _balanced(
 def _spread(
     model: VolumetricModel, name: str, values: Float64[NumpyArray, "V"] | None
 ) -> Float64[NumpyArray, "T"]:
-    """Mean of a map over the corners of every tetrahedron; both layers take the skin's value."""
+    """Geometric mean of a map over the corners of every tetrahedron, so that stiff parts do not
+    reach into soft ones; both layers take the skin's value."""
     if values is None:
         return np.ones(len(model.tetrahedra))
     if len(values) != model.vertex_count or not (np.isfinite(values) & (values > 0)).all():
@@ -70,4 +71,4 @@ def _spread(
             f"{name} has {len(values)} values from {values.min()} to {values.max()}; expected "
             f"{model.vertex_count}, one a skin vertex, finite and above 0."
         )
-    return np.concatenate([values, values])[model.tetrahedra].mean(axis=1)
+    return np.exp(np.log(np.concatenate([values, values]))[model.tetrahedra].mean(axis=1))
