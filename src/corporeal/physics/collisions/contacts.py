@@ -29,15 +29,26 @@ class Contacts:
     """Stiffness against being violated, N/m."""
     two_sided: Bool[NumpyArray, "C"]
     """Whether the row is an equation instead: it also pulls back."""
+    friction: Float64[NumpyArray, "C"] | None = None
+    """Coulomb's coefficient: what slides along a row is held by up to this share of its force. None
+    lets everything slide; two-sided rows always do."""
 
     def check(self) -> None:
         for name in ("coefficients", "normals", "offsets"):
             require_finite(f"contact {name}", getattr(self, name))
         if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
             raise InputError("contact weights must be finite and above 0 N/m.")
+        if self.friction is not None and not (self.slip_limits() >= 0).all():
+            raise InputError("contact friction must be 0 or more.")
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    def slip_limits(self) -> Float64[NumpyArray, "C"]:
+        """Coulomb's coefficient of every row, 0 where nothing is held."""
+        if self.friction is None:
+            return np.zeros(len(self.offsets))
+        return np.where(self.two_sided, 0.0, self.friction)
 
     def gaps(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "C"]:
         """n·(Σ_k c_k x_k) − d: negative where a row is violated, metres."""
@@ -69,4 +80,5 @@ def joined(parts: list[Contacts]) -> Contacts:
         np.concatenate([part.offsets for part in parts]),
         np.concatenate([part.weights for part in parts]),
         np.concatenate([part.two_sided for part in parts]),
+        np.concatenate([part.slip_limits() for part in parts]),
     )

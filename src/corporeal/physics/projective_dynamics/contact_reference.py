@@ -2,31 +2,34 @@
 
 Without contacts a global step ends at z*. With them it minimises
 ½ (z − z*)ᵀ A (z − z*) + Σ w/2 min(0, g(z))², where g = n·(Σ_k c_k x_k) − d and two-sided rows count
-with either sign. Its solution is z* + A⁻¹ Qᵀ n λ, with the forces λ from the small problem
+with either sign. Its solution is z* + A⁻¹ Qᵀ f, where the force of a row is f = λ n with
 
-    min over λ ≥ 0 of ½ λᵀ (D + W⁻¹) λ + g(z*)ᵀ λ,   D_ij = (n_i · n_j) q_iᵀ A⁻¹ q_j,
+    g(z) + λ/w ≥ 0  ⟂  λ ≥ 0,     Q z = Q z* + S f,     S = Q A⁻¹ Qᵀ.
 
-so that A is factored once, whatever touches. A row acts along its normal alone: nothing drags on
-what slides or parts.
+So A is factored once, whatever touches. A row acts along its normal alone: nothing drags on what
+slides or parts. With friction μ a row also holds what slips across it, by at most μ λ (Coulomb).
 
 ====== ================================================ ===================
 A      the constant matrix of the free vertices          `solve`
-Q, q   coefficients c of all rows, of one                `rows`
+Q      coefficients c of all rows                        `rows`
 n      normals                                           `normals`
-W      weights, N/m                                      `weights`
-λ      contact forces, N                                 `contact_forces`
-D      compliance of the rows, m/N                       `compliance`
+w      weights, N/m                                      `weights`
+f, λ   contact forces, and along the normals, N          `contact_forces`
+S      compliance of the rows, m/N                       `compliance`
 ====== ================================================ ===================
 """
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
-from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.physics.collisions.contacts import Contacts
+
+_SETTLED = 1e-12
+"""Metres: Gauss–Seidel ends when no row moves further."""
+_MOST_SWEEPS = 10_000
 
 
 class ContactStep:
@@ -36,26 +39,22 @@ class ContactStep:
         self,
         contacts: Contacts,
         free: Int[NumpyArray, "f"],
-        vertex_count: int,
+        positions: Float64[NumpyArray, "V 3"],
         solve: Callable[[NumpyArray], NumpyArray],
     ) -> None:
-        """`solve` gives A⁻¹ b of the columns b over the free vertices."""
+        """`solve` gives A⁻¹ b of the columns b over the free vertices; `positions` are those that
+        the step begins at, metres."""
         self.contacts = contacts
-        rows = contact_rows(contacts, vertex_count)[:, free]
+        self._matrix = contact_rows(contacts, len(positions))
+        self._begun = self._matrix @ positions
+        rows = self._matrix[:, free]
         self._answers = solve(rows.T.toarray())
-        cosines = contacts.normals @ contacts.normals.T
-        # D_ij = (n_i · n_j) Σ_kl q_ik A⁻¹_kl q_jl
-        self.compliance = cosines * (rows @ self._answers)
+        self.compliance = rows @ self._answers
 
     def correction(self, positions: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "f 3"]:
-        """A⁻¹ Qᵀ n λ for a global step that would end at `positions`, metres."""
-        forces = contact_forces(
-            self.compliance,
-            self.contacts.gaps(positions),
-            self.contacts.weights,
-            self.contacts.two_sided,
-        )
-        return self._answers @ (forces[:, None] * self.contacts.normals)
+        """A⁻¹ Qᵀ f for a global step that would end at `positions`, metres."""
+        places = self._matrix @ positions
+        return self._answers @ contact_forces(self.contacts, self.compliance, places, self._begun)
 
 
 def contact_rows(contacts: Contacts, vertex_count: int) -> csr_array:
@@ -66,18 +65,33 @@ def contact_rows(contacts: Contacts, vertex_count: int) -> csr_array:
 
 
 def contact_forces(
+    contacts: Contacts,
     compliance: Float64[NumpyArray, "C C"],
-    gaps: Float64[NumpyArray, "C"],
-    weights: Float64[NumpyArray, "C"],
-    two_sided: Bool[NumpyArray, "C"],
-) -> Float64[NumpyArray, "C"]:
-    """λ in newtons: non-negative but on two-sided rows, where both signs are tried.
+    places: Float64[NumpyArray, "C 3"],
+    begun: Float64[NumpyArray, "C 3"],
+) -> Float64[NumpyArray, "C 3"]:
+    """f in newtons, for rows that would be at `places` without, having begun at `begun`, metres.
 
-    With D + W⁻¹ = L Lᵀ this is the least squares ‖Lᵀ λ + L⁻¹ g‖² over λ ≥ 0.
+    Row after row takes the force that fits those of the others, until all do: projected
+    Gauss–Seidel, which converges as S is symmetric and positive semidefinite.
     """
-    lower = np.linalg.cholesky(compliance + np.diag(1.0 / weights))
-    factor = np.concatenate([lower.T, -lower.T[:, two_sided]], axis=1)
-    split, _ = nnls(factor, -np.linalg.solve(lower, gaps))
-    forces = split[: len(gaps)]
-    forces[two_sided] -= split[len(gaps) :]
+    forces = np.zeros((len(contacts), 3))
+    limits, softness = contacts.slip_limits(), 1.0 / contacts.weights
+    for _ in range(_MOST_SWEEPS):
+        moved = 0.0
+        for i in np.flatnonzero(np.diag(compliance) > 0):
+            n, own, before = contacts.normals[i], compliance[i, i], forces[i].copy()
+            place = places[i] + compliance[i] @ forces
+            pressure = n @ before
+            gap = n @ place - contacts.offsets[i]
+            pushed = pressure - (gap + softness[i] * pressure) / (own + softness[i])
+            pushed = pushed if contacts.two_sided[i] else max(pushed, 0.0)
+            slip = place - begun[i] - n * (n @ (place - begun[i]))
+            held = before - pressure * n - slip / own
+            most = limits[i] * pushed
+            held *= min(1.0, most / max(float(np.linalg.norm(held)), 1e-300))
+            forces[i] = pushed * n + held
+            moved = max(moved, own * float(np.abs(forces[i] - before).max()))
+        if moved < _SETTLED:
+            break
     return forces

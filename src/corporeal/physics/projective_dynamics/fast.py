@@ -7,8 +7,6 @@ symmetric positive definite, and constant while topology, masses, stiffness and 
 factored once (`cholespy`), and solved for three columns at a time.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.sparse import csc_array
 
@@ -18,7 +16,7 @@ from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.projective_dynamics.blocks import TetrahedronBlocks, pack_tetrahedra
 from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
 from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
-from corporeal.physics.projective_dynamics.contact_reference import ContactStep
+from corporeal.physics.projective_dynamics.contact_fast import CompiledContacts, LocalInverse
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.runtime.threads import over_slices, thread_count
@@ -71,6 +69,8 @@ class CpuSolver:
             matrix.data,
             MatrixType.CSC,
         )
+        self._inverse: LocalInverse | None = None
+        self._latest: tuple[Contacts, CompiledContacts] | None = None
 
     def _pack(self) -> TetrahedronBlocks:
         """All strain constraints, over vertices renumbered with the free ones first."""
@@ -101,21 +101,22 @@ class CpuSolver:
         state = rebased(state, self.rule.step)
         z, pull = self._begin(state, forces, carried)
         z[len(pull) :] = anchors
-        self._iterate(z, pull, self._touching(contacts))
+        self._iterate(z, pull, self._touching(contacts, state.positions))
         return self._end(state, z)
 
-    def _touching(self, contacts: Contacts | None) -> ContactStep | None:
+    def _touching(
+        self, contacts: Contacts | None, positions: Float64[NumpyArray, "V 3"]
+    ) -> CompiledContacts | None:
+        """The contacts, compiled; those of the step before if they are the same."""
         if contacts is None or len(contacts) == 0:
             return None
-        moved = replace(contacts, vertices=self._place[contacts.vertices])
-        free = np.arange(len(self._free))
-
-        def solve(columns: NumpyArray) -> NumpyArray:
-            answers = np.empty(columns.shape, np.float32)
-            self._factor.solve(np.ascontiguousarray(columns, np.float32), answers)
-            return answers.astype(np.float64)
-
-        return ContactStep(moved, free, self.system.vertex_count, solve)
+        if self._inverse is None:
+            self._inverse = LocalInverse(self._factor.solve, len(self._free))
+        if self._latest is None or self._latest[0] is not contacts:
+            self._latest = (contacts, CompiledContacts(contacts, self._place, self._inverse))
+        touching = self._latest[1]
+        touching.begin(positions[self._order])
+        return touching
 
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
@@ -165,7 +166,7 @@ class CpuSolver:
         self,
         z: Float64[NumpyArray, "V 3"],
         pull: Float64[NumpyArray, "f 3"],
-        touching: ContactStep | None,
+        touching: CompiledContacts | None,
     ) -> None:
         """Local and global steps on `z`, free vertices first, in place."""
         from corporeal.physics.projective_dynamics.anderson_cpu import MEMORY, accelerate
@@ -181,12 +182,13 @@ class CpuSolver:
             gather_residual(self._buffers, self._inertia, pull, z, right)
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
+            if touching is not None:
+                touching.push(right)
             self._factor.solve(right, delta)
             if touching is not None:
-                ahead = z.copy()
-                ahead[:free] += delta
-                delta += touching.correction(ahead).astype(np.float32)
-            if self._accelerated:
+                touching.resolve(z, delta)
+            last = iteration == self.rule.iterations - 1
+            if self._accelerated and not (last and touching is not None):
                 known = accelerate(z, delta, reached, steps, norms, iteration, known)
             else:
                 correct(z, delta)

@@ -48,7 +48,7 @@ class ReferenceSolver:
         f = 0.0 if forces is None else forces[self._free]
         z = y.copy()
         z[self._fixed] = anchors
-        touching = self._touching(contacts)
+        touching = self._touching(contacts, state.positions)
         for _ in range(self.rule.iterations):
             p = self._project_constraints(z)
             z[self._free] = self._solve_global(y, p, anchors, f)
@@ -56,10 +56,12 @@ class ReferenceSolver:
                 z[self._free] += touching.correction(z)
         return advanced(state, self.rule, past, z)
 
-    def _touching(self, contacts: Contacts | None) -> ContactStep | None:
+    def _touching(
+        self, contacts: Contacts | None, positions: Float64[NumpyArray, "V 3"]
+    ) -> ContactStep | None:
         if contacts is None or len(contacts) == 0:
             return None
-        return ContactStep(contacts, self._free, self.system.vertex_count, self._factor.solve)
+        return ContactStep(contacts, self._free, positions, self._factor.solve)
 
     def energy(self, positions: Float64[NumpyArray, "V 3"]) -> float:
         """Σ W_i(z), joules."""
