@@ -188,6 +188,7 @@ def test_whoever_is_left_out_is_counted(people):
         counts[key] for key in ("kept", "without tape", "without whole-body DXA")
     )
     assert np.isnan(people.muscle_mass).sum() == counts["kept without trunk DXA"]
+    assert len(people.unscanned.mass) == counts["without whole-body DXA"]
 
 
 def test_the_plain_linear_model_has_its_known_error(people):

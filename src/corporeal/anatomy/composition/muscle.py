@@ -1,7 +1,7 @@
 """Skeletal muscle mass from published relations.
 
-Muscle here is skeletal muscle without the fat between its fibres, as whole-body magnetic resonance
-measures it: not fat-free mass, and not the "muscle mass" of impedance scales, which is larger.
+Muscle here is skeletal muscle as whole-body magnetic resonance measures it, the fat between muscles
+included: not fat-free mass, and not the "muscle mass" of impedance scales, which is larger.
 """
 
 from typing import Final

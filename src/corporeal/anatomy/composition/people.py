@@ -39,6 +39,8 @@ class ScannedPeople:
     """By DXA, per cent."""
     muscle_mass: Float[NumpyArray, "n"]
     """Skeletal muscle by `muscle.muscle_from_limbs`, kg; NaN where the trunk was not scanned."""
+    unscanned: Tape
+    """Adults with tape but without DXA, whom no fit sees: to tell whether they differ."""
     left_out: Mapping[str, int]
     """How many adults lack what."""
 
@@ -54,6 +56,7 @@ class ScannedPeople:
             self.tape.only(rows),
             self.fat_percentage[rows],
             self.muscle_mass[rows],
+            self.unscanned,
             self.left_out,
         )
 
@@ -74,9 +77,8 @@ def read_people(path: Path, sex: str) -> ScannedPeople:
     no_fat = np.isnan(column[_FAT[0]])
     kept = ~(no_tape | no_fat)
     people = {name: values[kept] for name, values in column.items()}
-    tape = Tape(
-        people["height_cm"] / 100, people["weight_kg"], people["waist_cm"] / 100, people["age_y"]
-    )
+    tape = _tape(people)
+    unscanned = _tape({name: values[no_fat & ~no_tape] for name, values in column.items()})
     trunk = trunk_fat_free(people["dxa_trunk_fat_g"] / 1000, people["dxa_trunk_pct_fat"])
     fat_free = tape.mass * (1 - people[_FAT[0]] / 100)
     muscle = muscle_from_limbs(limb_lean_mass(fat_free, trunk, sex), tape.age, sex)
@@ -87,7 +89,17 @@ def read_people(path: Path, sex: str) -> ScannedPeople:
         "kept": int(kept.sum()),
         "kept without trunk DXA": int(np.isnan(trunk).sum()),
     }
-    return ScannedPeople(sex, tape, people[_FAT[0]], muscle, counts)
+    return ScannedPeople(sex, tape, people[_FAT[0]], muscle, unscanned, counts)
+
+
+def _tape(column: Mapping[str, NumpyArray]) -> Tape:
+    metres = 0.01
+    return Tape(
+        metres * column["height_cm"],
+        column["weight_kg"],
+        metres * column["waist_cm"],
+        column["age_y"],
+    )
 
 
 def _adult(age: str) -> bool:
