@@ -31,6 +31,7 @@ VERBS = {
     "demo": Verb("corporeal.cli.demo:Demo", "make a person, move it, show it"),
     "body": Verb("corporeal.cli.body:Body", "make a body from measurements or sliders"),
     "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
+    "skeleton": Verb("corporeal.cli.skeleton:SkeletonVerb", "fit a skeleton to a human surface"),
     "motion": Verb("corporeal.cli.motion:MotionVerb", "list, describe or film motions"),
     "convert": Verb("corporeal.cli.convert:Convert", "write a file's content in another format"),
     "doctor": Verb("corporeal.cli.doctor:Doctor", "say what is missing and how to get it"),

@@ -40,7 +40,7 @@ def read_skel(path: str | Path) -> Skeleton:
 
 
 def write_skel(path: str | Path, skeleton: Skeleton) -> None:
-    """Write a skeleton in metres."""
+    """Write a skeleton; its numbers are in whatever unit they are."""
     for name in skeleton.names:
         if not name or name.split() != [name] or "#" in name:
             raise InputError(

@@ -47,15 +47,16 @@ def read_skeleton_json(path: str | Path) -> tuple[Skeleton, str | None]:
         raise FormatError(f"{path} cannot be read as a skeleton: {error}") from error
 
 
-def write_skeleton_json(path: str | Path, skeleton: Skeleton) -> None:
-    """Write a skeleton in metres."""
+def write_skeleton_json(path: str | Path, skeleton: Skeleton, unit: str | None = "m") -> None:
+    """Write a skeleton whose numbers are in `unit`; None states none."""
     places = np.asarray(skeleton.joints, np.float64).tolist()
     rows = [
         {"name": name, "parent": None if up < 0 else skeleton.names[up], "position": place}
         for name, up, place in zip(skeleton.names, skeleton.parents, places, strict=True)
     ]
     text = ",\n    ".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    write_bytes(path, f'{{\n  "unit": "m",\n  "joints": [\n    {text}\n  ]\n}}\n'.encode())
+    stated = "" if unit is None else f'  "unit": {json.dumps(unit)},\n'
+    write_bytes(path, f'{{\n{stated}  "joints": [\n    {text}\n  ]\n}}\n'.encode())
 
 
 def _joint(row: Any) -> Joint:

@@ -35,9 +35,9 @@ def read_skeleton(path: str | Path) -> SkeletonReading:
     return SkeletonReading(read_bvh(path, unit=1.0, first_frame="keep").motion.skeleton, None)
 
 
-def write_skeleton(path: str | Path, skeleton: Skeleton) -> None:
-    """Write a skeleton (metres) as `.skel` or `.json`."""
+def write_skeleton(path: str | Path, skeleton: Skeleton, unit: str | None = "m") -> None:
+    """Write a skeleton as `.skel` or `.json`; JSON states the `unit` of its numbers, if any."""
     if format_to_write(path, "skeleton").suffix == ".skel":
         write_skel(path, skeleton)
     else:
-        write_skeleton_json(path, skeleton)
+        write_skeleton_json(path, skeleton, unit)

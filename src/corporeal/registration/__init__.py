@@ -1,0 +1,1 @@
+"""Bodies laid onto surfaces that came from elsewhere."""
