@@ -1,0 +1,119 @@
+"""Prepare what the GPU benchmark runs on, on a machine that has the CPU engines.
+
+    python benchmarks/gpu_subjects.py
+
+Writes `build/gpu/`: the default body prepared for a device, sixteen other people, three clips of 120
+frames (two steps each), where the float64 reference and the CPU simulation end, and what a clip with
+contacts looks like. The benchmark itself (`benchmarks/gpu.py`) needs NumPy, SciPy, JAX and jaxtyping.
+"""
+
+import argparse
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.body.identity import Identity
+from corporeal.body.pose import Pose
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.motions.library import make_motion
+from corporeal.motions.resample import sampled
+from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.deformer import frames_of
+from corporeal.physics.projective.gpu_body import save_device_body
+from corporeal.physics.projective.gpu_preparation import device_body
+from corporeal.physics.projective.preparation import Preparations
+from corporeal.physics.projective.settings import LARGEST_STEP
+from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
+from corporeal.physics.projective_dynamics.reference import ReferenceSolver
+from corporeal.physics.projective_dynamics.solver import Solver
+
+FOLDER = Path(__file__).parents[1] / "build" / "gpu"
+CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
+FRAMES, STEPS, ITERATIONS = 120, 2, 5
+PEOPLE = 16
+SIZES = (1500, 3000, 8000, 13380)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=["body", "clips", "people", "sizes"])
+    parts = parser.parse_args().parts
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    model = PhenotypeModel()
+    identity = model.prepare()
+    simulation = ProjectiveSimulation(model.template)
+    body = simulation.body(identity)
+    if "body" in parts:
+        save_device_body(FOLDER / "body.npz", device_body(body))
+    if "clips" in parts:
+        for name in CLIPS:
+            write_clip(name, model, identity, simulation)
+    if "people" in parts:
+        for number, person in enumerate(people(model)):
+            other = device_body(simulation.body(person))
+            save_device_body(FOLDER / f"person_{number}.npz", other)
+    if "sizes" in parts:
+        for count in SIZES:
+            sized = ProjectiveSimulation(
+                model.template, preparations=Preparations(model.template, vertex_count=count)
+            )
+            save_device_body(FOLDER / f"size_{count}.npz", device_body(sized.body(identity)))
+
+
+def people(model: PhenotypeModel) -> list[Identity]:
+    """Bodies drawn over the phenotype's range."""
+    random = np.random.default_rng(5)
+    names = ("gender", "muscle", "weight", "height")
+    return [
+        model.prepare({name: np.array(random.uniform(0.2, 0.8)) for name in names})
+        for _ in range(PEOPLE)
+    ]
+
+
+def write_clip(
+    name: str, model: PhenotypeModel, identity: Identity, simulation: ProjectiveSimulation
+) -> None:
+    """Frames, start, and the ends of reference and CPU simulation, both without contacts."""
+    body = simulation.body(identity)
+    motion = make_motion(name, identity, model.template, seed=1, fps=60.0)
+    places = np.arange(FRAMES * STEPS + 1) / STEPS
+    frames = frames_of(body, sampled(motion, places, 60.0 * STEPS).poses)
+    start = started(simulation, identity, frames, motion)
+    rule = StepRule(LARGEST_STEP, ITERATIONS, body.material.damping)
+    reference = passed(body, ReferenceSolver(body.system, rule), start, frames)
+    fast = passed(body, body.solver(LARGEST_STEP), start, frames)
+    np.savez(
+        FOLDER / f"clip_{name}.npz",
+        frames=frames,
+        positions=start.positions,
+        velocities=start.velocities,
+        reference=reference.positions,
+        fast=fast.positions,
+        fast_skin=body.skin(fast.positions),
+        damping=body.material.damping,
+    )
+
+
+def started(simulation: ProjectiveSimulation, identity: Identity, frames, motion) -> State:
+    """Quiet flesh in the first pose, moving with its bones."""
+    body = simulation.body(identity)
+    first = Pose(
+        np.asarray(motion.joint_rotations[0], float), np.asarray(motion.root_translation[0], float)
+    )
+    positions = simulation.start(identity, first).flesh.positions
+    ahead = body.carry(positions, frames[0], frames[1])
+    return resting(positions, LARGEST_STEP, (ahead - positions) / LARGEST_STEP)
+
+
+def passed(body: SimulatedBody, solver: Solver, state: State, frames: np.ndarray) -> State:
+    """The state after all steps."""
+    for before, now in pairwise(body.carriers(frames)):
+        carried = (now - before) / LARGEST_STEP
+        state = solver.step(state, now[body.system.anchored], body.weight, carried)
+    return state
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""A body prepared for a device: arrays alone, in a `.npz` file without pickles.
+
+Making one takes the CPU's engines (`gpu_preparation`); using one takes NumPy, SciPy and JAX.
+"""
+
+from dataclasses import Field, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import Array, Bool, Float, Int, NumpyArray
+from corporeal.errors import FormatError
+from corporeal.formats.npz import NpzReader, open_npz, write_npz
+from corporeal.physics.coupling_gpu import DeviceCoupling
+from corporeal.physics.projective_dynamics.gpu_flesh import (
+    Elements,
+    Flesh,
+    flesh_of,
+    system_matrix,
+)
+from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, inverse_of
+from corporeal.physics.projective_dynamics.integration import StepRule
+from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
+from corporeal.runtime.nouns import noun
+
+FORMAT, VERSION = "corporeal-device-body", 1
+
+
+@noun()
+class DeviceBody:
+    """n simulated vertices (skin, then inner), of which f are free; W skin vertices."""
+
+    order: Int[Array, "n"]
+    """Vertex at every place on the device: free ones first, neighbours together."""
+    sources: Int[Array, "n"]
+    """Which of the coupling's vertices (inner, then rigid) carries the vertex at a place."""
+    skin_places: Int[Array, "V"]
+    """Place of every simulated skin vertex."""
+    elements: Elements
+    weight: Float[Array, "3 f"]
+    """Pull of gravity on the free vertices, newtons."""
+    coupling: DeviceCoupling
+    upsampler: DeviceUpsampler
+    surface: DeviceSurface
+    rest: Float[Array, "n 3"]
+    """Simulated vertices at rest, in their own order, metres."""
+    flesh: Flesh
+    """The elements seen from their corners."""
+
+    @property
+    def free_count(self) -> int:
+        return self.flesh.weights.shape[-2]
+
+    def inverse(self, rule: StepRule, dense: bool = False) -> Inverse:
+        """The global step of a rule; `dense` keeps what is negligible too."""
+        return inverse_of(system_matrix(self.elements, rule.inertia, len(self.order)), dense)
+
+
+def save_device_body(path: str | Path, body: DeviceBody) -> None:
+    """Write all arrays of a prepared body."""
+    arrays = {"format": np.array(FORMAT), "version": np.array(VERSION)}
+    kept = {k: v for k, v in _flattened(body, "").items() if not k.startswith("flesh/")}
+    write_npz(path, arrays | kept)
+
+
+def load_device_body(path: str | Path) -> DeviceBody:
+    """Read a prepared body; shapes are checked against each other by the annotations' letters."""
+    with open_npz(path) as reader:
+        if "format" not in reader.headers or reader.text("format") != FORMAT:
+            raise FormatError(
+                f"{path} is not a body prepared for a device. Make one with "
+                f"corporeal.physics.projective.gpu_preparation.device_body, and save it."
+            )
+        parts = {f.name: _gathered(reader, f, "") for f in fields(DeviceBody) if f.name != "flesh"}
+    return DeviceBody(**parts, flesh=flesh_of(parts["elements"]))
+
+
+def _flattened(value: Any, prefix: str) -> dict[str, NumpyArray]:
+    """Arrays of a noun and of the nouns in it, by path."""
+    arrays: dict[str, NumpyArray] = {}
+    for field in fields(value):
+        part = getattr(value, field.name)
+        if is_dataclass(part):
+            arrays |= _flattened(part, f"{prefix}{field.name}/")
+        else:
+            array = np.asarray(part)
+            arrays[prefix + field.name] = array.astype(np.uint8) if array.dtype == bool else array
+    return arrays
+
+
+def _gathered(reader: NpzReader, field: Field, prefix: str) -> Any:
+    """A noun's field from the arrays under a prefix; its annotation says shape and kind."""
+    name, annotation = prefix + field.name, field.type
+    if is_dataclass(annotation):
+        parts = [_gathered(reader, inner, name + "/") for inner in fields(annotation)]
+        return annotation(*parts)  # pyright: ignore[reportCallIssue]
+    shape = tuple(int(d) if d.isdigit() else d for d in annotation.dim_str.split())  # pyright: ignore[reportAttributeAccessIssue]
+    kind = annotation.dtype  # pyright: ignore[reportAttributeAccessIssue]
+    array = reader.array(name, "f" if kind is Float else "i", shape)
+    return array.astype(bool) if kind is Bool else array

@@ -1,0 +1,100 @@
+"""From a simulated body on the CPU to arrays for a device."""
+
+import numpy as np
+
+from corporeal._typing import Int, NumpyArray
+from corporeal.errors import InputError
+from corporeal.physics.coupling import Coupling
+from corporeal.physics.coupling_gpu import DeviceCoupling
+from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.gpu_body import DeviceBody
+from corporeal.physics.projective_dynamics.gpu import device_order
+from corporeal.physics.projective_dynamics.gpu_flesh import elements_of, flesh_of
+from corporeal.physics.upsampling import Upsampler
+from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
+
+
+def device_body(body: SimulatedBody) -> DeviceBody:
+    """Everything that a device needs of a body, float32."""
+    system, model = body.system, body.model
+    rest = np.asarray(model.vertices, np.float64)
+    order = device_order(system, rest)
+    place, free = np.argsort(order), len(system.free)
+    elements = elements_of(system, order)
+    return DeviceBody(
+        order.astype(np.int32),
+        _sources(body.coupling)[order],
+        place[: model.vertex_count].astype(np.int32),
+        elements,
+        body.weight[order[:free]].T.astype(np.float32),
+        device_coupling(body.coupling),
+        device_upsampler(body.upsampler, model.vertex_count),
+        device_surface(np.asarray(model.triangles), model.vertex_count),
+        rest,
+        flesh_of(elements),
+    )
+
+
+def _sources(coupling: Coupling) -> Int[NumpyArray, "n"]:
+    """Inner vertices carry themselves and the skin above; rigid skin is carried by its joint."""
+    count = coupling.model.vertex_count
+    sources = np.tile(np.arange(count, dtype=np.int32), 2)
+    sources[coupling.rigid_vertices] = count + np.arange(len(coupling.rigid_vertices))
+    return sources
+
+
+def device_coupling(coupling: Coupling) -> DeviceCoupling:
+    """The arrays of a coupling, float32."""
+    if coupling.twisting.any():
+        raise InputError(
+            "the coupling spreads the twist of some joints along their bones, which the GPU does "
+            "not offer; leave `twisting` empty, or simulate on the CPU."
+        )
+    model, bones, bindings = coupling.model, coupling.model.bones, coupling.bindings
+    joints = np.asarray(coupling.skeleton.joints, np.float64)
+    parents = np.asarray(coupling.skeleton.parents, np.int32)
+    rigid_joints = model.rigid_joints[coupling.rigid_vertices]
+    return DeviceCoupling(
+        np.where(parents < 0, np.arange(len(parents)), parents).astype(np.int32),
+        bones.node_joints.astype(np.int32),
+        (bones.nodes - joints[bones.node_joints]).astype(np.float32),
+        bones.node_radii.astype(np.float32),
+        bones.node_bones().astype(np.int32),
+        bones.bones.astype(np.int32),
+        (bones.nodes[bones.bones[:, 1]] - bones.nodes[bones.bones[:, 0]]).astype(np.float32),
+        bones.bone_radii.astype(np.float32),
+        bones.capsule_places().astype(np.float32),
+        bindings.nodes.astype(np.int32),
+        bindings.bones.astype(np.int32),
+        bindings.bone_shares.astype(np.float32),
+        coupling.anchor_points[0].astype(np.float32),
+        coupling.anchor_points[1].astype(np.float32),
+        coupling.anchor_points[2].astype(np.float32),
+        np.broadcast_to(coupling.projected, len(model.inner)).copy(),
+        coupling.allowed.astype(np.float32),
+        rigid_joints.astype(np.int32),
+        (model.skin[coupling.rigid_vertices] - joints[rigid_joints]).astype(np.float32),
+    )
+
+
+def device_upsampler(upsampler: Upsampler | None, vertex_count: int) -> DeviceUpsampler:
+    """The arrays of an upsampler; none stands for every vertex as it is."""
+    if upsampler is None:
+        own, one = np.arange(vertex_count, dtype=np.int32), np.ones((vertex_count, 1), np.float32)
+        return DeviceUpsampler(own[:, None], one, one)
+    return DeviceUpsampler(
+        upsampler.neighbours.astype(np.int32),
+        upsampler.weights.astype(np.float32),
+        upsampler.normal_weights.astype(np.float32),
+    )
+
+
+def device_surface(triangles: Int[NumpyArray, "F 3"], vertex_count: int) -> DeviceSurface:
+    """Lists of triangles around every vertex."""
+    owner = triangles.ravel()
+    entries = np.argsort(owner, kind="stable")
+    counts = np.bincount(owner, minlength=vertex_count)
+    slot = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    around = np.full((vertex_count, max(1, int(counts.max()))), len(triangles), np.int32)
+    around[owner[entries], slot] = entries // 3
+    return DeviceSurface(triangles.astype(np.int32), around)

@@ -1,0 +1,181 @@
+"""Projective Dynamics on a device: the equations of `reference`, float32, for B characters at once.
+
+An iteration is two programs: residual (local step and right-hand side in one gather, `gpu_flesh`)
+and correction (dense products, `gpu_inverse`). State is free vertices alone, in structures of
+arrays (3, f, B); anchored ones come with every step.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from corporeal._typing import Array, Float, Float64, Int, NumpyArray
+from corporeal.physics.projective_dynamics.gpu_anderson import accelerated, no_history
+from corporeal.physics.projective_dynamics.gpu_flesh import (
+    Flesh,
+    elements_of,
+    flesh_of,
+    strain_forces,
+    system_matrix,
+)
+from corporeal.physics.projective_dynamics.gpu_inverse import (
+    Inverse,
+    cluster_order,
+    correction,
+    inverse_of,
+)
+from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
+from corporeal.physics.projective_dynamics.system import System
+
+_UNROLLED = 5
+"""Iterations in one piece of program."""
+
+
+class Moving(NamedTuple):
+    """The free vertices of B characters, now and one step before."""
+
+    positions: Float[Array, "3 f B"]
+    """Metres, from the origin of the moment."""
+    velocities: Float[Array, "3 f B"]
+    """m/s."""
+    earlier_positions: Float[Array, "3 f B"]
+    earlier_velocities: Float[Array, "3 f B"]
+
+
+class Drive(NamedTuple):
+    """What a step is given."""
+
+    anchors: Float[Array, "3 b B"]
+    """New places of the anchored vertices, metres."""
+    forces: Float[Array, "3 f B"]
+    """External forces, newtons."""
+    carried: Float[Array, "3 f B"]
+    """Velocities that drag draws towards, m/s."""
+
+
+def take_step(
+    flesh: Flesh, inverse: Inverse, rule: StepRule, moving: Moving, drive: Drive, quick: bool
+) -> Moving:
+    """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
+
+    `quick` combines the last three iterates, as the CPU simulation does.
+    """
+    if rule.integrator == "static":
+        found = iterated(flesh, inverse, rule, moving.positions, drive, quick)
+        still = jnp.zeros_like(found)
+        return Moving(found, still, found, still)
+    now, earlier = rule.blend
+    drag = rule.damping * rule.reach
+    place = now * moving.positions - earlier * moving.earlier_positions
+    speed = now * moving.velocities - earlier * moving.earlier_velocities
+    predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * drive.carried)
+    found = iterated(flesh, inverse, rule, predicted, drive, quick)
+    return Moving(found, (found - place) / rule.reach, moving.positions, moving.velocities)
+
+
+def iterated(
+    flesh: Flesh,
+    inverse: Inverse,
+    rule: StepRule,
+    predicted: Float[Array, "3 f B"],
+    drive: Drive,
+    quick: bool,
+) -> Float[Array, "3 f B"]:
+    """The free vertices after the rule's iterations from where they were `predicted`."""
+    inertia = rule.inertia * flesh.masses[:, None]
+
+    def delta(z: Array) -> Array:
+        everything = jnp.concatenate([z, drive.anchors], axis=1)
+        pull = inertia * (predicted - z) + drive.forces
+        return correction(inverse, pull + strain_forces(flesh, everything))
+
+    def plain(z: Array, _: None) -> tuple[Array, None]:
+        return z + delta(z), None
+
+    def fast(carry: tuple, _: None) -> tuple[tuple, None]:
+        return accelerated(carry[0], delta(carry[0]), carry[1]), None
+
+    unroll = min(_UNROLLED, rule.iterations)
+    if quick:
+        start = (predicted, no_history(predicted))
+        return lax.scan(fast, start, length=rule.iterations, unroll=unroll)[0][0]
+    return lax.scan(plain, predicted, length=rule.iterations, unroll=unroll)[0]
+
+
+class GpuSolver:
+    """The steps of `ReferenceSolver` for one system, on JAX's default device.
+
+    Step by step for comparison and live use; whole clips go through `projective.gpu_clip`.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        rule: StepRule,
+        places: Float64[NumpyArray, "V 3"],
+        accelerated: bool = False,
+        dense: bool = False,
+    ) -> None:
+        """`places` of the vertices at rest (metres) tell which are neighbours; `dense` keeps the
+        whole inverse even where most of it is negligible."""
+        self.system = system
+        self.rule = rule
+        self.order = device_order(system, places)
+        elements = elements_of(system, self.order)
+        self.flesh = flesh_of(elements)
+        self.inverse = inverse_of(system_matrix(elements, rule.inertia, len(places)), dense)
+        self._quick = accelerated
+        self._step = jax.jit(take_step, static_argnums=(2, 5))
+
+    def step(
+        self,
+        state: State,
+        anchors: Float64[NumpyArray, "b 3"],
+        forces: Float64[NumpyArray, "V 3"] | None = None,
+        carried: Float64[NumpyArray, "V 3"] | None = None,
+    ) -> State:
+        """The state one step later; see `Solver`."""
+        past = rebased(state, self.rule.step)
+        free, fixed = np.split(self.order, [len(self.flesh.masses)])
+        origin = np.round(np.mean(past.positions, axis=0))
+        nothing = np.zeros_like(past.positions)
+        moving = Moving(
+            _laid_out(past.positions[free] - origin),
+            _laid_out(past.velocities[free]),
+            _laid_out(past.earlier_positions[free] - origin),
+            _laid_out(past.earlier_velocities[free]),
+        )
+        given = np.empty_like(past.positions)
+        given[self.system.anchored] = anchors
+        drive = Drive(
+            _laid_out(given[fixed] - origin),
+            _laid_out((nothing if forces is None else forces)[free]),
+            _laid_out((nothing if carried is None else carried)[free]),
+        )
+        after = self._step(self.flesh, self.inverse, self.rule, moving, drive, self._quick)
+        positions, velocities = given, np.empty_like(given)
+        positions[free] = _in_rows(after.positions) + origin
+        if self.rule.integrator == "static":
+            return resting(positions, self.rule.step)
+        velocities[free] = _in_rows(after.velocities)
+        now, earlier = self.rule.blend
+        place = now * past.positions[fixed] - earlier * past.earlier_positions[fixed]
+        velocities[fixed] = (positions[fixed] - place) / self.rule.reach
+        return State(positions, velocities, past.positions, past.velocities, self.rule.step)
+
+
+def device_order(system: System, places: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "V"]:
+    """Free vertices first, neighbours together; then anchored ones."""
+    free = system.free
+    return np.concatenate([free[cluster_order(places[free])], np.flatnonzero(system.anchored)])
+
+
+def _laid_out(rows: Float64[NumpyArray, "m 3"]) -> Float[NumpyArray, "3 m 1"]:
+    return np.ascontiguousarray(rows.T[..., None], np.float32)
+
+
+def _in_rows(values: Float[Array, "3 m 1"]) -> Float64[NumpyArray, "m 3"]:
+    return np.asarray(values, np.float64)[..., 0].T
