@@ -68,7 +68,7 @@ def solve_measurements(
     Raises `UnreachableError` where no body meets them to 2 mm and 0.1 kg, naming the nearest one.
     """
     asked = asked_dimensions(targets)
-    number = _gender(gender)
+    number = male_share(gender)
     space = shape_space(model or _default_model(), number, float(age))
     crowd = people(number, space.names)
     refused, nearest = refusals(asked, crowd)
@@ -148,17 +148,15 @@ def _whitening(covariance: Float[NumpyArray, "n n"]) -> Float[NumpyArray, "n n"]
     return solve_triangular(factor, np.eye(len(factor)), lower=True)
 
 
-def _gender(gender: float | str) -> float:
-    if isinstance(gender, str):
-        if gender not in GENDERS:
-            raise InputError(
-                f"gender is {gender!r}; expected 'female', 'male' or a number from 0 (female) to "
-                f"1 (male)."
-            )
-        return GENDERS[gender]
-    if not 0 <= gender <= 1:
-        raise InputError(f"gender is {gender}; expected 0 (female) to 1 (male).")
-    return float(gender)
+def male_share(gender: float | str) -> float:
+    """A gender as a number: 0 for female, 1 for male."""
+    share = GENDERS.get(gender) if isinstance(gender, str) else float(gender)
+    if share is None or not 0 <= share <= 1:
+        raise InputError(
+            f"gender is {gender!r}; expected 'female', 'male' or a number from 0 (female) to 1 "
+            f"(male)."
+        )
+    return share
 
 
 @lru_cache(maxsize=1)

@@ -17,7 +17,7 @@ from corporeal.anatomy.composition.stored import load_models
 from corporeal.anatomy.composition.tape import Tape
 from corporeal.anatomy.composition.waist import crest_waist, crest_waist_from_navel
 from corporeal.anthropometry.measure import measure
-from corporeal.anthropometry.solve import GENDERS
+from corporeal.anthropometry.solve import male_share
 from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
@@ -85,7 +85,7 @@ def predict_composition(
     `age` is in years, `gender` "female", "male" or a number from 0 (female) to 1 (male). A body is
     taped where NHANES does; of measurements, the waist at the navel is converted (to 0.6 %).
     """
-    share = _male_share(gender)
+    share = male_share(gender)
     if isinstance(body, Measurements):
         measured = body
         waist = crest_waist_from_navel(measured, share)
@@ -99,7 +99,7 @@ def predict_from_tape(
     stature: float, mass: float, waist: float, age: float, gender: float | str
 ) -> CompositionEstimate:
     """Fat and muscle mass of a person: metres, kilograms, metres just above the hip bone, years."""
-    share = _male_share(gender)
+    share = male_share(gender)
     person = Tape(*(np.array([value], np.float64) for value in (stature, mass, waist, age)))
     _require_domain(person)
     models = load_models()
@@ -150,13 +150,3 @@ def _require_domain(person: Tape) -> None:
                 f"{name} is {value:.4g}{unit}; composition is known for {bound.low:g} to "
                 f"{bound.high:g}{unit}. {bound.advice}"
             )
-
-
-def _male_share(gender: float | str) -> float:
-    share = GENDERS.get(gender) if isinstance(gender, str) else float(gender)
-    if share is None or not 0 <= share <= 1:
-        raise InputError(
-            f"gender is {gender!r}; expected 'female', 'male' or a number from 0 (female) to 1 "
-            f"(male)."
-        )
-    return share
