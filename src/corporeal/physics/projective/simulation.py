@@ -32,8 +32,6 @@ _TURN_A_STEP = 0.2
 _STILL = 1e-5
 """Metres: a static shape is found when no vertex moves further in a round of iterations."""
 _MOST_ROUNDS = 20
-_FIRST_ROUNDS = 100
-"""At most, for a frame of a static clip and for the pose that a simulation starts in."""
 
 
 @noun()
@@ -96,7 +94,7 @@ class ProjectiveSimulation:
         for number, (before, frame) in enumerate(
             pairwise(self._path(body, rest, target, count)), 1
         ):
-            rounds, around = (_FIRST_ROUNDS, outside) if number == count else (1, apart)
+            rounds, around = (_MOST_ROUNDS, outside) if number == count else (1, apart)
             positions = self._balance(around, positions, before, frame, rounds, 0.0)
         return SimulationState(identity, resting(positions, LARGEST_STEP), target)
 
