@@ -20,7 +20,7 @@ from corporeal._typing import Array, Float, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.coupling_gpu import carried_positions
 from corporeal.physics.projective.gpu_body import DeviceBody
-from corporeal.physics.projective_dynamics.gpu import Drive, Moving, take_step
+from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way, take_step
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased
 from corporeal.physics.upsampling_gpu import full_normals, full_skin
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
     simulated: bool = False
 
 
-SKIN = Wanted()
+SKIN, ACCELERATED = Wanted(), Way()
 
 
 def clip_frames(
@@ -87,7 +87,7 @@ def device_state(
     )
 
 
-@partial(jax.jit, static_argnames=("rule", "steps", "piece", "wanted", "quick"))
+@partial(jax.jit, static_argnames=("rule", "steps", "piece", "wanted", "way"))
 def run_clip(
     body: DeviceBody,
     inverse: Inverse,
@@ -98,11 +98,11 @@ def run_clip(
     steps: int = 1,
     piece: int = 1,
     wanted: Wanted = SKIN,
-    quick: bool = True,
+    way: Way = ACCELERATED,
 ) -> tuple[Moving, Skins]:
     """All frames after the first, `steps` steps each, `piece` frames at a time.
 
-    `quick` accelerates the iterations. Gives the last state as well, to go on from.
+    Gives the last state as well, to go on from.
     """
     count = frames.path.shape[0]
     if count % (steps * piece):
@@ -119,7 +119,7 @@ def run_clip(
         moving, before = carry
         carriers = _carriers(body, path)
         drives = _drives(body, rule, before, carriers, shifts)
-        moving, free = _taken(body, inverse, rule, moving, drives, shifts, steps, quick)
+        moving, free = _taken(body, inverse, rule, moving, drives, shifts, steps, way)
         fixed = drives.anchors[steps - 1 :: steps]
         return (moving, carriers[-1]), _skins(body, free, fixed, wanted)
 
@@ -160,7 +160,7 @@ def _taken(
     drives: Drive,
     shifts: Float[Array, "k 3 B"],
     steps: int,
-    quick: bool,
+    way: Way,
 ) -> tuple[Moving, Float[Array, "N 3 f B"]]:
     """The steps of some frames; the free vertices at the end of each frame."""
 
@@ -172,7 +172,7 @@ def _taken(
                 positions=moving.positions - shift,
                 earlier_positions=moving.earlier_positions - shift,
             )
-            moving = take_step(body.flesh, inverse, rule, moving, drive, quick)
+            moving = take_step(body.flesh, inverse, rule, moving, drive, way)
         return moving, moving.positions
 
     def by_frame(values: Array) -> Array:

@@ -27,6 +27,7 @@ from corporeal.physics.projective_dynamics.gpu_inverse import (
     correction,
     inverse_of,
 )
+from corporeal.physics.projective_dynamics.gpu_kernels import crowd_forces
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
 from corporeal.physics.projective_dynamics.system import System
 
@@ -56,15 +57,21 @@ class Drive(NamedTuple):
     """Velocities that drag draws towards, m/s."""
 
 
-def take_step(
-    flesh: Flesh, inverse: Inverse, rule: StepRule, moving: Moving, drive: Drive, quick: bool
-) -> Moving:
-    """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
+class Way(NamedTuple):
+    """How the iterations are run."""
 
-    `quick` combines the last three iterates, as the CPU simulation does.
-    """
+    accelerated: bool = True
+    """Combine the last three iterates, as the CPU simulation does."""
+    kernels: bool = False
+    """Take the local step of a crowd with the kernel for GPUs; gradients do not go through it."""
+
+
+def take_step(
+    flesh: Flesh, inverse: Inverse, rule: StepRule, moving: Moving, drive: Drive, way: Way
+) -> Moving:
+    """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
     if rule.integrator == "static":
-        found = iterated(flesh, inverse, rule, moving.positions, drive, quick)
+        found = iterated(flesh, inverse, rule, moving.positions, drive, way)
         still = jnp.zeros_like(found)
         return Moving(found, still, found, still)
     now, earlier = rule.blend
@@ -72,7 +79,7 @@ def take_step(
     place = now * moving.positions - earlier * moving.earlier_positions
     speed = now * moving.velocities - earlier * moving.earlier_velocities
     predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * drive.carried)
-    found = iterated(flesh, inverse, rule, predicted, drive, quick)
+    found = iterated(flesh, inverse, rule, predicted, drive, way)
     return Moving(found, (found - place) / rule.reach, moving.positions, moving.velocities)
 
 
@@ -82,7 +89,7 @@ def iterated(
     rule: StepRule,
     predicted: Float[Array, "3 f B"],
     drive: Drive,
-    quick: bool,
+    way: Way,
 ) -> Float[Array, "3 f B"]:
     """The free vertices after the rule's iterations from where they were `predicted`."""
     inertia = rule.inertia * flesh.masses[:, None]
@@ -90,7 +97,8 @@ def iterated(
     def delta(z: Array) -> Array:
         everything = jnp.concatenate([z, drive.anchors], axis=1)
         pull = inertia * (predicted - z) + drive.forces
-        return correction(inverse, pull + strain_forces(flesh, everything))
+        strain = crowd_forces if way.kernels else strain_forces
+        return correction(inverse, pull + strain(flesh, everything))
 
     def plain(z: Array, _: None) -> tuple[Array, None]:
         return z + delta(z), None
@@ -99,7 +107,7 @@ def iterated(
         return accelerated(carry[0], delta(carry[0]), carry[1]), None
 
     unroll = min(_UNROLLED, rule.iterations)
-    if quick:
+    if way.accelerated:
         start = (predicted, no_history(predicted))
         return lax.scan(fast, start, length=rule.iterations, unroll=unroll)[0][0]
     return lax.scan(plain, predicted, length=rule.iterations, unroll=unroll)[0]
@@ -127,7 +135,7 @@ class GpuSolver:
         elements = elements_of(system, self.order)
         self.flesh = flesh_of(elements)
         self.inverse = inverse_of(system_matrix(elements, rule.inertia, len(places)), dense)
-        self._quick = accelerated
+        self._way = Way(accelerated)
         self._step = jax.jit(take_step, static_argnums=(2, 5))
 
     def step(
@@ -155,7 +163,7 @@ class GpuSolver:
             _laid_out((nothing if forces is None else forces)[free]),
             _laid_out((nothing if carried is None else carried)[free]),
         )
-        after = self._step(self.flesh, self.inverse, self.rule, moving, drive, self._quick)
+        after = self._step(self.flesh, self.inverse, self.rule, moving, drive, self._way)
         positions, velocities = given, np.empty_like(given)
         positions[free] = _in_rows(after.positions) + origin
         if self.rule.integrator == "static":
