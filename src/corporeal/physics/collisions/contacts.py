@@ -82,3 +82,10 @@ def joined(parts: list[Contacts]) -> Contacts:
         np.concatenate([part.two_sided for part in parts]),
         np.concatenate([part.slip_limits() for part in parts]),
     )
+
+
+def both(first: Contacts | None, second: Contacts | None) -> Contacts | None:
+    """The contacts of two lists, either of which may be none."""
+    if first is None or second is None:
+        return second if first is None else first
+    return joined([first, second])

@@ -1,12 +1,17 @@
 """One person's flesh under some settings: what a step needs; skin out, forces in."""
 
+from functools import cached_property
+
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.geometry.surface import unique_edges
+from corporeal.geometry.surface_tree import SurfaceTree
+from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.projective.preparation import Integrator, Preparation
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective_dynamics.fast import CpuSolver
+from corporeal.physics.projective_dynamics.integration import State
 from corporeal.skinning.kinematics import rest_to_world
 
 _RESTING_SHARE = 0.25
@@ -35,10 +40,29 @@ class SimulatedBody:
         self._preparation = preparation
         self._bone_joints = self.model.bones.bone_joints[self.model.inner_bones]
 
+    @cached_property
+    def rest_skin(self) -> Float64[NumpyArray, "W 3"]:
+        """The full skin at rest, metres."""
+        return np.asarray(self.skin(np.asarray(self.model.vertices, np.float64)), np.float64)
+
+    @cached_property
+    def rest_tree(self) -> SurfaceTree:
+        """The simulated skin at rest, for closest points."""
+        return SurfaceTree(np.asarray(self.model.skin, np.float64), self.model.triangles)
+
     def solver(self, step: float, integrator: Integrator | None = None) -> CpuSolver:
         """The factored system for steps of `step` seconds; made when first asked for."""
         chosen: Integrator = integrator or ("bdf2" if self.settings.dynamics else "static")
         return self._preparation.solver(self.settings, step, chosen)
+
+    def self_contacts(
+        self, flesh: State, world_from_joint: Float64[NumpyArray, "J 4 4"]
+    ) -> tuple[Contacts | None, Int[NumpyArray, "C 2"] | None]:
+        """Rows of skin on skin, and the pairs to be kept; none unless collisions are global."""
+        if self.settings.collisions != "global":
+            return None, None
+        finder = self._preparation.skin_contacts(self.settings)
+        return finder.contacts(flesh.positions, world_from_joint, flesh.touching)
 
     def carriers(
         self, world_from_joint: Float64[NumpyArray, "*batch J 4 4"]

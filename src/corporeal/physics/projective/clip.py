@@ -4,7 +4,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,7 +62,8 @@ class Clip:
         quiet = self.simulation.start(self.identity, pose, self.outside.surroundings).flesh
         after = path[min(place + 1, len(path) - 1)]
         ahead = self.body.carry(quiet.positions, path[place], after)
-        return resting(quiet.positions, self.step, (ahead - quiet.positions) / self.step)
+        moving = resting(quiet.positions, self.step, (ahead - quiet.positions) / self.step)
+        return replace(moving, touching=quiet.touching)
 
     def _run_up(self, path: Float64[NumpyArray, "k J 4 4"]) -> State:
         """Flesh at the first frame of a loop: as it ends when it has long been running."""
@@ -132,4 +133,5 @@ def _carried(
         earlier,
         place(flesh.earlier_positions + flesh.earlier_velocities) - earlier,
         flesh.step,
+        flesh.touching,
     )

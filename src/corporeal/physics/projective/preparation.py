@@ -25,6 +25,7 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.geometry.volume import enclosed_volume
+from corporeal.physics.collisions.skin_contacts import SkinContacts
 from corporeal.physics.coupling import Coupling
 from corporeal.physics.materials import Material
 from corporeal.physics.projective.flesh import flesh_system
@@ -89,6 +90,14 @@ class Preparation:
             return Coupling(self.model(settings), self.skeleton, sliding=settings.sliding)
 
         return self._kept("coupling", (settings.bone_radii, settings.sliding), make)
+
+    def skin_contacts(self, settings: ProjectiveSettings) -> SkinContacts:
+        """What finds skin inside the body, anywhere."""
+
+        def make() -> SkinContacts:
+            return SkinContacts(self.model(settings), self.joints)
+
+        return self._kept("skin contacts", (settings.bone_radii,), make)
 
     def material(self, settings: ProjectiveSettings) -> Material:
         """Stiffness, density and damping of the whole body."""

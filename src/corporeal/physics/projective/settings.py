@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -13,6 +14,10 @@ from corporeal.physics.materials import Material
 LARGEST_STEP = 1 / 120
 """Seconds: frames are divided into steps of at most this, so that a 5 Hz jiggle keeps frequency and
 amplitude within 5 % at every frame rate."""
+
+Collisions = Literal["off", "local", "global"]
+COLLISIONS: tuple[Collisions, ...] = ("off", "local", "global")
+"""Names of the control's numbers, from 0 on."""
 
 CONTROLS = (
     Parameter("stiffness", 1e3, 1e6, 12e3, "Young's modulus of the flesh", "Pa"),
@@ -31,6 +36,9 @@ CONTROLS = (
         "dynamics", 0.0, 1.0, 1.0, "1: momentum and jiggle; 0: every frame in static balance"
     ),
     Parameter("ground", 0.0, 1.0, 0.0, "1: flesh rests on the floor y = 0; 0: there is none"),
+    Parameter(
+        "collisions", 0.0, 2.0, 0.0, "skin on skin: 0 off, 1 local (at joints), 2 global (anywhere)"
+    ),
     Parameter("loop", 0.0, 1.0, 0.0, "1: the clip repeats, its last frame being the first again"),
 )
 
@@ -56,6 +64,8 @@ class ProjectiveSettings:
     sliding: bool = True
     dynamics: bool = True
     ground: bool = False
+    collisions: Collisions = "off"
+    """Of skin with skin: none, at joints, anywhere."""
     loop: bool = False
 
     @classmethod
@@ -73,6 +83,7 @@ class ProjectiveSettings:
             sliding=given.get("sliding", 1.0) >= 0.5,
             dynamics=given.get("dynamics", 1.0) >= 0.5,
             ground=given.get("ground", 0.0) >= 0.5,
+            collisions=COLLISIONS[round(given.get("collisions", 0.0))],
             loop=given.get("loop", 0.0) >= 0.5,
         )
 

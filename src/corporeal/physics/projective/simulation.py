@@ -7,6 +7,7 @@ skin = simulation.skin(state)
 """
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
+from corporeal.physics.collisions.contacts import both
 from corporeal.physics.projective.body import SimulatedBody
 from corporeal.physics.projective.outside import Outside, Surroundings
 from corporeal.physics.projective.preparation import Preparations
@@ -32,6 +34,8 @@ _TURN_A_STEP = 0.2
 _STILL = 1e-5
 """Metres: a static shape is found when no vertex moves further in a round of iterations."""
 _MOST_ROUNDS = 20
+_TOUCHING_TURN_A_STEP, _MOST_TOUCHING_ROUNDS = 0.1, 40
+"""The same where skin meets skin: it must be found before it is deep inside."""
 
 
 @noun()
@@ -64,6 +68,10 @@ class ProjectiveSimulation:
         self._preparations = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
 
+    @property
+    def _most_rounds(self) -> int:
+        return _MOST_ROUNDS if self.settings.collisions == "off" else _MOST_TOUCHING_ROUNDS
+
     def body(self, identity: Identity) -> SimulatedBody:
         """What is prepared once for an identity."""
         if identity not in self._bodies:
@@ -85,18 +93,20 @@ class ProjectiveSimulation:
         body = self.body(identity)
         apart, outside = Outside(body, without_ground=True), Outside(body, surroundings)
         rest = Pose(np.zeros((len(body.joints), 3)), np.zeros(3))
-        positions = np.asarray(body.model.vertices, np.float64)
+        flesh = resting(np.asarray(body.model.vertices, np.float64), LARGEST_STEP)
         if pose is None:
-            return SimulationState(identity, resting(positions, LARGEST_STEP), rest)
+            return SimulationState(identity, flesh, rest)
         target = require_pose(self.template, pose)
         turn = float(np.linalg.norm(target.joint_rotations[1:], axis=1).max(initial=0.0))
-        count = max(1, math.ceil(turn / _TURN_A_STEP))
+        largest = _TURN_A_STEP if self.settings.collisions == "off" else _TOUCHING_TURN_A_STEP
+        count = max(1, math.ceil(turn / largest))
         for number, (before, frame) in enumerate(
             pairwise(self._path(body, rest, target, count)), 1
         ):
-            rounds, around = (_MOST_ROUNDS, outside) if number == count else (1, apart)
-            positions = self._balance(around, positions, before, frame, rounds, 0.0)
-        return SimulationState(identity, resting(positions, LARGEST_STEP), target)
+            last = number == count
+            rounds, around = (self._most_rounds, outside) if last else (1, apart)
+            flesh = self._balance(around, flesh, before, frame, rounds, 0.0)
+        return SimulationState(identity, flesh, target)
 
     def step(
         self,
@@ -139,46 +149,45 @@ class ProjectiveSimulation:
         body = outside.body
         if not self.settings.dynamics:
             moment = time + step
-            return resting(
-                self._balance(outside, flesh.positions, path[0], path[-1], _MOST_ROUNDS, moment),
-                step,
-            )
+            return self._balance(outside, flesh, path[0], path[-1], self._most_rounds, moment)
         solver = body.solver(step)
+        rows, pairs = body.self_contacts(flesh, path[0])
         for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
             flesh = solver.step(
                 flesh,
                 now[body.system.anchored],
                 outside.forces(flesh),
                 (now - earlier) / step,
-                outside.contacts(flesh, now, time + number * step, step),
+                both(rows, outside.contacts(flesh, now, time + number * step, step)),
             )
-        return flesh
+        return replace(flesh, touching=pairs)
 
     def _balance(
         self,
         outside: Outside,
-        positions: Float64[NumpyArray, "n 3"],
+        flesh: State,
         before: Float64[NumpyArray, "J 4 4"],
         frame: Float64[NumpyArray, "J 4 4"],
         rounds: int,
         time: float,
-    ) -> Float64[NumpyArray, "n 3"]:
-        """The shape in static balance at `frame`, sought from `positions` carried along; nothing
-        rubs."""
+    ) -> State:
+        """The shape in static balance at `frame`, sought from `flesh` carried along; nothing rubs
+        but skin on skin, where many shapes balance and friction settles for one."""
         body = outside.body
         solver, carriers = body.solver(1.0, "static"), body.carriers(frame)
         anchors = carriers[body.system.anchored]
-        now = body.carry(positions, before, frame)
+        now, pairs = body.carry(flesh.positions, before, frame), flesh.touching
         for _ in range(rounds):
-            flesh = resting(now, 1.0)
-            touching = outside.contacts(flesh, carriers, time, 0.0, friction=False)
-            forces = outside.forces(flesh)
-            following = solver.step(flesh, anchors, forces, contacts=touching).positions
-            moved = float(np.abs(following - now).max())
-            now = following
+            still = replace(resting(now, 1.0), touching=pairs)
+            rows, pairs = body.self_contacts(still, frame)
+            around = outside.contacts(still, carriers, time, 0.0, friction=False)
+            forces = outside.forces(still)
+            reached = solver.step(still, anchors, forces, contacts=both(rows, around)).positions
+            moved = float(np.abs(reached - now).max())
+            now = reached
             if moved < _STILL:
                 break
-        return now
+        return replace(resting(now, flesh.step), touching=pairs)
 
     def _path(
         self, body: SimulatedBody, start: Pose, end: Pose, count: int

@@ -9,6 +9,8 @@ array                               shape         unit, meaning
 `flesh/positions`, `flesh/earlier_positions`    (n,3)  metres
 `flesh/velocities`, `flesh/earlier_velocities`  (n,3)  m/s
 `flesh/step`                        ()            seconds from earlier to now
+`flesh/touching`                    (C,2)         skin vertices and the triangles they rest on; none
+                                                  where collisions are not global
 `joint_rotations`                   (J,3)         axis-angle, radians
 `root_translation`                  (3,)          metres
 `time`                              ()            seconds since the start
@@ -50,6 +52,8 @@ def write_state(path: str | Path, state: SimulationState) -> None:
         arrays[f"parameter/{name}"] = np.asarray(value, np.float64)
     for name in _FLESH:
         arrays[f"flesh/{name}"] = getattr(state.flesh, name)
+    if state.flesh.touching is not None:
+        arrays["flesh/touching"] = state.flesh.touching
     write_npz(path, arrays)
 
 
@@ -61,6 +65,9 @@ def read_state(path: str | Path, identity: Identity | None = None) -> Simulation
         flesh = State(
             *(file.array(f"flesh/{name}", "f", ("n", 3)) for name in _FLESH),
             step=float(file.array("flesh/step", "f", ())),
+            touching=file.array("flesh/touching", "i", ("C", 2))
+            if "flesh/touching" in file.headers
+            else None,
         )
         pose = Pose(
             file.array("joint_rotations", "f", ("J", 3)), file.array("root_translation", "f", (3,))

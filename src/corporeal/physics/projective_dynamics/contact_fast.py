@@ -35,8 +35,8 @@ class LocalInverse:
             values.append(block.T[kept])
             counts.append(kept.sum(axis=1))
         self.starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int32)
-        self.columns: Int[NumpyArray, "n"] = np.concatenate(columns)
-        self.values: Float32[NumpyArray, "n"] = np.concatenate(values)
+        self.columns = np.concatenate(columns)
+        self.values = np.concatenate(values)
 
 
 def _columns(solve, size: int, first: int) -> Float32[NumpyArray, "f k"]:

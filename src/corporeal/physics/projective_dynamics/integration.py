@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.checks import require_finite
 from corporeal.errors import InputError
 from corporeal.runtime.nouns import noun
@@ -78,6 +78,8 @@ class State:
     """One step before, m/s."""
     step: float
     """Seconds from earlier to now."""
+    touching: Int[NumpyArray, "C 2"] | None = None
+    """Skin vertices, and the skin triangles they rest on."""
 
     def check(self) -> None:
         require_finite("positions", self.positions)

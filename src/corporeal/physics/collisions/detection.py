@@ -1,0 +1,113 @@
+"""Global detection: which skin vertices are inside the body, and behind which triangle.
+
+Seed: layered characters, section 3.2.5. The body is filled with tetrahedra between the skin and its
+base points on the bone lines: the flesh's own tetrahedra would leave out what is inside the bones.
+Most of a prism's three tetrahedra are flat where its base points lie on one line; they are left
+out, and so are those that a pose has turned inside out.
+"""
+
+import numpy as np
+
+from corporeal._typing import Bool, Float, Float64, Int, NumpyArray
+from corporeal.physics.coupling import node_positions
+from corporeal.physics.volume.base_points import BasePoints, closest_base_points
+from corporeal.physics.volume.model import VolumetricModel
+from corporeal.runtime.threads import over_slices, thread_count
+
+COUNTER_CLOCKWISE = 8
+"""Bit of a prism's kind: its sorted corners run counter-clockwise seen from outside. The bits 1, 2
+and 4 are its usable tetrahedra."""
+_CELL = (1.5, 1.5, 0.25)
+"""Cells of the grid, in mean edges: along z they are runs in memory, so small ones are free."""
+_MOST_CELLS = 200_000
+_PAIRS_A_SLOT = 4096
+
+
+class SkinDetection:
+    """Finds vertices inside prisms, for any pose of one body."""
+
+    def __init__(self, model: VolumetricModel, joints: Float64[NumpyArray, "J 3"]) -> None:
+        triangles, count = np.asarray(model.triangles, np.int64), model.vertex_count
+        self._bones, self._joints = model.bones, joints
+        self._base = closest_base_points(model.base_points, model.bones)
+        order = np.argsort(triangles, axis=1)
+        sorted_corners = np.take_along_axis(triangles, order, axis=1)
+        flat = _always_flat(sorted_corners, self._base, model.base_points)
+        even = (order[:, 1] - order[:, 0]) % 3 == 1
+        kinds = (~flat) @ np.array([1, 2, 4]) + COUNTER_CLOCKWISE * even
+        self._kinds = kinds.astype(np.int32)
+        self._prisms = np.concatenate([sorted_corners, sorted_corners + count], axis=1).astype(
+            np.int32
+        )
+        sides = model.skin[triangles] - model.skin[np.roll(triangles, 1, axis=1)]
+        self.mean_edge = float(np.linalg.norm(sides, axis=-1).mean())
+        """Of the rest skin, metres."""
+
+    def base_points(
+        self, world_from_joint: Float64[NumpyArray, "J 4 4"]
+    ) -> Float64[NumpyArray, "V 3"]:
+        """The base points on the posed bone lines, metres."""
+        nodes = node_positions(world_from_joint, self._joints, self._bones)
+        return self._base.positions(nodes, self._bones.bones)
+
+    def inside(
+        self, skin: Float64[NumpyArray, "V 3"], base_points: Float64[NumpyArray, "V 3"]
+    ) -> Int[NumpyArray, "n 2"]:
+        """Every vertex that is inside the prism of a triangle it is no corner of: (v, t)."""
+        from corporeal.physics.collisions.detection_cpu import find_inside, sort_by_cell
+
+        low, cell, counts = self._grid(skin)
+        per_metre = (1.0 / cell).astype(np.float32)
+        grid = sort_by_cell(skin, low, per_metre, counts)
+        corners = np.empty((2 * len(skin), 3), np.float32)
+        corners[: len(skin)] = skin - low
+        corners[len(skin) :] = base_points - low
+        slots, prisms = thread_count(), len(self._prisms)
+        results: list[NumpyArray] = [np.zeros((0, 2), np.int32)] * slots
+
+        def work(start: int, stop: int) -> None:
+            for slot in range(start, stop):
+                first, last = prisms * slot // slots, prisms * (slot + 1) // slots
+                size = _PAIRS_A_SLOT
+                while True:
+                    found = np.empty((size, 2), np.int32)
+                    needed = find_inside(
+                        self._prisms, self._kinds, corners, per_metre, counts, *grid,
+                        first, last, found,
+                    )  # fmt: skip
+                    if needed <= size:
+                        break
+                    size = needed
+                results[slot] = found[:needed]
+
+        over_slices(work, slots)
+        return np.concatenate(results)
+
+    def _grid(
+        self, skin: Float64[NumpyArray, "V 3"]
+    ) -> tuple[Float64[NumpyArray, "3"], Float64[NumpyArray, "3"], Int[NumpyArray, "3"]]:
+        """Corner, cell size (metres) and number of cells; larger cells for what is spread far."""
+        low, extent = skin.min(axis=0), np.ptp(skin, axis=0)
+        cell = self.mean_edge * np.array(_CELL)
+        while True:
+            counts = np.floor(extent / cell) + 1
+            if counts.prod() <= _MOST_CELLS:
+                return low, cell, counts.astype(np.int64)
+            cell = 1.25 * cell
+
+
+def _always_flat(
+    corners: Int[NumpyArray, "F 3"], base: BasePoints, base_points: Float[NumpyArray, "V 3"]
+) -> Bool[NumpyArray, "F 3"]:
+    """Tetrahedra of the prisms, as `split_prisms` has them, without volume in every pose.
+
+    The second, of two skin and two base points, has none where these coincide; the third, of one
+    skin and three base points, where these lie on one bone. Others may be flat at rest and not so
+    across a bent joint.
+    """
+    b, c = corners[:, 1], corners[:, 2]
+    bones, places = base.bones[corners], base_points[corners]
+    one_bone = (bones == bones[:, :1]).all(axis=1)
+    met = np.linalg.norm(base_points[b] - base_points[c], axis=1) < 1e-9
+    point = np.linalg.norm(places - places[:, :1], axis=2).max(axis=1) < 1e-9
+    return np.stack([np.zeros(len(corners), bool), met, one_bone | point], axis=1)

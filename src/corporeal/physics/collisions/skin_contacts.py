@@ -1,0 +1,125 @@
+"""Skin on skin: the contacts of a pose, and those that rest from one step to the next.
+
+Seed: layered characters, section 3.2.5, "GPU-Based Global Collision Handling", run on the CPU here.
+The response acts on x − Σ b_k x_k, the vertex seen from its foot on the triangle, along the normal:
+it does not see translations, and does not hold what slides.
+"""
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.geometry.surface import vertex_adjacency
+from corporeal.physics.collisions.contacts import Contacts
+from corporeal.physics.collisions.detection import SkinDetection
+from corporeal.physics.volume.model import VolumetricModel
+
+RESTING = 0.25
+"""A pair is kept within this share of the mean edge (the seed's δ_col)."""
+WEIGHT = 1e6
+"""N/m, against 200 to 7 000 N/m of a skin vertex: a thousandth of an overlap is left."""
+FRICTION = 0.5
+"""Coulomb's coefficient of skin on skin."""
+_OWN_RINGS = 3
+"""Triangles within so many edges of a vertex, facing the same way, are not what it entered."""
+
+
+class SkinContacts:
+    """Makes the contacts of one body with itself. Overlaps that it has at rest are left alone."""
+
+    def __init__(self, model: VolumetricModel, joints: Float64[NumpyArray, "J 3"]) -> None:
+        self.detection = SkinDetection(model, joints)
+        self.push = RESTING * self.detection.mean_edge
+        """Metres within which pairs are kept, and by which they come apart in one step at most."""
+        self._triangles = np.ascontiguousarray(model.triangles, np.int64)
+        self._count = model.vertex_count
+        self._rest = np.ascontiguousarray(model.skin, np.float64)
+        self._fixed = np.ascontiguousarray(model.rigid)
+        near = vertex_adjacency(self._triangles, self._count).astype(np.int64)
+        reach = near.copy()
+        for _ in range(_OWN_RINGS - 1):
+            reach = reach @ near + reach
+        reach.sort_indices()
+        self._near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
+        self._around = _triangles_of_vertices(self._triangles, self._count)
+        self._ignored = self._at_rest(model)
+
+    def _at_rest(self, model: VolumetricModel) -> Int[NumpyArray, "m"]:
+        """Keys of the pairs that overlap at rest, with the triangles around them, sorted."""
+        skin, base = np.asarray(model.skin, np.float64), np.asarray(model.base_points, np.float64)
+        starts, around = self._around
+        keys = [
+            self._keys(
+                np.array(
+                    [
+                        [v, t]
+                        for u in self._triangles[triangle]
+                        for t in around[starts[u] : starts[u + 1]]
+                    ]
+                )
+            )
+            for v, triangle in self.detection.inside(skin, base)
+        ]
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
+
+    def _keys(self, pairs: Int[NumpyArray, "n 2"]) -> Int[NumpyArray, "n"]:
+        return pairs[:, 0].astype(np.int64) * len(self._triangles) + pairs[:, 1]
+
+    def contacts(
+        self,
+        positions: Float64[NumpyArray, "n 3"],
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        resting: Int[NumpyArray, "m 2"] | None = None,
+    ) -> tuple[Contacts, Int[NumpyArray, "C 2"]]:
+        """Contacts of the vertices at `positions` (metres), and the pairs (vertex, triangle) that
+        they are between.
+
+        `resting` are the pairs of before: they stay until they part. What is deeper inside than
+        `push` metres comes out by so much.
+        """
+        from corporeal.physics.collisions.pairs_cpu import attach
+
+        skin = np.ascontiguousarray(positions[: self._count])
+        found = self._found(skin, world_from_joint)
+        inside = np.zeros(self._count, bool)
+        inside[found[:, 0]] = True
+        kept = np.zeros((0, 2), np.int32) if resting is None else resting.astype(np.int32)
+        most = len(kept) + len(found)
+        pairs, shares = np.empty((most, 2), np.int64), np.empty((most, 3))
+        normals, gaps = np.empty((most, 3)), np.empty(most)
+        count = attach(
+            kept, found, inside, skin, self._rest, self._triangles, self._fixed, *self._near,
+            *self._around, self.push, pairs, shares, normals, gaps,
+        )  # fmt: skip
+        pairs = pairs[:count].copy()
+        rows = Contacts(
+            np.concatenate([pairs[:, :1], self._triangles[pairs[:, 1]]], axis=1),
+            np.concatenate([np.ones((count, 1)), -shares[:count]], axis=1),
+            normals[:count].copy(),
+            np.minimum(gaps[:count] + self.push, 0.0),
+            np.full(count, WEIGHT),
+            np.zeros(count, bool),
+            np.full(count, FRICTION),
+        )
+        return rows, pairs
+
+    def _found(
+        self,
+        skin: Float64[NumpyArray, "V 3"],
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+    ) -> Int[NumpyArray, "n 2"]:
+        """What is inside now and was not at rest."""
+        found = self.detection.inside(skin, self.detection.base_points(world_from_joint))
+        if len(self._ignored) == 0:
+            return found
+        keys = self._keys(found)
+        place = np.minimum(np.searchsorted(self._ignored, keys), len(self._ignored) - 1)
+        return found[self._ignored[place] != keys]
+
+
+def _triangles_of_vertices(
+    triangles: Int[NumpyArray, "F 3"], count: int
+) -> tuple[Int[NumpyArray, "starts"], Int[NumpyArray, "n"]]:
+    """The triangles around every vertex, as sparse rows."""
+    order = np.argsort(triangles.ravel(), kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(triangles.ravel(), minlength=count))])
+    return starts.astype(np.int64), (order // 3).astype(np.int64)
