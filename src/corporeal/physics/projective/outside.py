@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.errors import InputError
-from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.collisions.colliders.collider import Collider, MovingSkin, Touch, placed
 from corporeal.physics.collisions.colliders.ground import Ground
 from corporeal.physics.collisions.contacts import Contacts, joined
@@ -86,14 +85,10 @@ class Outside:
         return found if len(found) else None
 
 
-def _grip(
-    body: SimulatedBody, grab: Grab
-) -> tuple[Float64[NumpyArray, "3"], Float64[NumpyArray, "3"]]:
+def _grip(body: SimulatedBody, grab: Grab) -> tuple[Int[NumpyArray, "3"], Float64[NumpyArray, "3"]]:
     """Triangle of the simulated skin under a held point, at rest, and barycentric coordinates."""
     model = body.model
-    rest = np.asarray(body.skin(np.asarray(model.vertices, np.float64)), np.float64)
-    tree = SurfaceTree(np.asarray(model.skin, np.float64), model.triangles)
-    nearest, triangles = tree.closest(grab.point(rest)[None])
+    nearest, triangles = body.rest_tree.closest(grab.point(body.rest_skin)[None])
     corners = np.asarray(model.triangles[triangles[0]], np.int64)
     if body.system.anchored[corners].all():
         raise InputError(
