@@ -135,8 +135,13 @@ def test_maps_stiffen_and_weigh_where_painted(template: Template, identity: Iden
     (soft, left), (hard, left_after) = sags
     assert hard < 0.25 * soft
     assert left_after == pytest.approx(left, rel=0.2)
-    with pytest.raises(InputError, match="mass_map has"):
-        painted_simulation(template, Maps(mass=np.zeros(count))).start(identity)
+    for maps, words in (
+        (Maps(mass=np.zeros(count)), "mass map has 122 values from 0"),
+        (Maps(stiffness=np.ones(count + 1)), "expected 122"),
+        (Maps(stiffness=np.full(count, np.nan)), "finite"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Preparations(template, maps=maps)
 
 
 def test_forces_on_the_skin_pull(template: Template, identity: Identity) -> None:

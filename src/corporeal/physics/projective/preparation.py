@@ -24,6 +24,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
+from corporeal.errors import InputError
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.collisions.skin_contacts import SkinContacts
 from corporeal.physics.coupling import Coupling
@@ -183,6 +184,7 @@ class Preparations:
         self.template = template
         self._vertex_count = vertex_count
         self._maps = maps or Maps()
+        _require_maps(self._maps, template.mesh.vertex_count)
         self._of: WeakKeyDictionary[Identity, Preparation] = WeakKeyDictionary()
 
     def of(self, identity: Identity) -> Preparation:
@@ -209,3 +211,17 @@ def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
         settings.mass,
         settings.gravity,
     )
+
+
+def _require_maps(maps: Maps, vertex_count: int) -> None:
+    """Refuse maps that do not have a finite factor above 0 for every vertex of the skin."""
+    for name in ("stiffness", "mass"):
+        values = getattr(maps, name)
+        if values is None:
+            continue
+        if len(values) != vertex_count or not (np.isfinite(values) & (values > 0.0)).all():
+            raise InputError(
+                f"the {name} map has {len(values)} values from {values.min():g} to "
+                f"{values.max():g}; expected {vertex_count}, one a vertex of the skin, finite and "
+                f"above 0."
+            )

@@ -20,7 +20,7 @@ COLLISIONS: tuple[Collisions, ...] = ("off", "local", "global")
 """Names of the control's numbers, from 0 on."""
 
 CONTROLS = (
-    Parameter("stiffness", 1e3, 1e6, 12e3, "Young's modulus of the flesh", "Pa"),
+    Parameter("stiffness", 1e3, 1e6, 12e3, "Young's modulus of soft flesh", "Pa"),
     Parameter("mass", 0.0, 1e4, 0.0, "mass of the whole body; 0: as water of its volume", "kg"),
     Parameter("damping", 0.0, 1e3, 10.0, "drag of flesh against its bone", "1/s"),
     Parameter("gravity", 0.0, 100.0, 9.81, "downward pull; the rest shape is in balance", "m/s²"),
