@@ -29,14 +29,14 @@ class SkinDetection:
     def __init__(self, model: VolumetricModel, joints: Float64[NumpyArray, "J 3"]) -> None:
         triangles, count = np.asarray(model.triangles, np.int64), model.vertex_count
         self._bones, self._joints = model.bones, joints
-        self._base = closest_base_points(model.base_points, model.bones)
+        self.base = closest_base_points(model.base_points, model.bones)
         order = np.argsort(triangles, axis=1)
         sorted_corners = np.take_along_axis(triangles, order, axis=1)
-        flat = _always_flat(sorted_corners, self._base, model.base_points)
+        flat = _always_flat(sorted_corners, self.base, model.base_points)
         even = (order[:, 1] - order[:, 0]) % 3 == 1
         kinds = (~flat) @ np.array([1, 2, 4]) + COUNTER_CLOCKWISE * even
-        self._kinds = kinds.astype(np.int32)
-        self._prisms = np.concatenate([sorted_corners, sorted_corners + count], axis=1).astype(
+        self.kinds = kinds.astype(np.int32)
+        self.prisms = np.concatenate([sorted_corners, sorted_corners + count], axis=1).astype(
             np.int32
         )
         sides = model.skin[triangles] - model.skin[np.roll(triangles, 1, axis=1)]
@@ -48,7 +48,7 @@ class SkinDetection:
     ) -> Float64[NumpyArray, "V 3"]:
         """The base points on the posed bone lines, metres."""
         nodes = node_positions(world_from_joint, self._joints, self._bones)
-        return self._base.positions(nodes, self._bones.bones)
+        return self.base.positions(nodes, self._bones.bones)
 
     def inside(
         self, skin: Float64[NumpyArray, "V 3"], base_points: Float64[NumpyArray, "V 3"]
@@ -62,7 +62,7 @@ class SkinDetection:
         corners = np.empty((2 * len(skin), 3), np.float32)
         corners[: len(skin)] = skin - low
         corners[len(skin) :] = base_points - low
-        slots, prisms = thread_count(), len(self._prisms)
+        slots, prisms = thread_count(), len(self.prisms)
         results: list[NumpyArray] = [np.zeros((0, 2), np.int32)] * slots
 
         def work(start: int, stop: int) -> None:
@@ -72,7 +72,7 @@ class SkinDetection:
                 while True:
                     found = np.empty((size, 2), np.int32)
                     needed = find_inside(
-                        self._prisms, self._kinds, corners, per_metre, counts, *grid,
+                        self.prisms, self.kinds, corners, per_metre, counts, *grid,
                         first, last, found,
                     )  # fmt: skip
                     if needed <= size:

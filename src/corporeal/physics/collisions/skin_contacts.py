@@ -39,9 +39,9 @@ class SkinContacts:
         for _ in range(_OWN_RINGS - 1):
             reach = reach @ near + reach
         reach.sort_indices()
-        self._near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
+        self.near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
         self._around = _triangles_of_vertices(self._triangles, self._count)
-        self._ignored = self._at_rest(model)
+        self.ignored = self._at_rest(model)
 
     def _at_rest(self, model: VolumetricModel) -> Int[NumpyArray, "m"]:
         """Keys of the pairs that overlap at rest, with the triangles around them, sorted."""
@@ -87,7 +87,7 @@ class SkinContacts:
         pairs, shares = np.empty((most, 2), np.int64), np.empty((most, 3))
         normals, gaps = np.empty((most, 3)), np.empty(most)
         count = attach(
-            kept, found, inside, skin, self._rest, self._triangles, self._fixed, *self._near,
+            kept, found, inside, skin, self._rest, self._triangles, self._fixed, *self.near,
             *self._around, self.push, pairs, shares, normals, gaps,
         )  # fmt: skip
         pairs = pairs[:count].copy()
@@ -109,11 +109,11 @@ class SkinContacts:
     ) -> Int[NumpyArray, "n 2"]:
         """What is inside now and was not at rest."""
         found = self.detection.inside(skin, self.detection.base_points(world_from_joint))
-        if len(self._ignored) == 0:
+        if len(self.ignored) == 0:
             return found
         keys = self._keys(found)
-        place = np.minimum(np.searchsorted(self._ignored, keys), len(self._ignored) - 1)
-        return found[self._ignored[place] != keys]
+        place = np.minimum(np.searchsorted(self.ignored, keys), len(self.ignored) - 1)
+        return found[self.ignored[place] != keys]
 
 
 def _triangles_of_vertices(
