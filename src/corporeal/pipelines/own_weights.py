@@ -9,7 +9,7 @@ from corporeal.body.weights import SkinWeights
 from corporeal.physics.moving_least_squares import kernel_weights
 from corporeal.physics.simulation_mesh import decimate
 from corporeal.physics.volume.bones import inflate_skeleton
-from corporeal.skinning.automatic_weights import INFLUENCES, automatic_weights
+from corporeal.skinning.automatic_weights import INFLUENCES, automatic_weights, fewest_weights
 
 COARSE_COUNT = 8000
 """Vertices on which heat is computed; weights are smoother than that."""
@@ -56,7 +56,7 @@ def _blended(
     for start in range(0, len(near), block):
         rows = slice(start, start + block)
         mixed = np.einsum("vk,vkj->vj", shares[rows], dense[near[rows]])
-        few = SkinWeights.from_dense(mixed, INFLUENCES)
+        few = fewest_weights(mixed, INFLUENCES)
         width = few.values.shape[1]
         indices[rows], values[rows, :width] = few.joint_indices[:, :1], few.values
         indices[rows, :width] = few.joint_indices

@@ -26,8 +26,9 @@ from corporeal.geometry.surface import triangle_areas, vertex_normals
 from corporeal.geometry.volume import enclosed_volume
 
 INFLUENCES = 4
-HEAT = 1.0
-"""c: greater values follow the nearest bone more closely."""
+HEAT = 8.0
+"""c: greater values follow the nearest bone more closely. On the default body 8 comes nearest to the
+weights an artist painted (1.2 mm mean over three clips; 1.9 at 1, 1.4 at 32)."""
 _LEAST_COSINE = 0.1
 """Between the skin's normal and the way from a bone that counts as behind it."""
 
@@ -51,7 +52,20 @@ def automatic_weights(
     sources = np.eye(len(used))[columns.reshape(-1)]
     dense = np.zeros((len(vertices), joint_count))
     dense[:, used] = _balance(vertices, triangles, distances, sources)
-    return SkinWeights.from_dense(np.maximum(dense, 0.0), influences)
+    return fewest_weights(dense, influences)
+
+
+def fewest_weights(dense: Float[NumpyArray, "V J"], influences: int) -> SkinWeights:
+    """The largest weights of every row, cut so that they change as smoothly as the row does.
+
+    What the largest weight left out has is taken from all that are kept: where two joints change
+    places at the end of the list, both have nothing.
+    """
+    dense = np.maximum(dense, 0.0)
+    if dense.shape[1] > influences:
+        left_out = -np.partition(-dense, influences, axis=1)[:, influences]
+        dense = np.maximum(dense - (1.0 - 1e-6) * left_out[:, None], 0.0)
+    return SkinWeights.from_dense(dense, influences)
 
 
 def heating_bones(
