@@ -8,6 +8,8 @@ from corporeal.runtime.kernels import kernel
 MOST_STEPS = 16
 """Of the walk from a triangle to the nearest one."""
 
+SIDEWAYS = 0.5
+"""Cosine against the normal above which a vertex away from a triangle is beside it, not behind."""
 FOLD = 0.5
 """A pair deeper than this share of its distance at rest is a fold of one patch of skin: strain
 undoes it."""
@@ -76,10 +78,14 @@ def _distance(v, t, points, triangles, corner):
 
 
 @kernel()
-def _walk(v, t, points, triangles, normals, around_starts, around, near, corner):
-    """From a triangle downhill to one that is nearest to the vertex among those around it."""
+def _walk(v, t, old, points, triangles, normals, around_starts, around, near, corner):
+    """From a triangle downhill to one that is nearest to the vertex among those around it.
+
+    An old pair whose vertex is right above or below its triangle stays: in a corner, where another
+    is nearer, both are needed.
+    """
     best, s, r = _distance(v, t, points, triangles, corner)
-    for _ in range(MOST_STEPS):
+    for _ in range(0 if old and s > 0.0 and r > 0.0 and s + r < 1.0 else MOST_STEPS):
         here = t
         for m in range(3):
             u = triangles[here, m]
@@ -121,6 +127,28 @@ def _normal_at(t, s, r, points, triangles, normals, normal):
 
 
 @kernel()
+def _gap(v, t, s, r, points, triangles, normal):
+    """Height of a vertex over a foot on a triangle, along a normal, metres."""
+    a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+    gap = 0.0
+    for k in range(3):
+        foot = (1.0 - s - r) * points[a, k] + s * points[b, k] + r * points[c, k]
+        gap += normal[k] * (points[v, k] - foot)
+    return gap
+
+
+@kernel()
+def _is_fold(v, t, s, r, gap, rest, triangles):
+    """Whether a vertex is deeper under its foot than it can be but by a fold of its own patch."""
+    a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+    apart = 0.0
+    for k in range(3):
+        foot = (1.0 - s - r) * rest[a, k] + s * rest[b, k] + r * rest[c, k]
+        apart += (rest[v, k] - foot) ** 2
+    return gap < 0.0 and gap * gap > FOLD * FOLD * apart
+
+
+@kernel()
 def attach(
     kept, found, inside, points, rest, triangles, fixed, near_starts, near, around_starts, around,
     reach, pairs, shares, feet_normals, gaps,
@@ -137,40 +165,38 @@ def attach(
     before = np.empty(len(pairs), np.int32)
     behind = np.zeros(len(points), np.bool_)
     corner, normal = np.empty((3, 3)), np.empty(3)
-    count = 0
-    for i in range(len(kept) + len(found)):
-        old = i < len(kept)
-        v, t = (
-            (kept[i, 0], kept[i, 1]) if old else (found[i - len(kept), 0], found[i - len(kept), 1])
-        )
+    count, olds = 0, len(kept)
+    for i in range(olds + len(found)):
+        old = i < olds
+        v, first = (kept[i, 0], kept[i, 1]) if old else (found[i - olds, 0], found[i - olds, 1])
         if not old and behind[v]:
             continue
         own = near[near_starts[v] : near_starts[v + 1]]
         t, squared, s, r = _walk(
-            v, t, points, triangles, normals, around_starts, around, own, corner
+            v, first, old, points, triangles, normals, around_starts, around, own, corner
         )
+        if not _normal_at(t, s, r, points, triangles, normals, normal):
+            continue
+        gap = _gap(v, t, s, r, points, triangles, normal)
+        if squared > reach * reach and gap > -SIDEWAYS * np.sqrt(squared):
+            if old:
+                continue
+            t = first
+            squared, s, r = _distance(v, t, points, triangles, corner)
+            if not _normal_at(t, s, r, points, triangles, normals, normal):
+                continue
+            gap = _gap(v, t, s, r, points, triangles, normal)
+            if gap > -SIDEWAYS * np.sqrt(squared):
+                continue
+        elif squared > reach * reach and not inside[v]:
+            continue
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         if fixed[v] and fixed[a] and fixed[b] and fixed[c]:
             continue
-        if not _normal_at(t, s, r, points, triangles, normals, normal):
-            continue
-        gap = 0.0
-        for k in range(3):
-            foot = (1.0 - s - r) * points[a, k] + s * points[b, k] + r * points[c, k]
-            gap += normal[k] * (points[v, k] - foot)
-        if squared > reach * reach and (not inside[v] or gap >= 0.0):
-            continue
-        if gap < 0.0:
-            apart = 0.0
-            for k in range(3):
-                foot = (1.0 - s - r) * rest[a, k] + s * rest[b, k] + r * rest[c, k]
-                apart += (rest[v, k] - foot) ** 2
-            if gap * gap > FOLD * FOLD * apart:
-                continue
         other = latest[v]
         while other >= 0 and pairs[other, 1] != t:
             other = before[other]
-        if other >= 0:
+        if other >= 0 or _is_fold(v, t, s, r, gap, rest, triangles):
             continue
         if gap < 0.0 and old and inside[v]:
             behind[v] = True
