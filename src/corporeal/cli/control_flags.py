@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from corporeal.body.parameter import Parameter
+from corporeal.physics.projective.settings import COLLISIONS
 from corporeal.pipelines.controls import all_controls
 
-SWITCHES = {"sliding": ("no-sliding", 0.0), "dynamics": ("static", 0.0), "loop": ("loop", 1.0)}
+SWITCHES = {
+    "sliding": ("no-sliding", 0.0),
+    "dynamics": ("static", 0.0),
+    "ground": ("ground", 1.0),
+    "loop": ("loop", 1.0),
+}
 """Controls that are on or off: the flag that changes their default, and the value it sets."""
-WORDS = {"collisions": ("off", "local", "global")}
+WORDS: dict[str, tuple[str, ...]] = {"collisions": COLLISIONS}
 """Controls whose numbers have names, from 0 on."""
 
 

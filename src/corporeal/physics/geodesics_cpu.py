@@ -62,50 +62,94 @@ def _through_triangle(points, a, b, c, to_a, to_b):
 
 
 @kernel()
-def _met(neighbours, found, vertex, source):
-    """Place of `source` among those that have reached `vertex`; −1 if it has not."""
-    for place in range(found[vertex]):
-        if neighbours[vertex, place] == source:
+def _place_of(row, source):
+    """Where `source` stands in a row of sources; −1 if it does not."""
+    for place in range(len(row)):
+        if row[place] == source:
             return place
     return -1
+
+
+@kernel()
+def _is_news(sources, distances, vertex, source, distance):
+    """Enter a way to `vertex` into its row, if it is shorter than the one known, or than the
+    longest of a full row; tells whether it was."""
+    row, known = sources[vertex], distances[vertex]
+    place = _place_of(row, source)
+    if place < 0:
+        place = 0
+        for other in range(1, len(row)):
+            if known[other] > known[place]:
+                place = other
+    if distance >= known[place]:
+        return False
+    row[place], known[place] = source, distance
+    return True
+
+
+@kernel()
+def _sorted_rows(sources, distances):
+    """Sort every row by distance, in place."""
+    for v in range(len(sources)):
+        for place in range(1, sources.shape[1]):
+            source, distance = sources[v, place], distances[v, place]
+            before = place - 1
+            while before >= 0 and distances[v, before] > distance:
+                sources[v, before + 1] = sources[v, before]
+                distances[v, before + 1] = distances[v, before]
+                before -= 1
+            sources[v, before + 1], distances[v, before + 1] = source, distance
 
 
 @kernel()
 def geodesic_neighbours(points, triangles, sources, count):
     """The `count` sources nearest to every vertex along the surface, and how far they are.
 
-    All sources march at once, and a front goes on only from vertices that it reached among the
-    first: a nearest source of a vertex is also one of those the way to it leads over. One more than
-    `count` is looked for: its distance is the support radius. Rows that end early hold −1 and
-    infinity, and have the furthest that was found, doubled, for a radius.
+    All sources march at once. Every vertex keeps the shortest ways known from `count` + 1 sources:
+    a way that is longer than all of a full row is not gone, since the row only gets shorter, and a
+    nearest source of a vertex is also one of those the way to it leads over. The last distance is
+    the support radius. Rows that end early hold −1 and infinity, and have the furthest that was
+    found, doubled, for a radius.
     """
     vertex_count = len(points)
     starts, faces = vertex_faces(triangles, vertex_count)
-    neighbours = np.full((vertex_count, count + 1), -1)
+    near = np.full((vertex_count, count + 1), -1)
     distances = np.full((vertex_count, count + 1), np.inf)
-    found = np.zeros(vertex_count, np.int64)
     heap = [(0.0, sources[i], sources[i]) for i in range(len(sources))]
+    for i in range(len(sources)):
+        near[sources[i], 0], distances[sources[i], 0] = sources[i], 0.0
     heapq.heapify(heap)
     while len(heap) > 0:
         distance, a, source = heapq.heappop(heap)
-        if found[a] > count or _met(neighbours, found, a, source) >= 0:
-            continue
-        neighbours[a, found[a]], distances[a, found[a]] = source, distance
-        found[a] += 1
-        for place in range(starts[a], starts[a + 1]):
-            f = faces[place]
+        place = _place_of(near[a], source)
+        if place < 0 or distances[a, place] != distance:
+            continue  # a shorter way was found since
+        for entry in range(starts[a], starts[a + 1]):
+            f = faces[entry]
             for k in range(3):
                 c = triangles[f, k]
-                if c == a or found[c] > count or _met(neighbours, found, c, source) >= 0:
+                if c == a:
                     continue
                 b = triangles[f, 0] + triangles[f, 1] + triangles[f, 2] - a - c
                 there = distance + _distance(points, a, c)
-                by = _met(neighbours, found, b, source)
-                if by >= 0:
+                by = _place_of(near[b], source)
+                if by >= 0 and distances[b, by] <= distance:
                     there = _through_triangle(points, a, b, c, distance, distances[b, by])
-                heapq.heappush(heap, (there, c, source))
-    radii = np.where(found > count, distances[:, count], 0.0)
-    for v in range(vertex_count):
-        if 0 < found[v] <= count:
-            radii[v] = 2.0 * distances[v, found[v] - 1]
-    return neighbours[:, :count].copy(), distances[:, :count].copy(), radii
+                if _is_news(near, distances, c, source, there):
+                    heapq.heappush(heap, (there, c, source))
+    _sorted_rows(near, distances)
+    return near[:, :count].copy(), distances[:, :count].copy(), _radii(distances)
+
+
+@kernel()
+def _radii(distances):
+    """The last of every sorted row; twice the furthest where a row ends early."""
+    last = distances.shape[1] - 1
+    radii = distances[:, last].copy()
+    for v in range(len(radii)):
+        if radii[v] == np.inf:
+            radii[v] = 0.0
+            for place in range(last):
+                if distances[v, place] < np.inf:
+                    radii[v] = 2.0 * distances[v, place]
+    return radii

@@ -14,7 +14,7 @@ from corporeal.formats.native import Body, read_body
 from corporeal.formats.registry import format_to_read
 from corporeal.motions.own_skeleton import OwnMotion, by_way_of_a_person, motion_from_file
 from corporeal.pipelines.controls import as_arrays, require_controls
-from corporeal.pipelines.deformers import make_deformer
+from corporeal.pipelines.flesh_options import deformer_for
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.own_mesh import OwnBody, load_own_body
 from corporeal.pipelines.results import require_animation_output, write_animation_result
@@ -73,7 +73,7 @@ def _animation(config: AnimateConfig) -> tuple[Animation, Body, dict[str, Any]]:
     if config.mesh is not None:
         own = load_own_body(config)
         motion, notes = _own_motion(config, own)
-        animation = own.whole(_deformed(config, own.skin, motion))
+        animation = own.whole(_deformed(config, own.skin, motion, own))
         report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
         return animation, own.body, report
     body = load_body(config.body)
@@ -81,8 +81,10 @@ def _animation(config: AnimateConfig) -> tuple[Animation, Body, dict[str, Any]]:
     return _deformed(config, body, motion), body, came
 
 
-def _deformed(config: AnimateConfig, body: Body, motion: Motion) -> Animation:
-    deformer = make_deformer(config.deformer, body.template)
+def _deformed(
+    config: AnimateConfig, body: Body, motion: Motion, own: OwnBody | None = None
+) -> Animation:
+    deformer = deformer_for(config, body.template, own)
     return deformer.animate(body.identity, motion, as_arrays(config.controls))
 
 

@@ -77,7 +77,16 @@ class AnimateOptions(MeshOptions, MotionOptions):
     """Painted stiffness factors, one a vertex (.npy)."""
     mass_map: Path | None = None
     """Painted density factors, one a vertex (.npy)."""
+    scene: Path | None = None
+    """Colliders and wind around the body (.json); see the documentation of the command line."""
 
     def input_files(self) -> tuple[Path | None, ...]:
         """Files that the run reads, where they are given."""
-        return (self.mesh, self.skeleton, self.name_map, self.stiffness_map, self.mass_map)
+        return (
+            self.mesh,
+            self.skeleton,
+            self.name_map,
+            self.stiffness_map,
+            self.mass_map,
+            self.scene,
+        )

@@ -53,6 +53,13 @@ class OwnBody:
     """What carries the loose parts."""
     notes: tuple[str, ...]
 
+    def to_skin(self, values: Float[NumpyArray, "V"]) -> Float[NumpyArray, "n"]:
+        """Values a vertex of the mesh as values a vertex of the skin."""
+        skin = np.ones(self.skin.template.mesh.vertex_count)
+        held = self.skin_vertices >= 0
+        skin[self.skin_vertices[held]] = values[held]
+        return skin
+
     def whole(self, animation: Animation) -> Animation:
         """The animation of all of the mesh, from that of its skin."""
         skin = np.asarray(animation.vertices)

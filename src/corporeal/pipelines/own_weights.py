@@ -13,7 +13,7 @@ from corporeal.skinning.automatic_weights import INFLUENCES, automatic_weights, 
 
 COARSE_COUNT = 8000
 """Vertices on which heat is computed; weights are smoother than that."""
-_NEIGHBOURS = 8
+_NEIGHBOURS = 4
 
 
 def weights_for_skin(mesh: Mesh, skeleton: Skeleton) -> SkinWeights:

@@ -1,0 +1,91 @@
+"""The deformer that a run asks for, with painted maps and surroundings where it takes them."""
+
+from pathlib import Path
+
+import numpy as np
+
+from corporeal._typing import Float64, NumpyArray
+from corporeal.body.deformer import Deformer
+from corporeal.body.template import Template
+from corporeal.errors import FormatError, InputError
+from corporeal.pipelines.deformers import make_deformer
+from corporeal.pipelines.options import AnimateOptions
+from corporeal.pipelines.own_mesh import OwnBody
+
+_FLESHED = "projective"
+
+
+def deformer_for(
+    options: AnimateOptions, template: Template, own: OwnBody | None = None
+) -> Deformer:
+    """The deformer for bodies of `template`, which is the skin of `own` if there is one."""
+    asked = {
+        "--soft": bool(options.soft),
+        "--stiffness-map": options.stiffness_map is not None,
+        "--mass-map": options.mass_map is not None,
+        "--scene": options.scene is not None,
+    }
+    if not any(asked.values()):
+        return make_deformer(options.deformer, template)
+    if options.deformer != _FLESHED:
+        first = next(flag for flag, given in asked.items() if given)
+        raise InputError(
+            f"{first} came with the deformer {options.deformer!r}, which has no flesh. Use "
+            f"--deformer {_FLESHED}."
+        )
+    from corporeal.physics.projective.deformer import ProjectiveSkinning
+    from corporeal.physics.projective.preparation import Maps
+    from corporeal.physics.projective.surroundings_file import read_surroundings
+
+    stiffness = painted_map(options.stiffness_map, template, own)
+    if options.soft:
+        by_part = part_factors(options.soft, template)
+        stiffness = by_part if stiffness is None else by_part * stiffness
+    surroundings = None if options.scene is None else read_surroundings(options.scene)
+    maps = Maps(stiffness, painted_map(options.mass_map, template, own))
+    return ProjectiveSkinning(template, maps, surroundings)
+
+
+def part_factors(soft: tuple[str, ...], template: Template) -> Float64[NumpyArray, "V"]:
+    """A factor a vertex from words such as `belly=0.5`; 1 for parts that are not named."""
+    factors = np.ones(template.mesh.vertex_count)
+    for word in soft:
+        name, equals, text = word.partition("=")
+        try:
+            factor = float(text)
+        except ValueError:
+            factor = np.nan
+        if not equals or not (np.isfinite(factor) and factor > 0):
+            raise InputError(f"--soft {word}; expected a part and a factor, such as belly=0.5.")
+        factors[template.part(name)] = factor
+    return factors
+
+
+def painted_map(
+    path: Path | None, template: Template, own: OwnBody | None = None
+) -> Float64[NumpyArray, "V"] | None:
+    """Factors from a `.npy` file: one a vertex of the body, or of the user's own mesh."""
+    if path is None:
+        return None
+    values = _read_numbers(path)
+    count = template.mesh.vertex_count if own is None else len(own.skin_vertices)
+    if values.shape != (count,):
+        raise InputError(
+            f"{path} holds numbers of shape {values.shape}; expected one a vertex, {count}."
+        )
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise InputError(f"{path} holds factors that are not finite or not above 0.")
+    return values if own is None else own.to_skin(values)
+
+
+def _read_numbers(path: Path) -> Float64[NumpyArray, "*shape"]:
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), np.float64)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}. Check the path.") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+    except (ValueError, TypeError) as error:
+        raise FormatError(
+            f"{path} is no .npy file of numbers; write one with numpy.save."
+        ) from error
