@@ -63,20 +63,20 @@ def test_a_share_of_the_column_swings_like_a_thin_layer() -> None:
 
 
 def test_more_flesh_is_softer_in_depth() -> None:
-    """On a column twice as long by fat alone, t = s L₀ + L − L₀; on a body twice as large in all,
+    """On columns longer by fat alone, t = s L₀ + g (L − L₀); on a body twice as large in all,
     nothing changes."""
     thin, thick = thickened(1.0), thickened(1.6)
     usual = np.linalg.norm(thin.skin - thin.inner, axis=1)
     column = np.linalg.norm(thick.skin - thick.inner, axis=1)
     chest = TISSUES["chest"]
-    soft = chest.soft_share * usual + column - usual
+    soft = chest.soft_share * usual + chest.growth * (column - usual)
     names = labelled(("chest", "chest"))
     labels = np.zeros(len(thin.skin), np.int64)
     found = tissue_factors(names, labels, thick, thin, 1.0)
     inside = middle(thick)
     expected = (chest.modulus * (column / soft) ** 2)[inside]
     np.testing.assert_allclose(found[inside], expected, rtol=0.05)
-    assert found[inside].max() < 0.5 * chest.modulus / chest.soft_share**2
+    assert found[inside].max() < 0.95 * chest.modulus / chest.soft_share**2
     larger = Mesh(2.0 * np.asarray(limb()[0].vertices), limb()[0].triangles)
     bones = Skeleton(("root", "middle", "last"), (-1, 0, 1), 2.0 * np.asarray(limb()[1].joints))
     twice = build_volumetric_model(larger, bones, radii=np.full(3, 0.04))
@@ -107,6 +107,33 @@ def test_depth_keeps_sag_and_frequency() -> None:
     # ρ g t²/(2G), G = E/2
     assert sags[0] == pytest.approx(1000 * 9.81 * 0.02**2 / 2e4, rel=0.1)
     assert sags[1] == pytest.approx(sags[0], rel=0.1)
+
+
+def test_breasts_are_soft_where_they_stand_out() -> None:
+    """A patch of a tube, called breast, is as stiff as a chest; with a bump of 5 cm it is soft."""
+    mesh, skeleton = limb(81, 48)
+    skin = np.asarray(mesh.vertices)
+    angle = np.arctan2(skin[:, 0], skin[:, 2])
+    patch = (np.abs(angle) < 0.5) & (np.abs(skin[:, 1] - 0.6) < 0.08)
+    names, labels = labelled(("chest", "left_breast")), patch.astype(np.int64)
+    height = 0.05 * np.cos(np.pi * np.minimum(np.abs(skin[:, 1] - 0.6) / 0.16, 0.5)) ** 2
+    out = np.stack([np.sin(angle), 0 * angle, np.cos(angle)], axis=1)
+    bump = (
+        skin
+        + (height * np.cos(np.pi * np.minimum(np.abs(angle), 0.5)))[:, None]
+        * out
+        * (patch[:, None])
+    )
+    flat, full = (
+        tissue_factors(names, labels, model, model, 1.0)
+        for model in (
+            build_volumetric_model(Mesh(shape, mesh.triangles), skeleton) for shape in (skin, bump)
+        )
+    )
+    np.testing.assert_allclose(flat, _plain("chest"), rtol=1e-6)
+    tip = np.argmax(np.linalg.norm(bump - skin, axis=1))
+    assert full[tip] < 0.05 * _plain("chest")
+    np.testing.assert_allclose(full[skin[:, 1] < 0.3], _plain("chest"), rtol=0.01)
 
 
 def test_borders_are_smooth() -> None:

@@ -7,8 +7,10 @@ length L whose soft part has thickness t and modulus E swings like a whole colum
     E_L = E (L/t)²,
 
 which leaves the sag ρ g t²/(2E) and the frequency ∝ √(E/ρ)/t as they are. On a reference body t is
-a share of L by body part. On another body t grows with the flesh it has more, t = s λ L₀ + L − λ L₀
-for skeletons λ times as long, so that a heavy body's belly is soft in depth and a slim one's firm.
+a share s of L by body part. On another body t grows with the flesh it has more,
+t = s λ L₀ + g (L − λ L₀) for skeletons λ times as long, so that a heavy body's belly is soft in
+depth and a slim one's firm; g is less than 1 where a larger part is also one with larger bones, as
+chests are. Breasts are soft as far as they stand out from the chest: flat ones are chest.
 
 Moduli of fat and muscle at small strain range from 1 to 60 kPa between authors, depth and posture
 (Krouskop et al. 1998; Gefen and Dilmoney 2007; Isogai et al. 2022: buttock fat 26 kPa under the
@@ -18,16 +20,24 @@ here, E = 2G, is 2 to 5 kPa). Shares were then set by how far skin moves in hard
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.geometry.surface import unique_edges
 from corporeal.physics.volume.model import VolumetricModel
 
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+BREAST = "breast"
+STANDING_OUT = (0.01, 0.03)
+"""Metres: what stands out less than the first from the chest is chest, more than the second all
+breast."""
 BLENDING = 0.02
 """Metres over which the stiffness of one part goes over into its neighbour's."""
 _FIRMEST = 0.12
@@ -42,17 +52,19 @@ class Tissue:
     """Young's modulus of the soft part, relative to that of the whole body's material."""
     soft_share: float
     """s: its thickness as a share of the way from bone to skin, on the reference body."""
+    growth: float = 1.0
+    """g: how much of what another body has more there is soft."""
 
 
 TISSUES: Mapping[str, Tissue] = {
     "neck": Tissue(1.0, 0.6),
-    "chest": Tissue(1.0, 0.18),
-    "back": Tissue(1.0, 0.2),
+    "chest": Tissue(1.0, 0.16, 0.25),
+    "back": Tissue(1.0, 0.2, 0.5),
     "belly": Tissue(0.9, 0.45),
     "hips": Tissue(1.0, 0.4),
     "breast": Tissue(0.12, 1.0),
     "buttock": Tissue(0.7, 0.8),
-    "shoulder": Tissue(1.0, 0.5),
+    "shoulder": Tissue(1.0, 0.5, 0.5),
     "upper_arm": Tissue(0.8, 0.8),
     "forearm": Tissue(1.0, 0.6),
     "hand": Tissue(1.0, 0.4),
@@ -75,18 +87,34 @@ def tissue_factors(
     `labels` are the vertices' parts, `reference` is the model of the template's own body and
     `scale` is λ, how much longer the skeleton is than the template's.
     """
-    tissues = [part_tissue(name) for name in template.part_names]
-    modulus = np.array([tissue.modulus for tissue in tissues])[labels]
-    share = np.array([tissue.soft_share for tissue in tissues])[labels]
+    names = np.array([bare_name(name) for name in template.part_names])[labels]
     column, usual = _columns(model), scale * _columns(reference)
-    soft = share * usual + column - usual
-    softness = np.clip(soft / np.maximum(column, 1e-9), np.minimum(_FIRMEST, share), 1.0)
-    return np.exp(_blended(model, np.log(modulus / softness**2)))
+
+    def stiffness(parts: NumpyArray) -> Float64[NumpyArray, "V"]:
+        """log E_L/E if the vertices belonged to these parts."""
+        tissues = {name: part_tissue(name) for name in np.unique(parts).tolist()}
+        modulus = np.array([tissues[name].modulus for name in parts])
+        share = np.array([tissues[name].soft_share for name in parts])
+        growth = np.array([tissues[name].growth for name in parts])
+        soft = share * usual + growth * (column - usual)
+        softness = np.clip(soft / np.maximum(column, 1e-9), np.minimum(_FIRMEST, share), 1.0)
+        return np.log(modulus / softness**2)
+
+    breast = names == BREAST
+    least, most = STANDING_OUT
+    full = np.clip((_protrusion(model, breast) - least) / (most - least), 0.0, 1.0)
+    flat = stiffness(np.where(breast, "chest", names))
+    return np.exp(_blended(model, flat + full * (stiffness(names) - flat)))
 
 
 def part_tissue(name: str) -> Tissue:
     """The tissue of a part by its name, left or right."""
-    return TISSUES.get(name.removeprefix("left_").removeprefix("right_"), Tissue(1.0, 1.0))
+    return TISSUES.get(bare_name(name), Tissue(1.0, 1.0))
+
+
+def bare_name(part: str) -> str:
+    """A part's name without its side."""
+    return part.removeprefix("left_").removeprefix("right_")
 
 
 def part_factors(template: Template, factors: Mapping[str, float]) -> Float64[NumpyArray, "W"]:
@@ -99,7 +127,7 @@ def part_factors(template: Template, factors: Mapping[str, float]) -> Float64[Nu
         chosen = [
             index
             for index, part in enumerate(template.part_names)
-            if name in (part, part.removeprefix("left_").removeprefix("right_"))
+            if name in (part, bare_name(part))
         ]
         if not chosen:
             raise InputError(
@@ -129,22 +157,39 @@ def _columns(model: VolumetricModel) -> Float64[NumpyArray, "V"]:
     return np.linalg.norm(np.asarray(model.skin) - np.asarray(model.inner), axis=1)
 
 
-def _blended(model: VolumetricModel, values: Float64[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
-    """(1 − ℓ²Δ) u = values over the skin, ℓ = `BLENDING`.
+def _protrusion(model: VolumetricModel, inside: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
+    """Metres that vertices stand out from a surface spanned over the border of their region."""
+    from scipy.sparse.linalg import spsolve
 
-    (Δu)_i = Σ_j (u_j − u_i)/l_ij² · 4/degree, which is exact for square and hexagonal nets.
-    """
+    skin = np.asarray(model.skin)
+    apart = np.zeros(len(skin))
+    chosen, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+    if len(chosen) and len(others):
+        laplacian = _laplacian(model).tocsr()[chosen]
+        spanned = spsolve(laplacian[:, chosen].tocsc(), -(laplacian[:, others] @ skin[others]))
+        apart[chosen] = np.linalg.norm(skin[chosen] - spanned, axis=1)
+    return apart
+
+
+def _blended(model: VolumetricModel, values: Float64[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
+    """(1 − ℓ²Δ) u = values over the skin, ℓ = `BLENDING`."""
     from scipy.sparse import csc_array, diags_array
     from scipy.sparse.linalg import splu
 
+    identity = diags_array(np.ones(len(values)))
+    return splu(csc_array(identity + BLENDING**2 * _laplacian(model))).solve(values)
+
+
+def _laplacian(model: VolumetricModel) -> "csc_array":
+    """−Δ, 1/m²: Σ_j (u_i − u_j)/l_ij² · 4/degree, which is exact for square and hexagonal nets."""
+    from scipy.sparse import csc_array, diags_array
+
     start, end = unique_edges(model.triangles).T
-    skin = np.asarray(model.skin)
+    skin, count = np.asarray(model.skin), model.vertex_count
     squared = np.sum((skin[start] - skin[end]) ** 2, axis=1)
     weight = 1.0 / np.maximum(squared, 1e-4 * squared.mean())
-    count = len(values)
     rows, columns = np.concatenate([start, end]), np.concatenate([end, start])
     joined = csc_array((np.tile(weight, 2), (rows, columns)), shape=(count, count))
     degree = np.maximum(np.bincount(rows, minlength=count), 1)
-    laplacian = diags_array(4.0 / degree) @ (diags_array(joined.sum(axis=1)) - joined)
-    matrix = csc_array(diags_array(np.ones(count)) + BLENDING**2 * laplacian)
-    return splu(matrix).solve(values)
+    difference = diags_array(joined.sum(axis=1)) - joined
+    return csc_array(diags_array(4.0 / degree) @ difference)
