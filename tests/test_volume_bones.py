@@ -52,11 +52,15 @@ def test_radii_of_the_user_are_taken():
     np.testing.assert_allclose(bones.bone_radii[:2], [0.03, 0.02])
 
 
-def test_a_joint_outside_the_skin_gives_a_bone_without_volume():
+def test_a_bone_that_leaves_the_skin_keeps_a_tenth_of_the_usual_distance():
+    """All vertices are nearest to the one bone; a line would let the flesh spin about it."""
     mesh, _ = limb()
     joints = np.array([[0.0, 0.5, 0.0], [1.0, 0.5, 0.0]])
     bones = inflate_skeleton(mesh, Skeleton(("in", "out"), (-1, 0), joints))
-    assert bones.bone_radii[0] == 0.0
+    foot = np.stack([np.clip(mesh.vertices[:, 0], 0, 1), np.full(len(mesh.vertices), 0.5)], axis=1)
+    away = np.linalg.norm(mesh.vertices[:, [0, 1]] - foot, axis=1)
+    away = np.hypot(away, mesh.vertices[:, 2])
+    assert bones.bone_radii[0] == pytest.approx(0.1 * np.median(away), rel=1e-9)
 
 
 def test_a_lone_joint_is_a_ball():

@@ -48,18 +48,19 @@ def moving_least_squares(
     at: Float[NumpyArray, "W 3"],
     kernel: Float[NumpyArray, "W k"],
     degree: int,
+    largest_sum: float = LARGEST_SUM,
 ) -> tuple[Float[NumpyArray, "W k"], Int[NumpyArray, "W"]]:
     """Weights N_ij for evaluating at `at` what is known at `points`, and the degree each row got.
 
     Points are mean-centred and scaled to the unit sphere first. A row whose weights do not
-    reproduce 1 and x, or amplify by more than `LARGEST_SUM`, falls back to the next lower degree.
+    reproduce 1 and x, or amplify by more than `largest_sum`, falls back to the next lower degree.
     """
     points, at = _centred(points, at, kernel > 0)
     weights, degrees = np.zeros(kernel.shape), np.zeros(len(at), np.int64)
     open_rows = np.arange(len(at))
     for tried in range(degree, -1, -1):
         found = _weights(points[open_rows], at[open_rows], kernel[open_rows], tried)
-        good = _is_good(found, points[open_rows], at[open_rows]) | (tried == 0)
+        good = _is_good(found, points[open_rows], at[open_rows], largest_sum) | (tried == 0)
         weights[open_rows[good]], degrees[open_rows[good]] = found[good], tried
         open_rows = open_rows[~good]
     return weights, degrees
@@ -87,10 +88,11 @@ def _is_good(
     weights: Float[NumpyArray, "W k"],
     points: Float[NumpyArray, "W k 3"],
     at: Float[NumpyArray, "W 3"],
+    largest_sum: float,
 ) -> NumpyArray:
     reproduced = np.matmul(weights[:, None], monomials(points, 1))[:, 0]
     missed = np.abs(reproduced - monomials(at, 1)).max(axis=1)
-    return (missed <= REPRODUCED) & (np.abs(weights).sum(axis=1) <= LARGEST_SUM)
+    return (missed <= REPRODUCED) & (np.abs(weights).sum(axis=1) <= largest_sum)
 
 
 def _centred(

@@ -12,6 +12,7 @@ from corporeal.body.checks import require_indices
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
 from corporeal.errors import InputError
+from corporeal.geometry.components import closed_seams
 from corporeal.geometry.surface import triangle_areas
 from corporeal.runtime.nouns import noun
 
@@ -39,6 +40,8 @@ class SimulationMesh:
     """Which vertices of the full mesh were kept, in ascending order."""
     triangles: Int[NumpyArray, "F 3"]
     """Corners among the kept vertices."""
+    stand_ins: Int[NumpyArray, "W"] | None = None
+    """Of the full mesh, where seams were closed: the vertex whose movement each one shares."""
 
     def check(self) -> None:
         require_indices("simulation triangles", self.triangles, len(self.vertex_indices))
@@ -53,10 +56,25 @@ class SimulationMesh:
 
 
 def simulation_mesh(template: Template, vertex_count: int = DEFAULT_VERTEX_COUNT) -> SimulationMesh:
-    """A coarse surface of about `vertex_count` vertices, spread by area over a body's parts."""
+    """A coarse surface of about `vertex_count` vertices, spread by area over a body's parts.
+
+    Seams (vertices that stand more than once in the same place, on open edges) are closed first, so
+    that flesh holds together across them.
+    """
+    mesh = template.mesh
+    vertices, triangles = np.asarray(mesh.vertices), np.asarray(mesh.triangles)
+    stand_ins = closed_seams(vertices, triangles)
+    split = stand_ins != np.arange(len(stand_ins))
     density = np.array([PART_DENSITY.get(name, 1.0) for name in template.part_names])
-    targets = spread_vertices(template.mesh, template.part_labels, density, vertex_count)
-    return decimate(template.mesh, template.part_labels, targets)
+    if not split.any():
+        targets = spread_vertices(mesh, template.part_labels, density, vertex_count)
+        return decimate(mesh, template.part_labels, targets)
+    once = np.flatnonzero(~split)
+    place = np.cumsum(~split) - 1
+    joined = Mesh(vertices[once], place[stand_ins[triangles]])
+    labels = template.part_labels[once]
+    coarse = decimate(joined, labels, spread_vertices(joined, labels, density, vertex_count))
+    return SimulationMesh(once[coarse.vertex_indices], coarse.triangles, stand_ins)
 
 
 def spread_vertices(

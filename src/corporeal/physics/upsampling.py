@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 20
 """Simulated vertices that every skin vertex is combined from."""
+_BLOCK = 1 << 15
+"""Skin vertices whose weights are computed at a time."""
 
 
 @noun(static=("coarse_count",))
@@ -36,7 +38,8 @@ class Upsampler:
     normal_weights: Float[NumpyArray, "W k"]
     """Ñ_ij, for normals."""
     degrees: Int[NumpyArray, "W"]
-    """What polynomials a row of `weights` reproduces: 2, or 1 and 0 where it had to fall back."""
+    """What polynomials a row of `weights` reproduces: 2, or 1 and 0 where it had to fall back; 0
+    only where all simulated vertices lie in a plane that the vertex does not."""
     coarse_count: int
 
     def check(self) -> None:
@@ -94,16 +97,62 @@ def build_upsampler(
     marked = np.zeros(len(vertices), bool)
     marked[simulation.vertex_indices] = True
     sources = np.ascontiguousarray(simulation.vertex_indices, np.int64)
-    near, distances, radii = geodesic_neighbours(vertices, triangles, sources, neighbours)
+    joined = triangles if simulation.stand_ins is None else simulation.stand_ins[triangles]
+    near, distances, radii = geodesic_neighbours(vertices, joined, sources, neighbours)
+    if simulation.stand_ins is not None:
+        own = simulation.stand_ins
+        near, distances, radii = near[own], distances[own], radii[own]
     _require_reached(near)
     near = np.where(near >= 0, near, near[:, :1])
     kernel = kernel_weights(distances, radii)
-    weights, degrees = moving_least_squares(vertices[near], vertices, kernel, 2)
+    weights, degrees = _in_blocks(vertices, near, vertices, kernel, 2)
+    lost = np.flatnonzero(degrees == 0)
+    if len(lost):
+        near[lost], kernel[lost] = _near_in_space(vertices, sources, lost, near.shape[1])
+        weights[lost], degrees[lost] = moving_least_squares(
+            vertices[near[lost]], vertices[lost], kernel[lost], 1, np.inf
+        )
     coarse_place = np.cumsum(marked) - 1
     normals = vertex_normals(vertices, triangles)
     coarse_normals = vertex_normals(vertices[simulation.vertex_indices], simulation.triangles)
-    normal_weights, _ = moving_least_squares(coarse_normals[coarse_place[near]], normals, kernel, 1)
+    normal_weights, _ = _in_blocks(coarse_normals, coarse_place[near], normals, kernel, 1)
     return Upsampler(coarse_place[near], weights, normal_weights, degrees, simulation.vertex_count)
+
+
+def _near_in_space(
+    vertices: Float[NumpyArray, "W 3"],
+    sources: Int[NumpyArray, "V"],
+    lost: Int[NumpyArray, "n"],
+    count: int,
+) -> tuple[Int[NumpyArray, "n k"], Float[NumpyArray, "n k"]]:
+    """Simulated vertices nearest in space, and their weights ω, for vertices whose neighbours along
+    the surface do not surround them: the ends of spikes, and small loose bits."""
+    from scipy.spatial import KDTree
+
+    wanted = min(count, len(sources))
+    distances, places = KDTree(vertices[sources]).query(vertices[lost], k=wanted)
+    distances, places = distances.reshape(len(lost), -1), places.reshape(len(lost), -1)
+    near, kernel = np.repeat(sources[places[:, :1]], count, axis=1), np.zeros((len(lost), count))
+    near[:, :wanted] = sources[places]
+    kernel[:, :wanted] = kernel_weights(distances, 1.01 * distances[:, -1])
+    return near, kernel
+
+
+def _in_blocks(
+    known: Float[NumpyArray, "n 3"],
+    near: Int[NumpyArray, "W k"],
+    at: Float[NumpyArray, "W 3"],
+    kernel: Float[NumpyArray, "W k"],
+    degree: int,
+) -> tuple[Float[NumpyArray, "W k"], Int[NumpyArray, "W"]]:
+    """`moving_least_squares` of `known[near]`, a block of rows at a time: memory stays bounded."""
+    weights, degrees = np.empty_like(kernel), np.empty(len(at), np.int64)
+    for start in range(0, len(at), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        weights[rows], degrees[rows] = moving_least_squares(
+            known[near[rows]], at[rows], kernel[rows], degree
+        )
+    return weights, degrees
 
 
 def _require_reached(neighbours: Int[NumpyArray, "W k"]) -> None:

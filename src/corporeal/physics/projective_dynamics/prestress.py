@@ -31,6 +31,9 @@ _SLACK = 5e-3
 _OVERLOADED = 1e-2
 """Share of further load that an element at the limit is asked to take."""
 _MOST_ROUNDS = 8
+_TURNING = 1e-4
+"""Share of the gradient's whole size that is added to its symmetric part when the stress is sought:
+what hangs almost on a hinge then keeps a bounded stress, and a load that strain cannot carry."""
 
 
 def balancing_stress(
@@ -70,12 +73,13 @@ def _least_stress(
 ) -> Float64[NumpyArray, "T 3 3"]:
     """S = share · sym(Q u) with Q_fᵀ W S = f."""
 
-    def stress(displacement: NumpyArray) -> NumpyArray:
+    def stress(displacement: NumpyArray, turning: float = 0.0) -> NumpyArray:
         gradient = (matrix @ displacement.reshape(forces.shape)).reshape(-1, 3, 3)
-        return 0.5 * share * (gradient + gradient.transpose(0, 2, 1))
+        symmetric = 0.5 * (gradient + gradient.transpose(0, 2, 1))
+        return share * (symmetric + turning * gradient)
 
     def stiffness(displacement: NumpyArray) -> NumpyArray:
-        return (weighted @ stress(displacement).reshape(-1, 3)).ravel()
+        return (weighted @ stress(displacement, _TURNING).reshape(-1, 3)).ravel()
 
     def precondition(residual: NumpyArray) -> NumpyArray:
         return factor.solve(residual.reshape(forces.shape)).ravel()

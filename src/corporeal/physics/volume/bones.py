@@ -14,6 +14,9 @@ from corporeal.runtime.nouns import noun
 
 SKIN_SHARE = 0.75
 """A bone's automatic radius, as a share of its distance to the skin."""
+LEAST_SHARE = 0.1
+"""A bone's least automatic radius, as a share of the median distance of the vertices nearest to it.
+A bone that touches the skin or leaves it would otherwise be a line, about which flesh can spin."""
 SHORTEST_TIP = 0.5
 """A leaf joint's bone reaches at least this share of the way to the skin."""
 
@@ -104,8 +107,9 @@ def inflate_skeleton(
     """Give the bone lines volume.
 
     `radii` (metres) are those of the joints, and of the bones that end in them; without them each
-    bone takes 75 % of its distance to the skin, times `radius_factor`, and each joint the largest
-    of its bones. Either way radii that do not fit, r₁ + r₂ + 2 r_b > l_b, are scaled by l_b / (r₁ + r₂ + 2 r_b).
+    bone takes 75 % of its distance to the skin (at least `LEAST_SHARE`), times `radius_factor`, and
+    each joint the largest of its bones. Either way radii that do not fit, r₁ + r₂ + 2 r_b > l_b,
+    are scaled by l_b / (r₁ + r₂ + 2 r_b).
     `virtual_bones` are named by the joint they end in; a virtual leaf's tip is virtual, too.
     """
     vertices = np.ascontiguousarray(mesh.vertices, np.float64)
@@ -168,11 +172,20 @@ def _automatic_radii(
     vertices: Float[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
 ) -> Float[NumpyArray, "b"]:
-    from corporeal.physics.volume.distances_cpu import segment_surface_distances
+    from corporeal.physics.volume.distances_cpu import (
+        closest_on_segments,
+        segment_surface_distances,
+    )
 
     starts, ends = nodes[bones[:, 0]], nodes[bones[:, 1]]
     distances = segment_surface_distances(starts, ends, vertices, triangles)
-    return SKIN_SHARE * np.where(np.isfinite(distances), distances, 0.0)
+    radii = SKIN_SHARE * np.where(np.isfinite(distances), distances, 0.0)
+    nearest, places = closest_on_segments(vertices, starts, ends)
+    feet = starts[nearest] + places[:, None] * (ends - starts)[nearest]
+    away = np.linalg.norm(vertices - feet, axis=1)
+    for bone in np.unique(nearest):
+        radii[bone] = max(radii[bone], LEAST_SHARE * float(np.median(away[nearest == bone])))
+    return radii
 
 
 def _fit_lengths(

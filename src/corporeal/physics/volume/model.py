@@ -13,6 +13,7 @@ from corporeal.body.checks import require_indices
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
+from corporeal.geometry.components import connected_parts
 from corporeal.physics.volume.base_points import (
     BasePoints,
     closest_base_points,
@@ -37,7 +38,8 @@ class VolumeReport:
     degenerate_tetrahedra: int
     """Dropped: thinner than 2 % of an edge."""
     unsupported_vertices: int
-    """Made rigid: skin vertices of no kept tetrahedron."""
+    """Made rigid: skin vertices of no kept tetrahedron, of some that only hinge on the bones, and
+    of parts too small for their distance to the bones."""
     free_inner_vertices: int
     """Inner vertices on no bone or joint: free and massless."""
     buried_vertices: int
@@ -104,8 +106,8 @@ def build_volumetric_model(
     """Shrink a skin onto its bones and fill the space between with tetrahedra.
 
     The skin may have holes, noise and self-intersections. `radii` (metres), `radius_factor` and
-    `virtual_bones` are those of `inflate_skeleton`; `rigid_vertices` names the joint that a vertex follows rigidly, −1
-    for vertices that are simulated (all of them, if None).
+    `virtual_bones` are those of `inflate_skeleton`; `rigid_vertices` names the joint that a vertex
+    follows rigidly, −1 for vertices that are simulated (all of them, if None).
     """
     skin = np.asarray(mesh.vertices, np.float64)
     triangles = np.asarray(mesh.triangles, np.int64)
@@ -123,7 +125,8 @@ def build_volumetric_model(
     inner_bones, inner_nodes = _bindings(base, hits, bones)
     free = _on_virtual(inner_bones, inner_nodes, bones)
     tetrahedra, owners, counts = _elements(skin, inner, triangles, rigid_joints >= 0)
-    unsupported = (rigid_joints < 0) & ~_used(tetrahedra, len(skin))
+    held = _held(tetrahedra, rigid_joints >= 0, free)
+    unsupported = (rigid_joints < 0) & (~held | _loose(skin, inner, triangles))
     rigid_joints = np.where(unsupported, bones.bone_joints[nearest.bones], rigid_joints)
     report = VolumeReport(
         rounds, *counts, int(unsupported.sum()), int(free.sum()), int((hits.kinds == NO_HIT).sum())
@@ -218,8 +221,45 @@ def _elements(
     return tetrahedra, owners, (rigid_count, int(inverted.sum()), int(degenerate.sum()))
 
 
-def _used(tetrahedra: Int[NumpyArray, "T 4"], vertex_count: int) -> Bool[NumpyArray, "V"]:
-    """Skin vertices that some tetrahedron has for a corner."""
-    used = np.zeros(2 * vertex_count, bool)
-    used[tetrahedra.ravel()] = True
-    return used[:vertex_count]
+def _loose(
+    skin: Float[NumpyArray, "V 3"],
+    inner: Float[NumpyArray, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+) -> Bool[NumpyArray, "V"]:
+    """Vertices of connected parts less than twice as large as their distance to the bones.
+
+    Flesh between such a part and the bones would be a column that buckles.
+    """
+    part = connected_parts(triangles, len(skin))
+    count = int(part.max()) + 1
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    np.minimum.at(low, part, skin)
+    np.maximum.at(high, part, skin)
+    away = np.bincount(part, np.linalg.norm(skin - inner, axis=1), count) / np.bincount(part)
+    return (np.linalg.norm(high - low, axis=1) < 2.0 * away)[part]
+
+
+def _held(
+    tetrahedra: Int[NumpyArray, "T 4"],
+    rigid: Bool[NumpyArray, "V"],
+    free_inner: Bool[NumpyArray, "V"],
+) -> Bool[NumpyArray, "V"]:
+    """Skin vertices that cannot move without strain.
+
+    Rigid skin and inner vertices on bones are held, and so is the fourth corner of a tetrahedron
+    with three held ones, and so on. What is not reached hangs on a line or a point, about which its
+    weight would turn it. Where inner vertices are free, any tetrahedron holds.
+    """
+    held = np.concatenate([rigid, np.ones(len(rigid), bool)])
+    open_ones = tetrahedra
+    while len(open_ones):
+        known = held[open_ones]
+        ready = known.sum(axis=1) == 3
+        if not ready.any():
+            break
+        held[open_ones[ready][~known[ready]]] = True
+        open_ones = open_ones[~ready & ~known.all(axis=1)]
+    hanging_free = np.concatenate([np.zeros(len(rigid), bool), free_inner])
+    touching = hanging_free[tetrahedra].any(axis=1)
+    held[tetrahedra[touching].ravel()] = True
+    return held[: len(rigid)]

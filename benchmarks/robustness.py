@@ -1,0 +1,108 @@
+"""Two hundred characters, drawn badly and treated worse: does anything break?
+
+    python benchmarks/robustness.py --first 0 --count 50
+    python benchmarks/robustness.py --collisions global
+
+Bodies and creatures by seed, up to three kinds of damage each (`corporeal.evaluation.damage`), go
+through teleports, half turns of joints and shakes of 20 g, and are then left alone
+(`corporeal.evaluation.violence`). Every character's outcome is added to the result file at once, so
+that a run goes on where it was stopped. Delete the file to begin anew.
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from corporeal.evaluation.random_characters import random_character
+from corporeal.evaluation.violence import mistreat
+from corporeal.physics.projective.settings import ProjectiveSettings
+
+RESULTS = Path(__file__).parent / "results"
+WORST = 10
+FINDINGS = (
+    ArithmeticError,
+    AssertionError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    Warning,
+)
+"""Errors that are no named refusal, but bugs to be written down."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--count", type=int, default=200, help="number of seeds")
+    parser.add_argument("--collisions", default="off", help="off, local or global")
+    asked = parser.parse_args()
+    name = "robustness.json" if asked.collisions == "off" else "robustness_collisions.json"
+    path = RESULTS / name
+    rows = json.loads(path.read_text())["characters"] if path.exists() else []
+    known = {row["seed"] for row in rows}
+    for seed in range(asked.first, asked.first + asked.count):
+        if seed not in known:
+            rows.append(treat(seed, asked.collisions))
+            path.write_text(json.dumps(report(rows), indent=1) + "\n")
+            print(summary(rows[-1]), flush=True)
+    print(json.dumps(report(rows)["totals"], indent=1))
+
+
+def treat(seed: int, collisions: str) -> dict[str, Any]:
+    """One character's outcome; an exception that is no named refusal is written down."""
+    started = time.process_time()
+    character = random_character(seed)
+    try:
+        settings = ProjectiveSettings(collisions=collisions)  # pyright: ignore[reportArgumentType]
+        row = mistreat(character, settings).row()
+    except FINDINGS:
+        row = {
+            "seed": seed,
+            "kind": character.kind,
+            "damages": character.damages,
+            "is_well": False,
+            "exception": traceback.format_exc(limit=-3),
+        }
+    return row | {"cpu_s": round(time.process_time() - started, 2)}
+
+
+def report(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Totals, the worst cases, and every character."""
+    rows = sorted(rows, key=lambda row: row["seed"])
+    moved = [row for row in rows if row.get("left_mm") is not None]
+    return {
+        "commit": commit(),
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "totals": {
+            "characters": len(rows),
+            "well": sum(row["is_well"] for row in rows),
+            "refused": sum(bool(row.get("refused")) for row in rows),
+            "exceptions": sum("exception" in row for row in rows),
+            "not_finite": sum(not (row.get("finite") or row.get("refused")) for row in rows),
+            "not_back_at_rest": [row["seed"] for row in moved if row["left_mm"] > 1.0],
+            "most_quiet_frames": max((row["quiet_frames"] for row in moved), default=0),
+        },
+        "worst": sorted(moved, key=lambda row: -row["quiet_frames"])[:WORST],
+        "characters": rows,
+    }
+
+
+def summary(row: dict[str, Any]) -> str:
+    end = row.get("refused") or row.get("exception") or f"{row.get('left_mm')} mm left"
+    return f"{row['seed']:4d} {row['kind']:9s} {', '.join(row['damages'])}: {end}"
+
+
+def commit() -> str:
+    """The checkout's commit, for the record."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
