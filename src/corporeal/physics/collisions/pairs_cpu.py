@@ -178,17 +178,7 @@ def attach(
         if not _normal_at(t, s, r, points, triangles, normals, normal):
             continue
         gap = _gap(v, t, s, r, points, triangles, normal)
-        if squared > reach * reach and gap > -SIDEWAYS * np.sqrt(squared):
-            if old:
-                continue
-            t = first
-            squared, s, r = _distance(v, t, points, triangles, corner)
-            if not _normal_at(t, s, r, points, triangles, normals, normal):
-                continue
-            gap = _gap(v, t, s, r, points, triangles, normal)
-            if gap > -SIDEWAYS * np.sqrt(squared):
-                continue
-        elif squared > reach * reach and not inside[v]:
+        if squared > reach * reach and (not inside[v] or gap > -SIDEWAYS * np.sqrt(squared)):
             continue
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         if fixed[v] and fixed[a] and fixed[b] and fixed[c]:
