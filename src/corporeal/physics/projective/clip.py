@@ -21,6 +21,8 @@ from corporeal.skinning.kinematics import forward_kinematics
 
 _FORGOTTEN = 1e-3
 """Share of a swing that may be left when a loop begins."""
+_OVERLAP = 2
+"""Frames that interpolation looks beyond the ends of a loop."""
 _LONGEST_RUN_UP = 10.0
 """Seconds run before a loop at most, however little damping there is."""
 
@@ -101,8 +103,25 @@ def make_clip(
     dynamic = simulation.settings.dynamics
     steps = outside.body.step_count(1.0 / motion.fps) if dynamic else 1
     places = np.arange((motion.frame_count - 1) * steps + 1) / steps
+    if simulation.settings.loop and motion.frame_count > 1:
+        motion, places = _wrapped(motion), places + _OVERLAP
     poses = sampled(motion, places, motion.fps * steps).poses
     return Clip(simulation, outside, identity, poses, steps, 1.0 / (motion.fps * steps))
+
+
+def _wrapped(motion: Motion) -> Motion:
+    """A loop with frames of its end before its beginning and the other way round, so that it is
+    interpolated across its seam as elsewhere; it may travel."""
+    last = motion.frame_count - 1
+    frames = np.arange(-_OVERLAP, motion.frame_count + _OVERLAP)
+    laps, inside = np.divmod(frames, last)
+    laps, inside = np.where(frames == last, 0, laps), np.where(frames == last, last, inside)
+    root = np.asarray(motion.root_translation, np.float64)
+    return replace(
+        motion,
+        joint_rotations=np.asarray(motion.joint_rotations)[inside],
+        root_translation=root[inside] + laps[:, None] * (root[last] - root[0]),
+    )
 
 
 def frames_of(body: SimulatedBody, poses: Pose) -> Float64[NumpyArray, "N J 4 4"]:
