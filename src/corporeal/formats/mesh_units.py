@@ -13,6 +13,7 @@ from corporeal.formats.skeletons import SkeletonReading
 
 CREATURE_M = (0.02, 30.0)
 """Largest extent of what is animated, metres, from a mouse to a dragon."""
+_PERSON_M = 1.7
 _GUESSED = ("m", "cm", "mm")
 _SPAN = (0.05, 1.5)
 """Largest extent of a skeleton over that of its mesh."""
@@ -61,9 +62,11 @@ def place_skeleton(
 
 
 def _guess_mesh_unit(extent: float) -> str:
-    for unit in _GUESSED:
-        if CREATURE_M[0] <= extent * unit_length(unit) <= CREATURE_M[1]:
-            return unit
+    """Metres if they will do, else the unit that brings the mesh nearest to a person's size."""
+    sizes = {unit: extent * unit_length(unit) for unit in _GUESSED}
+    sizes = {u: size for u, size in sizes.items() if CREATURE_M[0] <= size <= CREATURE_M[1]}
+    if sizes:
+        return "m" if "m" in sizes else min(sizes, key=lambda u: abs(np.log(sizes[u] / _PERSON_M)))
     raise InputError(
         f"the mesh is {extent:.3g} units large, which is no creature's size in "
         f"{', '.join(_GUESSED)}. Say the unit with --mesh-unit, or scale the mesh."

@@ -27,6 +27,8 @@ from corporeal.motions.transfer import Transferred, posed_like, same_names, size
 
 _LEAST_SHARED: Final = 0.5
 """Share of a skeleton's joints that a motion must name to be taken by names."""
+_UPRIGHT: Final = 0.7
+"""Least cosine between a person's trunk at rest and the vertical."""
 _TURN_TOLD: Final = 0.05
 """Radians between rest poses from which on the difference is told."""
 
@@ -88,17 +90,28 @@ def human_form(skeleton: Skeleton, default_body: Skeleton) -> HumanForm:
         order = [posed.index(name) for name in default_body.names]
         joints = _standing(np.asarray(posed.joints)[order], default_body)
         return HumanForm(replace(default_body, joints=joints), partners)
-    try:
-        names = name_map_for(skeleton)
-    except InputError as error:
-        raise InputError(
-            f"the motion does not name the joints of the skeleton ({_some(skeleton)}), and the "
-            f"skeleton is not human: {error}"
-        ) from error
+    names = _human_names(skeleton)
     partners = _partners(names)
     scale = size_ratio(default_body, skeleton, {b: own for own, b in partners.items()})
     joints = np.asarray(default_body.joints, np.float64) / scale
     return HumanForm(replace(default_body, joints=joints), partners)
+
+
+def _human_names(skeleton: Skeleton) -> NameMap:
+    unnamed = f"the motion does not name the joints of the skeleton ({_some(skeleton)}), and the"
+    try:
+        names = name_map_for(skeleton)
+    except InputError as error:
+        raise InputError(f"{unnamed} skeleton is not human: {error}") from error
+    joints = np.asarray(skeleton.joints, np.float64)
+    top = names.joints.get("head", names.joints.get("left_shoulder", names.joints["pelvis"]))
+    trunk = joints[skeleton.index(top)] - joints[skeleton.index(names.joints["pelvis"])]
+    if not trunk[1] > _UPRIGHT * np.linalg.norm(trunk):
+        raise InputError(
+            f"{unnamed} skeleton is not human: its trunk does not stand upright at rest. Give a "
+            f"motion with the skeleton's joint names."
+        )
+    return names
 
 
 def _partners(names: NameMap) -> dict[str, str]:

@@ -99,8 +99,8 @@ def _closest(
 ) -> Float[NumpyArray, "V 3"]:
     axis = end - start
     squared = float(axis @ axis)
-    share = np.clip((points - start) @ axis / squared, 0.0, 1.0) if squared > 0 else 0.0
-    return start + np.multiply.outer(share, axis)
+    along = (points - start) @ axis / (squared if squared > 0 else 1.0)
+    return start + np.clip(along, 0.0, 1.0)[:, None] * axis
 
 
 def _balance(
