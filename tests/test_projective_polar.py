@@ -19,6 +19,8 @@ def compiled_rotations(matrices: np.ndarray, tolerance: float) -> np.ndarray:
     local_step(
         blocks.corners,
         blocks.rest,
+        blocks.heads,
+        False,
         positions,
         residual,
         0,

@@ -5,6 +5,7 @@ import numpy as np
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.materials import Material
+from corporeal.physics.projective_dynamics.constraints.prism_volume import prism_volume_constraint
 from corporeal.physics.projective_dynamics.constraints.strain import (
     StrainConstraint,
     strain_constraint,
@@ -20,11 +21,13 @@ def flesh_system(
     gravity: Float64[NumpyArray, "3"],
     stiffness_map: Float64[NumpyArray, "V"] | None = None,
     mass_map: Float64[NumpyArray, "V"] | None = None,
+    volume: float = 0.0,
 ) -> System:
     """The 2V vertices of `model` with strain in every tetrahedron, in balance under `gravity` m/s².
 
     The maps multiply stiffness and density around every skin vertex (painted, or by part); 1 leaves
-    them as they are.
+    them as they are. `volume` is how many times as stiff flesh is against losing volume; 0 is the
+    seed's, without.
     """
     rest = np.asarray(model.vertices, np.float64)
     tetrahedra = np.asarray(model.tetrahedra, np.int64)
@@ -36,7 +39,10 @@ def flesh_system(
     strain = strain_constraint(rest, tetrahedra, stiffness)
     if gravity.any():
         strain = _balanced(strain, rest, stiffness, anchored, masses[:, None] * gravity)
-    return System(masses, anchored, (strain,))
+    if volume == 0.0:
+        return System(masses, anchored, (strain,))
+    kept = prism_volume_constraint(strain, rest, model.tetrahedron_triangles, volume)
+    return System(masses, anchored, (strain, kept))
 
 
 def anchored_vertices(model: VolumetricModel) -> Bool[NumpyArray, "n"]:

@@ -5,7 +5,7 @@ part            made anew when these controls change
 =============== =====================================================
 model           bone_radii
 coupling        bone_radii, sliding
-system          bone_radii, stiffness, tissue, mass, gravity
+system          bone_radii, stiffness, tissue, volume, mass, gravity
 solver          those of the system, damping, iterations, length of step
 =============== =====================================================
 
@@ -148,6 +148,7 @@ class Preparation:
             np.array([0.0, -settings.gravity, 0.0]),
             stiffness if painted is None else stiffness * painted[kept],
             None if mass is None else mass[kept],
+            settings.volume,
         )
 
     def _shrunk(
@@ -208,6 +209,7 @@ def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
         settings.bone_radii,
         settings.stiffness,
         settings.tissue,
+        settings.volume,
         settings.mass,
         settings.gravity,
     )

@@ -31,6 +31,9 @@ CONTROLS = (
     Parameter(
         "tissue", 0.0, 1.0, 1.0, "1: stiffness by body part and depth; 0: the same everywhere"
     ),
+    Parameter(
+        "volume", 0.0, 100.0, 0.0, "how many times stiffer against losing volume; 0: as the seed"
+    ),
     Parameter("sliding", 0.0, 1.0, 1.0, "1: skin slides over joints; 0: it sticks to the bones"),
     Parameter(
         "dynamics", 0.0, 1.0, 1.0, "1: momentum and jiggle; 0: every frame in static balance"
@@ -61,6 +64,8 @@ class ProjectiveSettings:
     """Factor on the automatic radii."""
     tissue: float = 1.0
     """Power of the tissue map: 0 is one stiffness for all flesh."""
+    volume: float = 0.0
+    """Stiffness against losing volume, over that against strain."""
     sliding: bool = True
     dynamics: bool = True
     ground: bool = False
@@ -80,6 +85,7 @@ class ProjectiveSettings:
             iterations=round(given.get("iterations", cls.iterations)),
             bone_radii=given.get("bone_radii", cls.bone_radii),
             tissue=given.get("tissue", cls.tissue),
+            volume=given.get("volume", cls.volume),
             sliding=given.get("sliding", 1.0) >= 0.5,
             dynamics=given.get("dynamics", 1.0) >= 0.5,
             ground=given.get("ground", 0.0) >= 0.5,

@@ -8,6 +8,7 @@ nothing; all else is float32.
 import numpy as np
 
 from corporeal.physics.projective_dynamics.blocks import LANES
+from corporeal.physics.projective_dynamics.constraints.prism_volume import LEAST_NORM
 from corporeal.physics.projective_dynamics.polar_cpu import closest_rotation
 from corporeal.runtime.kernels import kernel
 
@@ -19,7 +20,8 @@ _MOST_STEPS = 12
 # Scratch of one block: rows of LANES entries in one flat array, whose constant distances let the
 # compiler see that rows do not overlap.
 _EDGES, _GRADIENT, _ROTATION, _FORCE = 0, 9 * LANES, 18 * LANES, 27 * LANES
-_CHANGE, _DETERMINANT, _SCRATCH = 36 * LANES, 37 * LANES, 38 * LANES
+_CHANGE, _DETERMINANT, _VOLUME, _NORM, _SCRATCH = (k * LANES for k in (36, 37, 38, 39, 40))
+_ONE, _LEAST_NORM = np.float32(1.0), np.float32(LEAST_NORM)
 
 
 @kernel(fastmath=True)
@@ -205,8 +207,62 @@ def _rotations(work, bad, tolerance, small, turned, svd_work):
                 _rotate_by_singular_values(work, l, small, turned, svd_work)
 
 
+@kernel(fastmath=True)
+def _cofactors(work):
+    """cof F of every lane, to where forces are computed later, with det F and ‖cof F‖²."""
+    for l in range(LANES):
+        a, b, c = (
+            work[_GRADIENT + l],
+            work[_GRADIENT + 1 * LANES + l],
+            work[_GRADIENT + 2 * LANES + l],
+        )
+        d, e, f = (
+            work[_GRADIENT + 3 * LANES + l],
+            work[_GRADIENT + 4 * LANES + l],
+            work[_GRADIENT + 5 * LANES + l],
+        )
+        g, h, i = (
+            work[_GRADIENT + 6 * LANES + l],
+            work[_GRADIENT + 7 * LANES + l],
+            work[_GRADIENT + 8 * LANES + l],
+        )
+        ca, cb, cc = e * i - f * h, f * g - d * i, d * h - e * g
+        cd, ce, cf = c * h - b * i, a * i - c * g, b * g - a * h
+        cg, ch, ci = b * f - c * e, c * d - a * f, a * e - b * d
+        work[_DETERMINANT + l] = a * ca + b * cb + c * cc
+        work[_CHANGE + l] = (
+            ca * ca + cb * cb + cc * cc + cd * cd + ce * ce + cf * cf + cg * cg + ch * ch + ci * ci
+        )
+        work[_FORCE + l], work[_FORCE + 1 * LANES + l], work[_FORCE + 2 * LANES + l] = ca, cb, cc
+        work[_FORCE + 3 * LANES + l], work[_FORCE + 4 * LANES + l] = cd, ce
+        work[_FORCE + 5 * LANES + l], work[_FORCE + 6 * LANES + l] = cf, cg
+        work[_FORCE + 7 * LANES + l], work[_FORCE + 8 * LANES + l] = ch, ci
+
+
+@kernel(fastmath=True)
+def _keep_volume(rest, heads, work):
+    """Add the pull towards every prism's rest volume to R, so that `_forces` adds it to strain's.
+
+    R + k (1 − J) c cof F / Σ v c² ‖cof F‖², with k the stiffness ratio; see `prism_volume`.
+    """
+    _cofactors(work)
+    for l in range(LANES):
+        work[_VOLUME + l] = _ONE
+        work[_NORM + l] = np.float32(0)
+    for l in range(LANES):
+        weighted = rest[10, l] * rest[11, l]
+        work[_VOLUME + heads[l]] -= weighted * work[_DETERMINANT + l]
+        work[_NORM + heads[l]] += weighted * rest[10, l] * work[_CHANGE + l]
+    for l in range(LANES):
+        norm = max(work[_NORM + heads[l]], _LEAST_NORM)
+        work[_CHANGE + l] = rest[12, l] * rest[10, l] * work[_VOLUME + heads[l]] / norm
+    for k in range(9):
+        for l in range(LANES):
+            work[_ROTATION + k * LANES + l] += work[_CHANGE + l] * work[_FORCE + k * LANES + l]
+
+
 @kernel()
-def local_step(corners, rest, positions, residual, first, last, tolerance):
+def local_step(corners, rest, heads, keeps_volume, positions, residual, first, last, tolerance):
     """Add Σ Q_iᵀ w_i (p_i − Q_i z) of the blocks `first` … `last` − 1 to `residual`.
 
     Newton's iteration stops when ‖R_{k+1} − R_k‖² < `tolerance` in all lanes; it is quadratic, so R
@@ -219,6 +275,8 @@ def local_step(corners, rest, positions, residual, first, last, tolerance):
         _gather_edges(corners[block], positions, work)
         _gradients(rest[block], work)
         _rotations(work, bad, tolerance, small, turned, svd_work)
+        if keeps_volume:
+            _keep_volume(rest[block], heads[block], work)
         _forces(rest[block], work)
         _scatter(corners[block], work, residual)
 

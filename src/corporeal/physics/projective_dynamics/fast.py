@@ -13,8 +13,16 @@ from scipy.sparse import csc_array
 from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.collisions.contacts import Contacts
-from corporeal.physics.projective_dynamics.blocks import TetrahedronBlocks, pack_tetrahedra
+from corporeal.physics.projective_dynamics.blocks import (
+    PrismRows,
+    TetrahedronBlocks,
+    pack_tetrahedra,
+)
 from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
+from corporeal.physics.projective_dynamics.constraints.prism_volume import (
+    OVER_RELAXED,
+    PrismVolumeConstraint,
+)
 from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
 from corporeal.physics.projective_dynamics.contact_fast import CompiledContacts, LocalInverse
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
@@ -54,7 +62,7 @@ class CpuSolver:
         self._others = [
             (c, csc_array(c.matrix)[:, self._order], c.weights[:, None])
             for c in system.constraints
-            if not isinstance(c, StrainConstraint)
+            if not isinstance(c, StrainConstraint) and c is not _kept_volume(system)
         ]
         slots = min(thread_count(), max(1, len(self._blocks.corners) // _BLOCKS_A_THREAD))
         self._buffers = np.zeros((slots, system.vertex_count, 3), np.float32)
@@ -84,8 +92,13 @@ class CpuSolver:
         inverse = np.concatenate([c.inverse_edges for c in strains])
         weights = np.concatenate([c.weights[::3] for c in strains])
         # A tetrahedron between anchors alone pulls nothing that moves.
-        moving = ~self.system.anchored[tetrahedra].all(axis=1)
-        return pack_tetrahedra(self._place[tetrahedra[moving]], inverse[moving], weights[moving])
+        moving = np.asarray(~self.system.anchored[tetrahedra].all(axis=1))
+        kept = _kept_volume(self.system)
+        if kept is not None:
+            moving = np.asarray(np.bincount(kept.prisms, moving)[kept.prisms] > 0)
+        rows = None if kept is None else _prism_rows(kept, weights, moving)
+        place = self._place[tetrahedra[moving]]
+        return pack_tetrahedra(place, inverse[moving], weights[moving], rows)
 
     def step(
         self,
@@ -197,15 +210,35 @@ class CpuSolver:
         """Residuals of all tetrahedra into the buffers, one a thread."""
         from corporeal.physics.projective_dynamics.cpu import local_step
 
-        corners, rest = self._blocks.corners, self._blocks.rest
-        slots, count = len(self._buffers), len(corners)
+        blocks, tolerance = self._blocks, self._tolerance
+        packed = (blocks.corners, blocks.rest, blocks.heads, blocks.keeps_volume)
+        slots, count = len(self._buffers), len(blocks.corners)
 
         def work(start: int, stop: int) -> None:
             for slot in range(start, stop):
                 first, last = count * slot // slots, count * (slot + 1) // slots
-                local_step(corners, rest, z, self._buffers[slot], first, last, self._tolerance)
+                local_step(*packed, z, self._buffers[slot], first, last, tolerance)
 
         over_slices(work, slots)
+
+
+def _kept_volume(system: System) -> PrismVolumeConstraint | None:
+    """The volume constraint that is compiled together with strain: over the same gradients."""
+    strains = [c for c in system.constraints if isinstance(c, StrainConstraint)]
+    for constraint in system.constraints:
+        if isinstance(constraint, PrismVolumeConstraint) and len(strains) == 1:
+            return constraint if constraint.matrix is strains[0].matrix else None
+    return None
+
+
+def _prism_rows(
+    kept: PrismVolumeConstraint, weights: Float64[NumpyArray, "T"], moving: NumpyArray
+) -> PrismRows:
+    """What the local step needs for prisms that move; ratio of the stiffnesses, not the weights."""
+    ratios = OVER_RELAXED * kept.weights[::3] / weights
+    return PrismRows(
+        kept.prisms[moving], kept.rest_factors[moving], kept.shares[moving], ratios[moving]
+    )
 
 
 def _residual(
