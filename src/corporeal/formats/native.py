@@ -44,6 +44,7 @@ from corporeal.errors import FormatError, InputError
 from corporeal.formats.npz import NpzReader, open_npz, write_npz
 
 BODY, MOTION, ANIMATION = "corporeal-body", "corporeal-motion", "corporeal-animation"
+LAYERS = "corporeal-layers"
 VERSION = 1
 
 Arrays = dict[str, NumpyArray]
@@ -61,25 +62,25 @@ class Body:
 
 def write_body(path: str | Path, body: Body) -> None:
     """Write a body file."""
-    write_npz(path, _head(BODY) | _body_arrays(body))
+    write_npz(path, head_arrays(BODY) | body_arrays(body))
 
 
 def read_body(path: str | Path) -> Body:
-    """Read a body file, or the body inside an animation file."""
+    """Read a body file, or the body inside an animation or layers file."""
     with open_npz(path) as file:
-        _require_format(file, BODY, ANIMATION)
-        return _body(file)
+        require_format(file, BODY, ANIMATION, LAYERS)
+        return body_from(file)
 
 
 def write_motion(path: str | Path, motion: Motion) -> None:
     """Write a motion file."""
-    write_npz(path, _head(MOTION) | _motion_arrays(motion))
+    write_npz(path, head_arrays(MOTION) | _motion_arrays(motion))
 
 
 def read_motion(path: str | Path) -> Motion:
     """Read a motion file, or the motion inside an animation file."""
     with open_npz(path) as file:
-        _require_format(file, MOTION, ANIMATION)
+        require_format(file, MOTION, ANIMATION)
         return _motion(file)
 
 
@@ -88,7 +89,7 @@ def write_animation(
 ) -> None:
     """Write an animation file, with the body's `measurements` (SI units)."""
     body = Body(animation.template, animation.identity, measurements)
-    arrays = _head(ANIMATION) | {
+    arrays = head_arrays(ANIMATION) | {
         "vertices": np.asarray(animation.vertices, np.float32),
         "joints": np.asarray(animation.joints),
         "world_from_joint": np.asarray(animation.world_from_joint),
@@ -97,14 +98,14 @@ def write_animation(
     for name in ("pose_offsets", "dynamic_offsets"):
         if (offsets := getattr(animation, name)) is not None:
             arrays[name] = np.asarray(offsets)
-    write_npz(path, arrays | _motion_arrays(animation.motion) | _body_arrays(body))
+    write_npz(path, arrays | _motion_arrays(animation.motion) | body_arrays(body))
 
 
 def read_animation(path: str | Path) -> Animation:
     """Read an animation file."""
     with open_npz(path) as file:
-        _require_format(file, ANIMATION)
-        body = _body(file)
+        require_format(file, ANIMATION)
+        body = body_from(file)
         motion = _motion(file)
         optional = {
             name: file.array(name, "f", ("N", "V", 3)) if name in file.headers else None
@@ -122,11 +123,13 @@ def read_animation(path: str | Path) -> Animation:
         )
 
 
-def _head(kind: str) -> Arrays:
+def head_arrays(kind: str) -> Arrays:
+    """What every file begins with."""
     return {"format": np.asarray(kind), "format_version": np.asarray(VERSION)}
 
 
-def _require_format(file: NpzReader, *kinds: str) -> None:
+def require_format(file: NpzReader, *kinds: str) -> None:
+    """Raise `FormatError` unless the file is one of `kinds`, in a version known here."""
     found = file.text("format") if "format" in file.headers else None
     if found not in kinds:
         what = f"a {found} file" if found else "no corporeal file (it has no array 'format')"
@@ -139,7 +142,8 @@ def _require_format(file: NpzReader, *kinds: str) -> None:
         )
 
 
-def _body_arrays(body: Body) -> Arrays:
+def body_arrays(body: Body) -> Arrays:
+    """A body as a file holds it."""
     if np.ndim(body.identity.rest_vertices) != 2:
         raise InputError(
             f"identity has shape {np.shape(body.identity.rest_vertices)}; a body file holds one "
@@ -156,7 +160,8 @@ def _body_arrays(body: Body) -> Arrays:
     return arrays | _template_arrays(body.template)
 
 
-def _body(file: NpzReader) -> Body:
+def body_from(file: NpzReader) -> Body:
+    """The body in a file."""
     template = _template(file)
     parameters: dict[str, Any] = {}
     for name in file.names("parameter/"):

@@ -1,0 +1,82 @@
+"""Which muscle surface holds the wanted fat and muscle (equations 4.12 to 4.14).
+
+=========== ============================================================== ==================
+m_FL, m_ML  mass of the fat layer and of the muscle layer                   `fat_layer`, …
+m_VAT       visceral fat: growth of the abdominal cavity                    `visceral`
+m_skin      2 mm of skin, which is not fat                                  `skin`
+m_crotch    what the fat layer holds at the crotch that is not fat          `crotch`
+m_abd       the abdominal cavity, which is not muscle                       `abdominal`
+m_h         κ h², muscle without a layer (heart, face, hands, diaphragm)    `missing_muscle`
+FM, MM      m_FL + m_VAT − m_skin − m_crotch,  m_ML − m_abd + m_h           `fat_mass`, …
+=========== ============================================================== ==================
+"""
+
+from dataclasses import dataclass
+
+from corporeal._typing import Float64, NumpyArray
+from corporeal.anatomy.lines import on_lines
+from corporeal.anatomy.prisms import Prisms
+from corporeal.body.composition import Composition
+
+FAT_DENSITY, MUSCLE_DENSITY = 900.0, 1100.0
+"""kg/m³, the seed's."""
+SKIN_THICKNESS = 0.002
+"""Metres."""
+MISSING_MUSCLE = {"male": 1.5, "female": 1.0}
+"""κ, kg/m², the seed's (fitted to impedance values)."""
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """What layers hold that is neither fat nor muscle, or lack, kg."""
+
+    visceral: float
+    skin: float
+    crotch: float
+    abdominal: float
+    missing_muscle: float
+
+    def fat_mass(self, fat_layer: float) -> float:
+        """FM = m_FL + m_VAT − m_skin − m_crotch (4.12)."""
+        return fat_layer + self.visceral - self.skin - self.crotch
+
+    def muscle_mass(self, muscle_layer: float) -> float:
+        """MM = m_ML − m_abd + m_h (4.13)."""
+        return muscle_layer - self.abdominal + self.missing_muscle
+
+
+def best_fat_layer(wanted: Composition, soft_volume: float, known: Corrections) -> float:
+    """m_FL that misses both wanted masses least (4.14), kg; `soft_volume` V_ST in m³."""
+    ratio = MUSCLE_DENSITY / FAT_DENSITY
+    fat = wanted.fat_mass - known.visceral + known.skin + known.crotch
+    muscle = soft_volume * MUSCLE_DENSITY - known.abdominal + known.missing_muscle
+    return (fat + ratio * (muscle - wanted.muscle_mass)) / (1.0 + ratio**2)
+
+
+def balanced_share(
+    prisms: Prisms,
+    skin: Float64[NumpyArray, "V 3"],
+    bone: Float64[NumpyArray, "V 3"],
+    limits: tuple[Float64[NumpyArray, "V"], Float64[NumpyArray, "V"]],
+    fat_layer: float,
+) -> tuple[float, float]:
+    """Share t of the maximum surface at which the fat layer weighs `fat_layer`, and what it weighs.
+
+    β = (1 − t) β_min + t β_max; fat falls with t, so bisection finds it, or the nearer end.
+    """
+    thin, thick = limits
+
+    def mass(share: float) -> float:
+        muscle = on_lines((1 - share) * thin + share * thick, skin, bone, prisms.layered)
+        return FAT_DENSITY * float(prisms.volumes(skin, muscle).sum())
+
+    low, high = 0.0, 1.0
+    if mass(low) <= fat_layer:
+        return low, mass(low)
+    if mass(high) >= fat_layer:
+        return high, mass(high)
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mass(middle) > fat_layer else (low, middle)
+    share = (low + high) / 2
+    return share, mass(share)

@@ -1,0 +1,201 @@
+"""Layers for a body from its skin alone: scaling, skeleton, muscle, mass balance."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal.anatomy.building.muscle import vertex_volumes
+from corporeal.anatomy.fit.balance import (
+    FAT_DENSITY,
+    MISSING_MUSCLE,
+    MUSCLE_DENSITY,
+    SKIN_THICKNESS,
+    Corrections,
+    balanced_share,
+    best_fat_layer,
+)
+from corporeal.anatomy.fit.muscle import average_muscle, muscle_limits
+from corporeal.anatomy.fit.skeleton import fit_skeleton
+from corporeal.anatomy.lines import on_lines, upright_shares
+from corporeal.anatomy.prisms import raised_between
+from corporeal.anatomy.scaling import damped_scale, stretch_along_bones
+from corporeal.anatomy.template import LayeredTemplate, layered_template
+from corporeal.body.composition import Composition
+from corporeal.body.identity import Identity
+from corporeal.body.layers import Layers
+from corporeal.errors import InputError
+from corporeal.geometry.surface import triangle_areas
+from corporeal.geometry.surface_tree import SurfaceTree
+
+HEIGHTS = (1.3, 2.3)
+"""Statures that the template is scaled to, metres."""
+STRETCHES = (0.6, 1.6)
+"""Smallest and largest length of a limb against the template's at the same stature."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledTemplate:
+    """S̄, M̄ and B̄, metres."""
+
+    skin: Float64[NumpyArray, "V 3"]
+    muscle: Float64[NumpyArray, "V 3"]
+    bone: Float64[NumpyArray, "V 3"]
+
+
+def fit_layers(
+    identity: Identity,
+    sex: str,
+    composition: Composition,
+    missing_muscle: float | None = None,
+) -> Layers:
+    """Skin, muscle and bone surfaces of a body in the zero pose, holding `composition`.
+
+    `missing_muscle` is κ in kg/m² (the seed's for `sex`, if None). What the layers really hold
+    stands in the result's composition; the difference from what was asked in its metadata.
+    """
+    template = layered_template(sex)
+    skin = np.asarray(identity.rest_vertices, np.float64)
+    joints = np.asarray(identity.joints, np.float64)
+    require_same_body(template, skin, joints)
+    prisms, layered = template.prisms(), template.layered
+    scaled = scale_template(template, skin, joints)
+    tree = SurfaceTree(skin, template.triangles)
+    bone, report = fit_skeleton(skin, scaled.skin, scaled.bone, prisms, tree)
+    belly = belly_region(template)
+    beta = average_muscle(skin, bone, (scaled.skin, scaled.muscle, scaled.bone), prisms, belly)
+    limits = muscle_limits(beta, skin, bone, template, prisms)
+    kappa = MISSING_MUSCLE[sex] if missing_muscle is None else missing_muscle
+    average = on_lines(beta, skin, bone, layered)
+    known = corrections(template, scaled, skin, average, bone, kappa)
+    soft = float(prisms.volumes(skin, bone).sum())
+    wanted = best_fat_layer(composition, soft, known)
+    share, fat_layer = balanced_share(prisms, skin, bone, limits, wanted)
+    mixed = upright_shares(prisms, (1 - share) * limits[0] + share * limits[1], skin, bone)
+    muscle = raised_between(prisms, skin, on_lines(mixed, skin, bone, layered), bone)
+    muscle_layer = (soft - fat_layer / FAT_DENSITY) * MUSCLE_DENSITY
+    held = Composition(
+        max(0.0, known.fat_mass(fat_layer)), max(0.0, known.muscle_mass(muscle_layer))
+    )
+    metadata = {
+        "sex": sex,
+        "stature": float(np.ptp(skin[:, 1])),
+        "muscularity": share,
+        "fat_mass_asked": composition.fat_mass,
+        "muscle_mass_asked": composition.muscle_mass,
+        "visceral_fat": known.visceral,
+        "collisions": float(report.collisions),
+        "rounds": float(report.rounds),
+        "untangled": report.untangled,
+    }
+    return Layers(skin, muscle, bone, template.triangles, layered, held, metadata)
+
+
+def scale_template(
+    template: LayeredTemplate, skin: Float64[NumpyArray, "V 3"], joints: Float64[NumpyArray, "J 3"]
+) -> ScaledTemplate:
+    """Global and local scaling of all three surfaces onto a body's height and joints."""
+    scale = damped_scale(float(np.ptp(skin[:, 1])), template.stature)
+    body = template.body
+
+    def fitted(surface: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "V 3"]:
+        return stretch_along_bones(
+            scale * surface, body.weights, body.skeleton, scale * template.joints, joints
+        )
+
+    return ScaledTemplate(*map(fitted, (template.skin, template.muscle, template.bone)))
+
+
+def corrections(
+    template: LayeredTemplate,
+    scaled: ScaledTemplate,
+    skin: Float64[NumpyArray, "V 3"],
+    muscle: Float64[NumpyArray, "V 3"],
+    bone: Float64[NumpyArray, "V 3"],
+    kappa: float,
+) -> Corrections:
+    """The terms of equations 4.12 and 4.13 that do not depend on the final muscle surface."""
+    prisms = template.prisms()
+    cavity = cavity_volume(template, muscle, bone)
+    before = cavity_volume(template, scaled.muscle, scaled.bone)
+    area = float(triangle_areas(skin, prisms.triangles).sum())
+    crotch = vertex_volumes(prisms, scaled.skin, scaled.muscle)[crotch_region(template)].sum()
+    return Corrections(
+        visceral=FAT_DENSITY * max(0.0, cavity - before),
+        skin=FAT_DENSITY * SKIN_THICKNESS * area,
+        crotch=FAT_DENSITY * float(crotch),
+        abdominal=MUSCLE_DENSITY * cavity,
+        missing_muscle=kappa * float(np.ptp(skin[:, 1])) ** 2,
+    )
+
+
+def cavity_volume(
+    template: LayeredTemplate,
+    muscle: Float64[NumpyArray, "V 3"],
+    bone: Float64[NumpyArray, "V 3"],
+) -> float:
+    """What lies between muscle and bone surface and is not muscle: organs, m³."""
+    gap = np.linalg.norm(muscle - bone, axis=1)
+    organs = 1.0 - np.minimum(template.muscle_thickness / np.maximum(gap, 1e-9), 1.0)
+    walled = belly_region(template) | (template.group_of == _BACK)
+    volumes = vertex_volumes(template.prisms(), muscle, bone)
+    return float((organs * volumes)[walled].sum())
+
+
+_BACK = 7
+
+
+def belly_region(template: LayeredTemplate) -> Bool[NumpyArray, "V"]:
+    """Layered vertices of the belly."""
+    parts = np.array(template.body.part_names)[template.body.part_labels]
+    return template.layered & (parts == "belly")
+
+
+def crotch_region(template: LayeredTemplate) -> Bool[NumpyArray, "V"]:
+    """Vertices over the reproductive organs: at the midline, below and before the hips."""
+    hip = template.joints[template.body.skeleton.index("left_hip")]
+    low = template.skin[:, 1] < hip[1] - 0.02 * template.stature
+    return template.layered & low & (np.abs(template.skin[:, 0]) < 0.5 * hip[0])
+
+
+def require_same_body(
+    template: LayeredTemplate, skin: Float64[NumpyArray, "V 3"], joints: Float64[NumpyArray, "J 3"]
+) -> None:
+    """Raise `InputError` for another topology, another pose, or limbs that cannot be."""
+    if skin.shape != template.skin.shape:
+        raise InputError(
+            f"skin has shape {skin.shape}; layers fit the default body's topology "
+            f"{template.skin.shape}. Register the surface first."
+        )
+    if not (np.isfinite(skin).all() and np.isfinite(joints).all()):
+        raise InputError("skin or joints are not finite; repair the body first.")
+    height = float(np.ptp(skin[:, 1]))
+    if not HEIGHTS[0] <= height <= HEIGHTS[1]:
+        raise InputError(
+            f"body is {height:.2f} m high; expected {HEIGHTS[0]} to {HEIGHTS[1]} m, standing in "
+            f"the T-pose, y up, in metres."
+        )
+    skeleton = template.body.skeleton
+    for joint, parent in enumerate(skeleton.parents):
+        if parent < 0 or joint >= 22:
+            continue
+        own, usual = (
+            joints[joint] - joints[parent],
+            template.joints[joint] - template.joints[parent],
+        )
+        ratio = np.linalg.norm(own) / np.linalg.norm(usual) * template.stature / height
+        cosine = own @ usual / (np.linalg.norm(own) * np.linalg.norm(usual) + 1e-12)
+        name = skeleton.names[joint]
+        if name.endswith(("wrist", "elbow", "knee", "ankle")) and cosine < 0.87:
+            angle = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
+            raise InputError(
+                f"bone to {name} is turned by {angle:.0f}° against the T-pose; layers are fitted "
+                f"in the T-pose. Unpose the body first."
+            )
+        if name.endswith(("wrist", "elbow", "knee", "ankle")) and not (
+            STRETCHES[0] <= ratio <= STRETCHES[1]
+        ):
+            raise InputError(
+                f"bone to {name} is {ratio:.2f} of the usual length; expected {STRETCHES[0]} to "
+                f"{STRETCHES[1]}. A body with a missing limb cannot be fitted."
+            )

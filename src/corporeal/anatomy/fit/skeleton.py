@@ -1,0 +1,130 @@
+"""The skeleton surface inside a given skin (equations 4.7 to 4.9).
+
+    E(B) = w_reg E_reg(B, B̄) + w_flesh E_flesh(B, S) + w_coll E_coll(B, S)
+
+Static local–global iteration with the skin as hard constraint. Collisions are looked for in the
+converged state and added with growing weights until there are none.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, diags_array
+from scipy.sparse.linalg import splu
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.anatomy.fit.flesh import flesh_constraint
+from corporeal.anatomy.prisms import Prisms, untangle
+from corporeal.anatomy.surface_energy import SurfaceEnergy
+from corporeal.geometry.surface import triangle_area_vectors
+from corporeal.geometry.surface_tree import SurfaceTree
+
+W_REG, W_FLESH, W_COLL = 0.1, 0.001, 50.0
+"""The seed's but for w_flesh (0.01), with which thin bones collapse in thick limbs."""
+DEPTH = 0.0035
+"""Bone lies this far beneath the skin, metres: room for 1 mm of muscle and 2 mm of fat and skin."""
+ITERATIONS, ROUNDS = 12, 12
+"""Local–global steps between looking for collisions, and how often that is done at most."""
+FEW = 5
+"""Collisions that are put right at the end without another round."""
+SETTLED = 2e-4
+"""Iterations end when no vertex moves by more, metres."""
+
+
+@dataclass(frozen=True)
+class SkeletonReport:
+    """What a fit had to do."""
+
+    rounds: int
+    """How often collisions were looked for."""
+    collisions: int
+    """Vertices that ever were too near to the skin."""
+    untangled: float
+    """Largest way that putting prisms upright moved a vertex, metres."""
+
+
+def fit_skeleton(
+    skin: Float64[NumpyArray, "V 3"],
+    scaled_skin: Float64[NumpyArray, "V 3"],
+    scaled_bone: Float64[NumpyArray, "V 3"],
+    prisms: Prisms,
+    tree: SurfaceTree,
+) -> tuple[Float64[NumpyArray, "V 3"], SkeletonReport]:
+    """B for `skin`; S̄ and B̄ are the scaled template's surfaces."""
+    count, layered = len(skin), prisms.layered
+    start = np.where(layered[:, None], scaled_bone, skin)
+    energy = SurfaceEnergy(start, prisms.triangles, layered)
+    flesh = flesh_constraint(scaled_skin, scaled_bone, prisms.triangles)
+    inner = csr_array(flesh.matrix[:, count:])
+    free_columns = csr_array(inner[:, energy.free])
+    fixed = flesh.matrix[:, :count] @ skin + inner[:, energy.fixed] @ skin[energy.fixed]
+    stiffness = W_REG * energy.bending + W_FLESH * (free_columns.T @ free_columns)
+    least = required_depth(scaled_skin, scaled_bone)
+    weights, targets, bone = np.zeros(count), skin.copy(), start
+    ever, rounds = np.zeros(count, bool), 0
+    while rounds < ROUNDS:
+        rounds += 1
+        pull = W_COLL * weights[energy.free]
+        matrix = csc_array(stiffness + diags_array(pull))
+        factor = splu(matrix)
+        for _ in range(ITERATIONS):
+            strain = flesh.project(inner @ bone + flesh.matrix[:, :count] @ skin)
+            right = W_REG * energy.right_side(bone)
+            right += W_FLESH * (free_columns.T @ (strain - fixed))
+            right += pull[:, None] * targets[energy.free]
+            moved = factor.solve(right)
+            step = np.abs(moved - bone[energy.free]).max()
+            bone = bone.copy()
+            bone[energy.free] = moved
+            if step < SETTLED:
+                break
+        hit, places = collisions(bone, tree, energy.free, least)
+        if len(hit) <= FEW:
+            break
+        weights[hit] += 1.0
+        targets[hit], ever[hit] = places, True
+    upright = untangle(prisms, skin, _inside(bone, tree, energy.free, least))
+    moved = float(np.abs(upright - bone).max())
+    return upright, SkeletonReport(rounds, int(ever.sum()), moved)
+
+
+def required_depth(
+    skin: Float64[NumpyArray, "V 3"], bone: Float64[NumpyArray, "V 3"]
+) -> Float64[NumpyArray, "V"]:
+    """How deep bone must lie, metres: `DEPTH`, but less where the template has less."""
+    return np.minimum(DEPTH, 0.7 * np.linalg.norm(skin - bone, axis=1))
+
+
+def collisions(
+    bone: Float64[NumpyArray, "V 3"],
+    tree: SurfaceTree,
+    free: Int[NumpyArray, "f"],
+    least: Float64[NumpyArray, "V"],
+) -> tuple[Int[NumpyArray, "n"], Float64[NumpyArray, "n 3"]]:
+    """Vertices less deep than `least`, and π_S: as deep beneath the closest triangle."""
+    points = bone[free]
+    place, triangle = tree.closest(points)
+    away = points - place
+    distance = np.linalg.norm(away, axis=1)
+    near = np.flatnonzero(distance < 0.06)
+    inside = np.ones(len(points), bool)
+    inside[near] = tree.winding(points[near]) > 0.5
+    depth = np.where(inside, distance, -distance)
+    hit = np.flatnonzero(depth < 0.98 * least[free])
+    normal = triangle_area_vectors(tree.vertices, tree.triangles[triangle[hit]])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-30)
+    index = free[hit]
+    return index, place[hit] - least[index, None] * normal
+
+
+def _inside(
+    bone: Float64[NumpyArray, "V 3"],
+    tree: SurfaceTree,
+    free: Int[NumpyArray, "f"],
+    least: Float64[NumpyArray, "V"],
+) -> Float64[NumpyArray, "V 3"]:
+    """What collisions are left, moved beneath the skin at once."""
+    hit, places = collisions(bone, tree, free, least)
+    settled = bone.copy()
+    settled[hit] = places
+    return settled

@@ -1,0 +1,61 @@
+"""Whether layers are nested: bone inside muscle inside skin, and no prism turned over."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.anatomy.prisms import ROUNDING, Prisms
+from corporeal.body.layers import Layers
+from corporeal.geometry.surface_tree import SurfaceTree
+
+TOLERANCE = 1e-4
+"""A vertex farther outside than this is a violation, metres."""
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """What was found over the layered region; head, hands and toes are left out."""
+
+    muscle_outside: int
+    """Muscle vertices outside the skin by more than `TOLERANCE`."""
+    bone_outside: int
+    """Bone vertices outside the muscle surface by more than `TOLERANCE`."""
+    worst: float
+    """Farthest that any vertex is outside, metres; negative if all are inside."""
+    inverted_prisms: int
+    """Prisms of fat or muscle with a negative volume."""
+    inverted_tetrahedra: int
+    """The same of their thirds: stricter."""
+
+    @property
+    def sound(self) -> bool:
+        """No vertex outside, no prism inverted."""
+        return not (self.muscle_outside or self.bone_outside or self.inverted_prisms)
+
+
+def check_nesting(layers: Layers) -> Nesting:
+    """Winding numbers and distances of all layered vertices, and signed volumes of all prisms."""
+    prisms = Prisms(layers.triangles, layers.layered)
+    region = np.flatnonzero(layers.layered)
+    muscle = _outside(layers.skin, layers.muscle[region], layers.triangles)
+    bone = _outside(layers.muscle, layers.bone[region], layers.triangles)
+    pairs = ((layers.skin, layers.muscle), (layers.muscle, layers.bone))
+    thirds = np.stack([prisms.tetrahedron_volumes(*pair) for pair in pairs])
+    whole = thirds.reshape(2, -1, 3).sum(axis=2)
+    return Nesting(
+        int((muscle > TOLERANCE).sum()),
+        int((bone > TOLERANCE).sum()),
+        float(max(muscle.max(initial=-np.inf), bone.max(initial=-np.inf))),
+        int((whole < -ROUNDING).sum()),
+        int((thirds < -ROUNDING).sum()),
+    )
+
+
+def _outside(
+    surface: Float64[NumpyArray, "V 3"],
+    points: Float64[NumpyArray, "n 3"],
+    triangles: Int[NumpyArray, "F 3"],
+) -> Float64[NumpyArray, "n"]:
+    """How far every point is outside a surface, metres; negative inside."""
+    return SurfaceTree(surface, triangles).signed_distance(points)

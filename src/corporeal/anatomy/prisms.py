@@ -1,0 +1,173 @@
+"""Prisms between two layers: their volumes, and how inverted ones are put right."""
+
+import numpy as np
+
+from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.physics.volume.prisms import split_prisms
+
+ROUNDING = 1e-13
+"""Volumes below this are zero, m³ (a ten-thousandth of a cubic millimetre)."""
+
+
+FLAT = 1e-4
+"""Least thickness that projections aim at, metres."""
+
+
+class Prisms:
+    """The elements between an outer and an inner surface of one triangulation.
+
+    Only triangles with a layered corner span a prism; those along the border of the layered region
+    taper to nothing on one side.
+    """
+
+    def __init__(self, triangles: Int[NumpyArray, "F 3"], layered: Bool[NumpyArray, "V"]) -> None:
+        self.triangles = triangles[layered[triangles].any(axis=1)]
+        self.layered = layered
+        self.tetrahedra, _ = split_prisms(self.triangles, len(layered))
+
+    def tetrahedron_volumes(
+        self, outer: Float64[NumpyArray, "V 3"], inner: Float64[NumpyArray, "V 3"]
+    ) -> Float64[NumpyArray, "T"]:
+        """Signed, three a prism, m³."""
+        from corporeal.anatomy.prisms_cpu import tetrahedron_volumes
+
+        return tetrahedron_volumes(np.concatenate([outer, inner]), self.tetrahedra)
+
+    def volumes(
+        self, outer: Float64[NumpyArray, "V 3"], inner: Float64[NumpyArray, "V 3"]
+    ) -> Float64[NumpyArray, "F"]:
+        """Signed volume of every prism, m³."""
+        return self.tetrahedron_volumes(outer, inner).reshape(-1, 3).sum(axis=1)
+
+    def inverted(
+        self, outer: Float64[NumpyArray, "V 3"], inner: Float64[NumpyArray, "V 3"]
+    ) -> Bool[NumpyArray, "V"]:
+        """Vertices of tetrahedra with a negative volume, layered ones alone."""
+        wrong = self.tetrahedron_volumes(outer, inner) < -ROUNDING
+        touched = np.zeros(len(self.layered), bool)
+        touched[self.tetrahedra[wrong].ravel() % len(self.layered)] = True
+        return touched & self.layered
+
+
+def untangle(
+    prisms: Prisms,
+    outer: Float64[NumpyArray, "V 3"],
+    inner: Float64[NumpyArray, "V 3"],
+) -> Float64[NumpyArray, "V 3"]:
+    """`inner` moved where prisms are inverted, as little as possible.
+
+    Projections first (`raised`). What they leave is shortened: with d = inner − outer, neighbours
+    share their d, then d turns inwards and shrinks.
+    """
+    inner = raised(prisms, outer, inner)
+    if not prisms.inverted(outer, inner).any():
+        return inner
+    return raised(prisms, outer, shortened(prisms, outer, inner))
+
+
+def raised(
+    prisms: Prisms,
+    outer: Float64[NumpyArray, "V 3"],
+    inner: Float64[NumpyArray, "V 3"],
+    rounds: int = 200,
+) -> Float64[NumpyArray, "V 3"]:
+    """Inner vertices moved until every tetrahedron has `FLAT` volume, or `rounds` have passed."""
+    points = np.concatenate([outer, inner])
+    free = np.concatenate([np.zeros(len(outer), bool), prisms.layered])
+    least = _least_volumes(prisms, outer)
+    return _projected(points, prisms.tetrahedra, least, free, rounds)[len(outer) :]
+
+
+def raised_between(
+    prisms: Prisms,
+    outer: Float64[NumpyArray, "V 3"],
+    middle: Float64[NumpyArray, "V 3"],
+    inner: Float64[NumpyArray, "V 3"],
+    rounds: int = 200,
+) -> Float64[NumpyArray, "V 3"]:
+    """Middle vertices moved until no tetrahedron on either side is flat or inverted."""
+    count = len(outer)
+    fixed = np.zeros(count, bool)
+    points = np.concatenate([outer, middle, inner])
+    tetrahedra = np.concatenate([prisms.tetrahedra, prisms.tetrahedra + count])
+    least = np.tile(0.3 * _least_volumes(prisms, outer), 2)
+    free = np.concatenate([fixed, prisms.layered, fixed])
+    return _projected(points, tetrahedra, least, free, rounds)[count : 2 * count]
+
+
+def _least_volumes(prisms: Prisms, outer: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "T"]:
+    """A third of a prism `FLAT` thick over each triangle, m³."""
+    corner = outer[prisms.triangles]
+    cross = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    return np.repeat(FLAT * np.linalg.norm(cross, axis=1) / 6.0, 3)
+
+
+def _projected(
+    points: Float64[NumpyArray, "n 3"],
+    tetrahedra: Int[NumpyArray, "T 4"],
+    least: Float64[NumpyArray, "T"],
+    free: Bool[NumpyArray, "n"],
+    rounds: int,
+) -> Float64[NumpyArray, "n 3"]:
+    """Each tetrahedron that is too small takes the shortest way out; a vertex takes the mean of its
+    tetrahedra's ways, and a little more."""
+    from corporeal.anatomy.prisms_cpu import raise_volumes
+
+    ways, counts = np.zeros_like(points), np.zeros(len(points), np.int64)
+    for _ in range(rounds):
+        if raise_volumes(points, tetrahedra, least, free, ways, counts) == 0:
+            break
+        points += 1.3 * ways / np.maximum(counts, 1)[:, None]
+    return points
+
+
+def shortened(
+    prisms: Prisms,
+    outer: Float64[NumpyArray, "V 3"],
+    inner: Float64[NumpyArray, "V 3"],
+    rounds: int = 45,
+) -> Float64[NumpyArray, "V 3"]:
+    """d = inner − outer smoothed, turned inwards and shrunk where prisms are inverted.
+
+    Short enough, every prism stands upright, unless the skin folds by more than any direction
+    allows.
+    """
+    from corporeal.geometry.surface import vertex_adjacency
+
+    adjacency = vertex_adjacency(prisms.triangles, len(outer)).astype(np.float64)
+    degree = np.maximum(adjacency.sum(axis=1), 1.0)[:, None]
+    inward, way = inward_directions(outer, prisms.triangles), inner - outer
+    wrong = prisms.inverted(outer, inner)
+    for round_ in range(rounds):
+        phase = 3 * round_ // rounds
+        smooth = 0.5 * way + 0.5 * (adjacency @ way) / degree
+        length = np.linalg.norm(smooth, axis=1, keepdims=True)
+        turned = (smooth, 0.5 * smooth + 0.45 * length * inward, 0.8 * length * inward)[phase]
+        way[wrong] = turned[wrong]
+        wrong = prisms.inverted(outer, outer + way)
+        if not wrong.any():
+            break
+    return outer + way
+
+
+def inward_directions(
+    vertices: Float64[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"], rounds: int = 60
+) -> Float64[NumpyArray, "V 3"]:
+    """Unit directions u with the largest least −u·n over the triangles around every vertex.
+
+    From the mean of the normals, u turns away from whichever normal it opposes least.
+    """
+    corner = vertices[triangles]
+    normals = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+    vertex, face = triangles.ravel(), np.repeat(np.arange(len(triangles)), 3)
+    u = np.zeros_like(vertices)
+    np.subtract.at(u, vertex, normals[face])
+    for round_ in range(rounds):
+        u /= np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-30)
+        along = np.einsum("nd,nd->n", u[vertex], normals[face])
+        order = np.argsort(along)  # the worst triangle of a vertex is written last
+        worst = np.zeros_like(vertices)
+        worst[vertex[order]] = normals[face[order]]
+        u = u - worst / (round_ + 3.0)
+    return u / np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-30)
