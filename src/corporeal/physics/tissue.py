@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 BREAST = "breast"
-STANDING_OUT = (0.01, 0.03)
+STANDING_OUT = (0.008, 0.02)
 """Metres: what stands out less than the first from the chest is chest, more than the second all
 breast."""
 BLENDING = 0.02
@@ -62,7 +62,7 @@ TISSUES: Mapping[str, Tissue] = {
     "back": Tissue(1.0, 0.2, 0.5),
     "belly": Tissue(0.9, 0.45),
     "hips": Tissue(1.0, 0.4),
-    "breast": Tissue(0.12, 1.0),
+    "breast": Tissue(0.08, 1.0),
     "buttock": Tissue(0.7, 0.8),
     "shoulder": Tissue(1.0, 0.5, 0.5),
     "upper_arm": Tissue(0.8, 0.8),
