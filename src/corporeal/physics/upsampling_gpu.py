@@ -35,13 +35,18 @@ def full_normals(
     upsampler: DeviceUpsampler, surface: DeviceSurface, simulated: Float[Array, "3 V"]
 ) -> Float[Array, "W 3"]:
     """Unit normals of the skin, from those of the simulated surface."""
+    coarse = surface_normals(surface, simulated)
+    return _unit(_combined(upsampler.neighbours, upsampler.normal_weights, coarse), 1)
+
+
+def surface_normals(surface: DeviceSurface, simulated: Float[Array, "3 V"]) -> Float[Array, "3 V"]:
+    """Unit normals of the simulated surface, triangles weighted by area."""
     corners = simulated[:, surface.triangles]
     u, v = corners[..., 1] - corners[..., 0], corners[..., 2] - corners[..., 0]
     faces = jnp.cross(u, v, axis=0)
     faces = jnp.concatenate([faces, jnp.zeros((3, 1), faces.dtype)], axis=1)
     # n_v = Σ over the triangles around v of twice their area times their normal
-    coarse = _unit(jnp.sum(faces[:, surface.vertex_triangles], axis=2), 0)
-    return _unit(_combined(upsampler.neighbours, upsampler.normal_weights, coarse), 1)
+    return _unit(jnp.sum(faces[:, surface.vertex_triangles], axis=2), 0)
 
 
 def _combined(

@@ -1,13 +1,14 @@
 """Crowds on a device: characters that share a body, and people who are all different.
 
-Characters that share a body are the batch of `run_clip`: their global step is one matrix product for
-all. Different people are run side by side, each with their own inverse; their arrays are filled up
-to common lengths with vertices that nothing moves.
+Characters that share a body are the batch of `run_clip`: their global step is one matrix product
+for all. Different people are run side by side, each with their own inverse; their arrays are filled
+up to common lengths with vertices that nothing moves.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import jax
 import numpy as np
@@ -67,11 +68,11 @@ def run_people(
     wanted: Wanted = SKIN,
     way: Way = ACCELERATED,
 ) -> tuple[Moving, Skins]:
-    """`run_clip` of every person, the first axis of all arrays being the person."""
+    """`run_clip` without collisions of every person, the first axis of all arrays being the person."""
     clip = partial(run_clip, steps=steps, piece=piece, wanted=wanted, way=way)
-    return jax.vmap(lambda body, inverse, moving, path: clip(body, inverse, rule, moving, path))(
-        bodies, inverses, movings, frames
-    )
+    return jax.vmap(
+        lambda body, inverse, moving, path: clip(body, inverse, rule, moving, path)[:2]
+    )(bodies, inverses, movings, frames)
 
 
 def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> DeviceBody:
@@ -155,5 +156,5 @@ def _longer(values: NumpyArray, axis: int, length: int, fill: int = 0) -> NumpyA
     return np.pad(values, more, constant_values=fill)
 
 
-def _stacked(parts: Sequence):  # noqa: ANN201
+def _stacked(parts: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *parts)

@@ -18,9 +18,12 @@ from jax import lax
 
 from corporeal._typing import Array, Float, Float64, NumpyArray
 from corporeal.errors import InputError
+from corporeal.physics.collisions.gpu_detection import Room
 from corporeal.physics.coupling_gpu import carried_positions
 from corporeal.physics.projective.gpu_body import DeviceBody
-from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way, take_step
+from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points, found_rows
+from corporeal.physics.projective_dynamics.gpu import Contact, Drive, Moving, Way, take_step
+from corporeal.physics.projective_dynamics.gpu_contacts import row_places
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased
 from corporeal.physics.upsampling_gpu import full_normals, full_skin
@@ -54,7 +57,7 @@ class Wanted(NamedTuple):
     simulated: bool = False
 
 
-SKIN, ACCELERATED = Wanted(), Way()
+SKIN, ACCELERATED, ROOM = Wanted(), Way(), Room()
 
 
 def clip_frames(
@@ -87,46 +90,60 @@ def device_state(
     )
 
 
-@partial(jax.jit, static_argnames=("rule", "steps", "piece", "wanted", "way"))
+@partial(jax.jit, static_argnames=("rule", "steps", "piece", "wanted", "way", "room"))
 def run_clip(
     body: DeviceBody,
     inverse: Inverse,
     rule: StepRule,
     moving: Moving,
     frames: Frames,
+    collisions: Collisions | None = None,
     *,
     steps: int = 1,
     piece: int = 1,
     wanted: Wanted = SKIN,
     way: Way = ACCELERATED,
-) -> tuple[Moving, Skins]:
+    room: Room = ROOM,
+) -> tuple[Moving, Skins, Touched | None]:
     """All frames after the first, `steps` steps each, `piece` frames at a time.
 
-    Gives the last state as well, to go on from.
+    Gives the last state as well, to go on from. With `collisions` (of one character) also what
+    touched; give its `full` to `require_room`.
     """
     count = frames.path.shape[0]
-    if count % (steps * piece):
+    if count % (steps * piece) or (collisions is not None and frames.path.shape[1] != 1):
         raise InputError(
-            f"a clip of {count} steps came in pieces of {piece} frames of {steps} steps; expected "
-            f"whole pieces."
+            f"a clip of {count} steps and {frames.path.shape[1]} characters came in pieces of "
+            f"{piece} frames of {steps} steps; expected whole pieces, and one character if it "
+            f"collides."
         )
 
     def pieces(values: Array) -> Array:
         return values.reshape(-1, piece * steps, *values.shape[1:])
 
-    def go(carry: tuple[Moving, Array], given: tuple[Array, Array]) -> tuple:
+    def go(carry: tuple, given: tuple[Array, Array]) -> tuple[tuple, tuple]:
+        moving, frame, pairs = carry
         path, shifts = given
-        moving, before = carry
-        carriers = _carriers(body, path)
-        drives = _drives(body, rule, before, carriers, shifts)
-        moving, free = _taken(body, inverse, rule, moving, drives, shifts, steps, way)
-        fixed = drives.anchors[steps - 1 :: steps]
-        return (moving, carriers[-1]), _skins(body, free, fixed, wanted)
+        carriers = _carriers(body, jnp.concatenate([frame[None], path]))
+        drives = _drives(body, rule, carriers, shifts)
+        base = None
+        if collisions is not None:
+            starts = jnp.concatenate([frame[None], path])[:-1:steps, 0]
+            base = jax.vmap(partial(base_points, body.coupling, collisions.skin))(starts)
+        (moving, pairs), (free, counts, full) = _taken(
+            body, inverse, rule, (moving, pairs), drives, shifts, base, collisions, steps, way, room
+        )
+        skins = _skins(body, free, drives.anchors[steps - 1 :: steps], wanted)
+        return (moving, path[-1], pairs), (skins, counts, full)
 
-    start = (moving, _carriers(body, frames.start[None])[0])
-    (moving, _), skins = lax.scan(go, start, (pieces(frames.path), pieces(frames.shifts)))
-    joined = [None if s is None else s.reshape(-1, *s.shape[2:]) for s in skins]
-    return moving, Skins(*joined)
+    start = (moving, frames.start, None if collisions is None else collisions.pairs)
+    (moving, _, pairs), (skins, counts, full) = lax.scan(
+        go, start, (pieces(frames.path), pieces(frames.shifts))
+    )
+    joined = Skins(*(None if s is None else s.reshape(-1, *s.shape[2:]) for s in skins))
+    if collisions is None:
+        return moving, joined, None
+    return moving, joined, Touched(pairs, counts.ravel(), full.ravel())
 
 
 def _carriers(body: DeviceBody, path: Float[Array, "k B J 4 4"]) -> Float[Array, "k 3 c B"]:
@@ -138,47 +155,60 @@ def _carriers(body: DeviceBody, path: Float[Array, "k B J 4 4"]) -> Float[Array,
 def _drives(
     body: DeviceBody,
     rule: StepRule,
-    before: Float[Array, "3 c B"],
-    carriers: Float[Array, "k 3 c B"],
+    carriers: Float[Array, "k1 3 c B"],
     shifts: Float[Array, "k 3 B"],
 ) -> Drive:
-    """What every step is given, steps along the first axis."""
-    free = body.free_count
-    earlier = jnp.concatenate([before[None], carriers[:-1]]) - shifts[:, :, None]
-    speeds = (carriers - earlier) / rule.step
-    weight = jnp.broadcast_to(
-        body.weight[None, :, :, None], (len(carriers), 3, free, before.shape[-1])
-    )
-    return Drive(carriers[:, :, body.sources[free:]], weight, speeds[:, :, body.sources[:free]])
+    """What every step is given, steps along the first axis; `carriers` begin a step before."""
+    free, count = body.free_count, len(shifts)
+    earlier, now = carriers[:-1] - shifts[:, :, None], carriers[1:]
+    speeds = (now - earlier) / rule.step
+    weight = jnp.broadcast_to(body.weight[None, :, :, None], (count, 3, free, carriers.shape[-1]))
+    fixed = body.sources[free:]
+    return Drive(now[:, :, fixed], weight, speeds[:, :, body.sources[:free]], earlier[:, :, fixed])
 
 
 def _taken(
     body: DeviceBody,
     inverse: Inverse,
     rule: StepRule,
-    moving: Moving,
+    start: tuple[Moving, Array | None],
     drives: Drive,
     shifts: Float[Array, "k 3 B"],
+    base: Float[Array, "N 3 V"] | None,
+    collisions: Collisions | None,
     steps: int,
     way: Way,
-) -> tuple[Moving, Float[Array, "N 3 f B"]]:
-    """The steps of some frames; the free vertices at the end of each frame."""
+    room: Room,
+) -> tuple[tuple[Moving, Array | None], tuple[Array, Array | None, Array | None]]:
+    """The steps of some frames; the free vertices at the end of each frame, contacts in it, and
+    whether they fit."""
 
-    def frame(moving: Moving, given: tuple[Drive, Array]) -> tuple[Moving, Array]:
+    def frame(carry: tuple[Moving, Array | None], given: tuple) -> tuple:
+        moving, pairs = carry
+        drives, shifts, base = given
+        rows = count = full = None
         for number in range(steps):
-            drive = Drive(*(part[number] for part in given[0]))
-            shift = given[1][number][:, None]
+            drive = Drive(*(part[number] for part in drives))
+            shift = shifts[number][:, None]
+            if number == 0 and collisions is not None:
+                anchors = drive.earlier_anchors + shift
+                whole = jnp.concatenate([moving.positions, anchors], axis=1)[..., 0]
+                rows, pairs, count, full = found_rows(body, collisions, whole, base, pairs, room)
             moving = moving._replace(
                 positions=moving.positions - shift,
                 earlier_positions=moving.earlier_positions - shift,
             )
-            moving = take_step(body.flesh, inverse, rule, moving, drive, way)
-        return moving, moving.positions
+            contact = None
+            if rows is not None:
+                whole = jnp.concatenate([moving.positions, drive.earlier_anchors], axis=1)
+                contact = Contact(rows, row_places(rows, whole))
+            moving = take_step(body.flesh, inverse, rule, moving, drive, way, contact)
+        return (moving, pairs), (moving.positions, count, full)
 
     def by_frame(values: Array) -> Array:
         return values.reshape(-1, steps, *values.shape[1:])
 
-    return lax.scan(frame, moving, (Drive(*map(by_frame, drives)), by_frame(shifts)))
+    return lax.scan(frame, start, (Drive(*map(by_frame, drives)), by_frame(shifts), base))
 
 
 def _skins(

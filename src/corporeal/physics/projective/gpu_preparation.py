@@ -4,6 +4,8 @@ import numpy as np
 
 from corporeal._typing import Int, NumpyArray
 from corporeal.errors import InputError
+from corporeal.physics.collisions.gpu_detection import DeviceSkin
+from corporeal.physics.collisions.skin_contacts import SkinContacts
 from corporeal.physics.coupling import Coupling
 from corporeal.physics.coupling_gpu import DeviceCoupling
 from corporeal.physics.projective.body import SimulatedBody
@@ -12,6 +14,10 @@ from corporeal.physics.projective_dynamics.gpu import device_order
 from corporeal.physics.projective_dynamics.gpu_flesh import elements_of, flesh_of
 from corporeal.physics.upsampling import Upsampler
 from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
+from corporeal.physics.volume.model import VolumetricModel
+
+_CELL = np.array([1.5, 1.5, 0.25])
+"""Sides of a cell of the detection, in mean edges; z is the way along rows."""
 
 
 def device_body(body: SimulatedBody) -> DeviceBody:
@@ -98,3 +104,36 @@ def device_surface(triangles: Int[NumpyArray, "F 3"], vertex_count: int) -> Devi
     around = np.full((vertex_count, max(1, int(counts.max()))), len(triangles), np.int32)
     around[owner[entries], slot] = entries // 3
     return DeviceSurface(triangles.astype(np.int32), around)
+
+
+def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
+    """What global collisions need on a device."""
+    detection, ignored = contacts.detection, contacts.ignored
+    triangles, vertices = len(model.triangles), model.vertex_count
+    return DeviceSkin(
+        detection.prisms,
+        detection.kinds,
+        detection.base.bones.astype(np.int32),
+        detection.base.places.astype(np.float32),
+        _listed(*contacts.near, vertices),
+        _listed(
+            np.searchsorted(ignored // triangles, np.arange(vertices + 1)),
+            ignored % triangles,
+            vertices,
+        ),
+        np.asarray(model.rigid, bool),
+        np.asarray(model.skin, np.float32),
+        (_CELL * detection.mean_edge).astype(np.float32),
+        np.float32(contacts.push),
+    )
+
+
+def _listed(
+    starts: Int[NumpyArray, "starts"], items: Int[NumpyArray, "m"], count: int
+) -> Int[NumpyArray, "V r"]:
+    """Sparse rows as a table, −1 behind the last of each."""
+    lengths = np.diff(starts)
+    table = np.full((count, max(1, int(lengths.max()))), -1, np.int32)
+    slot = np.arange(len(items)) - np.repeat(starts[:-1], lengths)
+    table[np.repeat(np.arange(count), lengths), slot] = items
+    return table

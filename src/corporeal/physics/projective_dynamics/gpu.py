@@ -13,7 +13,13 @@ import numpy as np
 from jax import lax
 
 from corporeal._typing import Array, Float, Float64, Int, NumpyArray
-from corporeal.physics.projective_dynamics.gpu_anderson import accelerated, no_history
+from corporeal.physics.projective_dynamics.gpu_anderson import History, accelerated, no_history
+from corporeal.physics.projective_dynamics.gpu_contacts import (
+    ContactRows,
+    contact_forces,
+    moved_by,
+    row_places,
+)
 from corporeal.physics.projective_dynamics.gpu_flesh import (
     Flesh,
     elements_of,
@@ -55,6 +61,8 @@ class Drive(NamedTuple):
     """External forces, newtons."""
     carried: Float[Array, "3 f B"]
     """Velocities that drag draws towards, m/s."""
+    earlier_anchors: Float[Array, "3 b B"]
+    """Where the anchored vertices are when the step begins, metres."""
 
 
 class Way(NamedTuple):
@@ -64,14 +72,30 @@ class Way(NamedTuple):
     """Combine the last three iterates, as the CPU simulation does."""
     kernels: bool = False
     """Take the local step of a crowd with the kernel for GPUs; gradients do not go through it."""
+    rounds: int = 8
+    """Of the search for contact forces in every iteration."""
+
+
+class Contact(NamedTuple):
+    """What one character touches in a step."""
+
+    rows: ContactRows
+    begun: Float[Array, "3 C"]
+    """Where the rows are when the step begins, metres."""
 
 
 def take_step(
-    flesh: Flesh, inverse: Inverse, rule: StepRule, moving: Moving, drive: Drive, way: Way
+    flesh: Flesh,
+    inverse: Inverse,
+    rule: StepRule,
+    moving: Moving,
+    drive: Drive,
+    way: Way,
+    contact: Contact | None = None,
 ) -> Moving:
     """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
     if rule.integrator == "static":
-        found = iterated(flesh, inverse, rule, moving.positions, drive, way)
+        found = iterated(flesh, inverse, rule, moving.positions, drive, way, contact)
         still = jnp.zeros_like(found)
         return Moving(found, still, found, still)
     now, earlier = rule.blend
@@ -79,7 +103,7 @@ def take_step(
     place = now * moving.positions - earlier * moving.earlier_positions
     speed = now * moving.velocities - earlier * moving.earlier_velocities
     predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * drive.carried)
-    found = iterated(flesh, inverse, rule, predicted, drive, way)
+    found = iterated(flesh, inverse, rule, predicted, drive, way, contact)
     return Moving(found, (found - place) / rule.reach, moving.positions, moving.velocities)
 
 
@@ -90,27 +114,39 @@ def iterated(
     predicted: Float[Array, "3 f B"],
     drive: Drive,
     way: Way,
+    contact: Contact | None = None,
 ) -> Float[Array, "3 f B"]:
     """The free vertices after the rule's iterations from where they were `predicted`."""
     inertia = rule.inertia * flesh.masses[:, None]
 
-    def delta(z: Array) -> Array:
+    def delta(z: Array, forces: Array) -> tuple[Array, Array]:
         everything = jnp.concatenate([z, drive.anchors], axis=1)
         pull = inertia * (predicted - z) + drive.forces
         strain = crowd_forces if way.kernels else strain_forces
-        return correction(inverse, pull + strain(flesh, everything))
+        moved = correction(inverse, pull + strain(flesh, everything))
+        if contact is None:
+            return moved, forces
+        ahead = row_places(contact.rows, jnp.concatenate([z + moved, drive.anchors], axis=1))
+        forces = contact_forces(contact.rows, ahead, contact.begun, forces, way.rounds)
+        return moved + moved_by(contact.rows, forces), forces
 
-    def plain(z: Array, _: None) -> tuple[Array, None]:
-        return z + delta(z), None
+    def plain(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        moved, forces = delta(*carry)
+        return (carry[0] + moved, forces), None
 
-    def fast(carry: tuple, _: None) -> tuple[tuple, None]:
-        return accelerated(carry[0], delta(carry[0]), carry[1]), None
+    def fast(carry: tuple[Array, Array, History], _: None) -> tuple[tuple, None]:
+        moved, forces = delta(*carry[:2])
+        z, history = accelerated(carry[0], moved, carry[2])
+        return (z, forces, history), None
 
-    unroll = min(_UNROLLED, rule.iterations)
-    if way.accelerated:
-        start = (predicted, no_history(predicted))
-        return lax.scan(fast, start, length=rule.iterations, unroll=unroll)[0][0]
-    return lax.scan(plain, predicted, length=rule.iterations, unroll=unroll)[0]
+    count = rule.iterations
+    start = (predicted, jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun))
+    if way.accelerated:  # the last iterate is a plain one where something touches: nothing overlaps
+        quick = count if contact is None else count - 1
+        whole = (*start, no_history(predicted))
+        *start, _ = lax.scan(fast, whole, length=quick, unroll=min(_UNROLLED, max(quick, 1)))[0]
+        count -= quick
+    return lax.scan(plain, tuple(start), length=count, unroll=min(_UNROLLED, max(count, 1)))[0][0]
 
 
 class GpuSolver:
@@ -162,6 +198,7 @@ class GpuSolver:
             _laid_out(given[fixed] - origin),
             _laid_out((nothing if forces is None else forces)[free]),
             _laid_out((nothing if carried is None else carried)[free]),
+            _laid_out(past.positions[fixed] - origin),
         )
         after = self._step(self.flesh, self.inverse, self.rule, moving, drive, self._way)
         positions, velocities = given, np.empty_like(given)

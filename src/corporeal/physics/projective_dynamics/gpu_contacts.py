@@ -1,0 +1,110 @@
+"""Contacts in the global step on a device: forces in the dual, as `contact_reference` says.
+
+The dense inverse gives the answers Y = A⁻¹ Qᵀ of all rows and their compliance S = Q Y by gathers.
+Forces are found by accelerated projected steps, started from those of the iteration before:
+each row along its normal until it does not push in, across it until it does not slip, or as far as
+friction holds. A step is as long as the row's sum of |S| allows, which no set of contacts can make
+diverge.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+
+from corporeal._typing import Array, Float, Int
+from corporeal.physics.projective_dynamics.gpu_flesh import sum_together
+
+SOFTNESS = 1e-6
+"""m/N: the inverse of the contacts' weight."""
+FRICTION = 0.5
+"""Coulomb's coefficient of skin on skin."""
+
+
+class ContactRows(NamedTuple):
+    """Rows of some contacts and how they answer to forces."""
+
+    places: Int[Array, "C 4"]
+    """Vertices, free ones first."""
+    coefficients: Float[Array, "C 4"]
+    normals: Float[Array, "3 C"]
+    offsets: Float[Array, "C"]
+    """Metres."""
+    answers: Float[Array, "C f"]
+    """Y: how free vertices move by a force on a row, m/N."""
+    compliance: Float[Array, "C C"]
+    """S, m/N."""
+    steady: Float[Array, "C"]
+    """Σ_j |S_ij|, m/N; 0 for rows of no contact."""
+
+
+def contact_rows(
+    dense: Float[Array, "f f"],
+    places: Int[Array, "C 4"],
+    coefficients: Float[Array, "C 4"],
+    normals: Float[Array, "3 C"],
+    offsets: Float[Array, "C"],
+) -> ContactRows:
+    """Rows with their answers; `dense` is A⁻¹."""
+    free = dense.shape[0]
+    shares = jnp.where(places < free, coefficients, 0.0)
+    inside = jnp.minimum(places, free - 1)
+    # Y_i = Σ_k c_ik A⁻¹_k,  S_ij = Σ_l c_jl Y_i,l
+    answers = sum(shares[:, k, None] * dense[inside[:, k]] for k in range(4))
+    compliance = sum(shares[:, k] * answers[:, inside[:, k]] for k in range(4))
+    steady = jnp.sum(jnp.abs(compliance), axis=1)
+    return ContactRows(places, coefficients, normals, offsets, answers, compliance, steady)
+
+
+def row_places(rows: ContactRows, positions: Float[Array, "3 n 1"]) -> Float[Array, "3 C"]:
+    """Σ_k c_k x_k, metres."""
+    return jnp.sum(rows.coefficients * positions[:, rows.places, 0], axis=2)
+
+
+def contact_forces(
+    rows: ContactRows,
+    places: Float[Array, "3 C"],
+    begun: Float[Array, "3 C"],
+    forces: Float[Array, "3 C"],
+    rounds: int,
+) -> Float[Array, "3 C"]:
+    """Forces in newtons, from a first guess.
+
+    `places` are where the rows would be without them, `begun` where they were when the step began.
+    """
+
+    def better(number: int, both: tuple[Array, Array]) -> tuple[Array, Array]:
+        now, ahead = both
+        moved = sum_together(*(rows.compliance[..., None] * part[:, None] for part in ahead))
+        reached = places + jnp.stack(moved)[..., 0]
+        following = _allowed(rows, ahead, reached, reached - begun)
+        share = number / (number + 3.0)
+        return following, following + share * (following - now)
+
+    return lax.fori_loop(0, rounds, better, (forces, forces), unroll=True)[0]
+
+
+def _allowed(
+    rows: ContactRows, forces: Array, places: Array, slipped: Array
+) -> Float[Array, "3 C"]:
+    """One projected step of every row."""
+    touching = rows.steady > 0.0
+    length = jnp.where(touching, rows.steady, 1.0)
+    pressure = jnp.sum(rows.normals * forces, axis=0)
+    gap = jnp.sum(rows.normals * places, axis=0) - rows.offsets
+    pushed = pressure - (gap + SOFTNESS * pressure) / (length + SOFTNESS)
+    pushed = jnp.where(touching, jnp.maximum(pushed, 0.0), 0.0)
+    slip = slipped - jnp.sum(rows.normals * slipped, axis=0) * rows.normals
+    held = forces - pressure * rows.normals - slip / length
+    size = jnp.sqrt(jnp.sum(held * held, axis=0))
+    limit = FRICTION * pushed
+    return (
+        pushed * rows.normals
+        + jnp.where(size > limit, limit / jnp.maximum(size, 1e-20), 1.0) * held
+    )
+
+
+def moved_by(rows: ContactRows, forces: Float[Array, "3 C"]) -> Float[Array, "3 f 1"]:
+    """A⁻¹ Qᵀ f, metres."""
+    answers = rows.answers.T
+    return jnp.stack(sum_together(*(answers[..., None] * part[:, None] for part in forces)))
