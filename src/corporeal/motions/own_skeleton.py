@@ -102,7 +102,10 @@ def _human_names(skeleton: Skeleton) -> NameMap:
     try:
         names = name_map_for(skeleton)
     except InputError as error:
-        raise InputError(f"{unnamed} skeleton is not human: {error}") from error
+        raise InputError(
+            f"{unnamed} skeleton is not human: its joint names tell no legs. Give a motion with "
+            f"the skeleton's joint names."
+        ) from error
     joints = np.asarray(skeleton.joints, np.float64)
     top = names.joints.get("head", names.joints.get("left_shoulder", names.joints["pelvis"]))
     trunk = joints[skeleton.index(top)] - joints[skeleton.index(names.joints["pelvis"])]

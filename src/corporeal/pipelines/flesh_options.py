@@ -1,5 +1,6 @@
 """The deformer that a run asks for, with painted maps and surroundings where it takes them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,26 +40,35 @@ def deformer_for(
 
     stiffness = painted_map(options.stiffness_map, template, own)
     if options.soft:
-        by_part = part_factors(options.soft, template)
+        by_part = soft_parts(options.soft, template, own)
         stiffness = by_part if stiffness is None else by_part * stiffness
     surroundings = None if options.scene is None else read_surroundings(options.scene)
     maps = Maps(stiffness, painted_map(options.mass_map, template, own))
     return ProjectiveSkinning(template, maps, surroundings)
 
 
-def part_factors(soft: tuple[str, ...], template: Template) -> Float64[NumpyArray, "V"]:
-    """A factor a vertex from words such as `belly=0.5`; 1 for parts that are not named."""
-    factors = np.ones(template.mesh.vertex_count)
-    for word in soft:
-        name, equals, text = word.partition("=")
+def soft_parts(
+    words: tuple[str, ...], template: Template, own: OwnBody | None = None
+) -> Float64[NumpyArray, "V"]:
+    """A factor a vertex from words such as `belly=0.5`; 1 for parts that are not named.
+
+    Parts of an own mesh are named by the joint that moves them most.
+    """
+    from corporeal.physics.tissue import part_factors
+
+    factors: dict[str, float] = {}
+    for word in words:
+        name, _, text = word.partition("=")
         try:
-            factor = float(text)
+            factors[name] = float(text)
         except ValueError:
-            factor = np.nan
-        if not equals or not (np.isfinite(factor) and factor > 0):
+            factors[name] = np.nan
+        if not (np.isfinite(factors[name]) and factors[name] > 0):
             raise InputError(f"--soft {word}; expected a part and a factor, such as belly=0.5.")
-        factors[template.part(name)] = factor
-    return factors
+    if own is not None:
+        labels = template.weights.joint_indices[:, 0]
+        template = replace(template, part_names=template.skeleton.names, part_labels=labels)
+    return part_factors(template, factors)
 
 
 def painted_map(

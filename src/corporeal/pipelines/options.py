@@ -72,7 +72,7 @@ class AnimateOptions(MeshOptions, MotionOptions):
     frame: int | None = None
     """The one frame to write, for files that hold one surface; negative ones count from the end."""
     soft: tuple[str, ...] = ()
-    """Stiffness factors by body part, such as belly=0.5 left_thigh=0.7."""
+    """Stiffness factors by body part (of an own mesh: by joint), such as belly=0.5 thigh=0.7."""
     stiffness_map: Path | None = None
     """Painted stiffness factors, one a vertex (.npy)."""
     mass_map: Path | None = None

@@ -25,7 +25,7 @@ from corporeal.formats.skeletons import read_skeleton
 from corporeal.geometry.components import closed_seams, connected_parts
 from corporeal.geometry.surface import triangle_areas
 from corporeal.pipelines.options import MeshOptions
-from corporeal.pipelines.own_weights import weights_for_skin
+from corporeal.pipelines.own_weights import coarse_skin, weights_for_skin
 from corporeal.skinning.followers import Follower, bind_follower
 
 Component = Literal["auto", "largest", "all"]
@@ -119,8 +119,9 @@ def own_body(mesh: Mesh, skeleton: Skeleton, component: Component = "auto") -> O
     faces = place[triangles[flesh[parts[triangles[:, 0]]]]]
     faces = faces[_is_proper(faces)]
     skin_mesh = Mesh(vertices[kept], faces)
-    notes = _require_inside(skin_mesh, skeleton)
-    weights = weights_for_skin(skin_mesh, skeleton)
+    coarse = coarse_skin(skin_mesh)
+    notes = _require_inside(coarse.surface(vertices[kept]), skeleton)
+    weights = weights_for_skin(skin_mesh, skeleton, coarse)
     follower = _follower(vertices, parts, is_skin, skin_mesh)
     whole_weights = _whole_weights(weights, skin_vertices, follower)
     closed = int((stand_in != np.arange(len(vertices))).sum())
@@ -157,7 +158,10 @@ def _flesh_parts(
     if component == "largest":
         return flesh
     free = _bone_points(skeleton)
-    for part in order[area[order] >= _LEAST_AREA * area.sum()]:
+    large = order[area[order] >= _LEAST_AREA * area.sum()]
+    if len(large) == 1:
+        return flesh
+    for part in large:
         faces = triangles[owner == part]
         inside = _inside(free, Mesh(vertices, faces))
         if flesh[part] or inside.sum() >= 2:

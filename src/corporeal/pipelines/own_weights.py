@@ -7,7 +7,7 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.weights import SkinWeights
 from corporeal.physics.moving_least_squares import kernel_weights
-from corporeal.physics.simulation_mesh import decimate
+from corporeal.physics.simulation_mesh import SimulationMesh, decimate
 from corporeal.physics.volume.bones import inflate_skeleton
 from corporeal.skinning.automatic_weights import INFLUENCES, automatic_weights, fewest_weights
 
@@ -16,10 +16,16 @@ COARSE_COUNT = 8000
 _NEIGHBOURS = 4
 
 
-def weights_for_skin(mesh: Mesh, skeleton: Skeleton) -> SkinWeights:
-    """Smooth weights, at most four a vertex."""
-    regions = np.zeros(mesh.vertex_count, np.int64)
-    coarse = decimate(mesh, regions, np.array([COARSE_COUNT]))
+def coarse_skin(mesh: Mesh) -> SimulationMesh:
+    """A surface of at most `COARSE_COUNT` vertices, on which weights are computed."""
+    return decimate(mesh, np.zeros(mesh.vertex_count, np.int64), np.array([COARSE_COUNT]))
+
+
+def weights_for_skin(
+    mesh: Mesh, skeleton: Skeleton, coarse: SimulationMesh | None = None
+) -> SkinWeights:
+    """Smooth weights, at most four a vertex; `coarse` is the mesh's `coarse_skin`."""
+    coarse = coarse_skin(mesh) if coarse is None else coarse
     surface = coarse.surface(np.asarray(mesh.vertices))
     bones = inflate_skeleton(surface, skeleton)
     weights = automatic_weights(
