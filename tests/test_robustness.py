@@ -16,6 +16,7 @@ from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
+from corporeal.errors import InputError
 from corporeal.evaluation.damage import DAMAGES
 from corporeal.evaluation.random_characters import Character, random_character
 from corporeal.evaluation.violence import AT_REST, Outcome, mistreat
@@ -26,6 +27,7 @@ from corporeal.physics.projective_dynamics.prestress import balancing_stress
 from corporeal.physics.simulation_mesh import SimulationMesh, simulation_mesh
 from corporeal.physics.upsampling import build_upsampler
 from corporeal.physics.volume.model import _held, build_volumetric_model
+from corporeal.physics.volume.prisms import signed_volumes
 
 DOZEN = (6, 8, 11, 14, 23, 25, 26, 27, 30, 34, 35, 38)
 """Seeds that are quick and between them have every kind of damage; 8 is a default body."""
@@ -135,6 +137,25 @@ def test_a_hinge_gets_a_bounded_stress():
     weight[2:, 1] = -10.0
     stress = balancing_stress(strain, anchored, weight)
     assert np.abs(stress).max() < 1.0
+
+
+def test_a_triangle_in_one_place_leaves_no_element():
+    """Its prism is a line: measured by itself, it would not be thin."""
+    mesh, skeleton = limb()
+    vertices, corners = np.array(mesh.vertices), np.asarray(mesh.triangles)[600]
+    vertices[corners[1:]] = vertices[corners[0]] + [[1e-17, 0, 0], [0, 0, 1e-17]]
+    model = build_volumetric_model(Mesh(vertices, mesh.triangles), skeleton)
+    assert signed_volumes(model.vertices, model.tetrahedra).min() > 1e-12
+    assert 600 not in model.tetrahedron_triangles
+
+
+def test_dust_is_refused():
+    """Triangles of a millimetre, five centimetres from the bones: nothing to hold them."""
+    _, skeleton = limb()
+    places = np.random.default_rng(0).normal(size=(20, 1, 3)) * [0.2, 0.2, 0.2] + [0.3, 0.5, 0.0]
+    flakes = (places + 1e-3 * np.eye(3)).reshape(-1, 3)
+    with pytest.raises(InputError, match=r"no vertex of the skin .* is held by flesh"):
+        build_volumetric_model(Mesh(flakes, np.arange(60).reshape(-1, 3)), skeleton)
 
 
 def test_simulation_meshes_close_seams():

@@ -127,6 +127,7 @@ def build_volumetric_model(
     tetrahedra, owners, counts = _elements(skin, inner, triangles, rigid_joints >= 0)
     held = _held(tetrahedra, rigid_joints >= 0, free)
     unsupported = (rigid_joints < 0) & (~held | _loose(skin, inner, triangles))
+    _require_flesh(rigid_joints, unsupported, len(triangles))
     rigid_joints = np.where(unsupported, bones.bone_joints[nearest.bones], rigid_joints)
     report = VolumeReport(
         rounds, *counts, int(unsupported.sum()), int(free.sum()), int((hits.kinds == NO_HIT).sum())
@@ -219,6 +220,20 @@ def _elements(
     inverted = signed_volumes(points, tetrahedra) < 0
     tetrahedra[inverted] = tetrahedra[inverted][:, [0, 1, 3, 2]]
     return tetrahedra, owners, (rigid_count, int(inverted.sum()), int(degenerate.sum()))
+
+
+def _require_flesh(
+    rigid_joints: Int[NumpyArray, "V"], unsupported: Bool[NumpyArray, "V"], triangle_count: int
+) -> None:
+    """Refuse a skin of which nothing can be simulated."""
+    if ((rigid_joints < 0) & ~unsupported).any():
+        return
+    raise InputError(
+        f"no vertex of the skin ({len(unsupported)} vertices, {triangle_count} triangles) is held "
+        f"by flesh: {int(unsupported.sum())} are in pieces too small or flat for their distance to "
+        f"the bones, {int((rigid_joints >= 0).sum())} were asked to be rigid. Join the pieces, or "
+        f"put the skeleton inside the skin."
+    )
 
 
 def _loose(

@@ -12,6 +12,9 @@ from corporeal._typing import Bool, Float, Int, NumpyArray
 THINNEST = 0.02
 """A tetrahedron is degenerate where an altitude is below this share of its skin triangle's mean
 edge."""
+SMALLEST_TRIANGLE = 0.1
+"""Triangles count as at least so large, as a share of the skin's mean edge: where all three corners
+lie in one place, elements are just as thin."""
 
 
 def split_prisms(
@@ -73,6 +76,6 @@ def degenerate_elements(
     """
     sides = points[triangles] - points[np.roll(triangles, 1, axis=1)]
     edge = np.linalg.norm(sides, axis=-1).mean(axis=1)
-    least = THINNEST * edge[owners]
+    least = THINNEST * np.maximum(edge, SMALLEST_TRIANGLE * edge.mean())[owners]
     tiny = np.abs(signed_volumes(points, tetrahedra)) <= 0.2 * least**3
     return tiny | (smallest_altitudes(points, tetrahedra) <= least)
