@@ -166,6 +166,15 @@ def test_simulation_meshes_close_seams():
     assert len(coarse.vertex_indices) <= 310
 
 
+def test_vertices_of_no_triangle_take_no_place_from_others():
+    """A thousand loose vertices beside a tube of 986, which is to keep 300."""
+    mesh, skeleton = limb()
+    dust = np.random.default_rng(0).normal(size=(1000, 3))
+    vertices = np.concatenate([np.asarray(mesh.vertices), dust])
+    coarse = simulation_mesh(own_template(Mesh(vertices, mesh.triangles), skeleton), 300)
+    assert 290 < len(np.unique(coarse.triangles)) < 320
+
+
 def test_characters_are_the_same_every_time():
     one, again = random_character(7), random_character(7)
     assert isinstance(one, Character)

@@ -83,13 +83,17 @@ def spread_vertices(
     density: Float[NumpyArray, "r"],
     vertex_count: int,
 ) -> Int[NumpyArray, "r"]:
-    """How many vertices each region keeps: area times `density`, but no more than it has."""
+    """How many vertices each region keeps: area times `density`, but no more than it has.
+
+    Vertices of no triangle cannot be collapsed; they are kept besides.
+    """
     triangles = np.asarray(mesh.triangles)
     area = np.asarray(triangle_areas(np.asarray(mesh.vertices, np.float64), triangles))
     corner_area = np.bincount(regions[triangles].ravel(), np.repeat(area / 3.0, 3), len(density))
-    present = np.bincount(regions, minlength=len(density))
+    present = np.bincount(regions[np.unique(triangles)], minlength=len(density))
+    loose = np.bincount(regions, minlength=len(density)) - present
     if vertex_count >= present.sum():
-        return present
+        return present + loose
     wish = density * corner_area
     low, high = 0.0, float(present.max()) / max(float(wish[wish > 0].min(initial=1.0)), 1e-12)
     for _ in range(200):  # the sum grows with the factor: halve the interval
@@ -98,7 +102,7 @@ def spread_vertices(
             low = factor
         else:
             high = factor
-    return np.minimum(np.ceil(high * wish), present).astype(np.int64)
+    return np.minimum(np.ceil(high * wish), present).astype(np.int64) + loose
 
 
 def decimate(
