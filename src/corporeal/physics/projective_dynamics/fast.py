@@ -7,6 +7,8 @@ symmetric positive definite, and constant while topology, masses, stiffness and 
 factored once (`cholespy`), and solved for three columns at a time.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csc_array
 
@@ -18,6 +20,7 @@ from corporeal.physics.projective_dynamics.blocks import (
     TetrahedronBlocks,
     pack_tetrahedra,
 )
+from corporeal.physics.projective_dynamics.closing import Closing, PairMatrix
 from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
 from corporeal.physics.projective_dynamics.constraints.prism_volume import (
     OVER_RELAXED,
@@ -46,11 +49,6 @@ class CpuSolver:
         """`polar_tolerance`: how far from orthonormal a local rotation may be. `accelerated`
         combines the last three iterates, which halves the iterations for the same error; without
         it every iterate is the reference's."""
-        from cholespy import (
-            CholeskySolverF,  # pyright: ignore[reportAttributeAccessIssue]
-            MatrixType,  # pyright: ignore[reportAttributeAccessIssue]
-        )
-
         self.system = system
         self.rule = rule
         self._tolerance = np.float32(2.0 * polar_tolerance)
@@ -68,15 +66,9 @@ class CpuSolver:
         self._buffers = np.zeros((slots, system.vertex_count, 3), np.float32)
         self._nothing = np.zeros((system.vertex_count, 3))
         self._inertia = rule.inertia * system.masses[self._free]
-        matrix = system.matrix(rule.inertia)
-        matrix.sort_indices()
-        self._factor = CholeskySolverF(
-            len(self._free),
-            matrix.indptr.astype(np.int32),
-            matrix.indices.astype(np.int32),
-            matrix.data,
-            MatrixType.CSC,
-        )
+        self._matrix = system.matrix(rule.inertia)
+        self._factor = factored(self._matrix)
+        self._pair_matrix: PairMatrix | None = None
         self._inverse: LocalInverse | None = None
         self._latest: tuple[Contacts, CompiledContacts] | None = None
 
@@ -107,14 +99,26 @@ class CpuSolver:
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "V 3"] | None = None,
         contacts: Contacts | None = None,
+        closing: Closing | None = None,
     ) -> State:
-        """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
+
+        `closing` are pairs that may meet at joints: they are kept apart in the second half of the
+        iterations, by a second matrix.
+        """
         if self.rule.integrator == "static":
             state = resting(state.positions, self.rule.step)
         state = rebased(state, self.rule.step)
         z, pull = self._begin(state, forces, carried)
         z[len(pull) :] = anchors
-        self._iterate(z, pull, self._touching(contacts, state.positions))
+        touching = self._touching(contacts, state.positions)
+        if closing is None or len(closing.pairs) == 0:
+            self._iterate(z, pull, self.rule.iterations, touching)
+        else:
+            half = self.rule.iterations // 2
+            self._iterate(z, pull, half, touching)
+            meeting = (self._paired(closing), closing.normals)
+            self._iterate(z, pull, self.rule.iterations - half, touching, meeting)
         return self._end(state, z)
 
     def _touching(
@@ -130,6 +134,12 @@ class CpuSolver:
         touching = self._latest[1]
         touching.begin(positions[self._order])
         return touching
+
+    def _paired(self, closing: Closing) -> PairMatrix:
+        """The second matrix; that of before if the pairs are the same."""
+        if self._pair_matrix is None or self._pair_matrix.pairs is not closing.pairs:
+            self._pair_matrix = PairMatrix(self._matrix, closing, self._place)
+        return self._pair_matrix
 
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
@@ -179,7 +189,9 @@ class CpuSolver:
         self,
         z: Float64[NumpyArray, "V 3"],
         pull: Float64[NumpyArray, "f 3"],
+        iterations: int,
         touching: CompiledContacts | None,
+        meeting: tuple[PairMatrix, NumpyArray] | None = None,
     ) -> None:
         """Local and global steps on `z`, free vertices first, in place."""
         from corporeal.physics.projective_dynamics.anderson_cpu import MEMORY, accelerate
@@ -190,17 +202,20 @@ class CpuSolver:
         norms = np.zeros(MEMORY)
         right = np.empty((free, 3), np.float32)
         delta = np.empty((free, 3), np.float32)
-        for iteration in range(self.rule.iterations):
+        factor = self._factor if meeting is None else meeting[0].factor
+        for iteration in range(iterations):
             self._local_steps(z)
             gather_residual(self._buffers, self._inertia, pull, z, right)
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
             if touching is not None:
                 touching.push(right)
-            self._factor.solve(right, delta)
+            if meeting is not None:
+                meeting[0].push(meeting[1], z, right)
+            factor.solve(right, delta)
             if touching is not None:
                 touching.resolve(z, delta)
-            last = iteration == self.rule.iterations - 1
+            last = iteration == iterations - 1
             if self._accelerated and not (last and touching is not None):
                 known = accelerate(z, delta, reached, steps, norms, iteration, known)
             else:
@@ -239,6 +254,19 @@ def _prism_rows(
     return PrismRows(
         kept.prisms[moving], kept.rest_factors[moving], kept.shares[moving], ratios[moving]
     )
+
+
+def factored(matrix: csc_array) -> Any:
+    """The Cholesky factor of a symmetric positive definite matrix, in float32: `solve(b, x)`."""
+    from cholespy import (
+        CholeskySolverF,  # pyright: ignore[reportAttributeAccessIssue]
+        MatrixType,  # pyright: ignore[reportAttributeAccessIssue]
+    )
+
+    matrix.sort_indices()
+    size, _ = matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
+    starts, rows = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
+    return CholeskySolverF(size, starts, rows, matrix.data, MatrixType.CSC)
 
 
 def _residual(
