@@ -47,8 +47,11 @@ class SkinDetection:
         self, world_from_joint: Float64[NumpyArray, "J 4 4"]
     ) -> Float64[NumpyArray, "V 3"]:
         """The base points on the posed bone lines, metres."""
-        nodes = node_positions(world_from_joint, self._joints, self._bones)
-        return self.base.positions(nodes, self._bones.bones)
+        return self.base.positions(self.nodes(world_from_joint), self._bones.bones)
+
+    def nodes(self, world_from_joint: Float64[NumpyArray, "J 4 4"]) -> Float64[NumpyArray, "n 3"]:
+        """The ends of the posed bone lines, metres."""
+        return node_positions(world_from_joint, self._joints, self._bones)
 
     def inside(
         self, skin: Float64[NumpyArray, "V 3"], base_points: Float64[NumpyArray, "V 3"]

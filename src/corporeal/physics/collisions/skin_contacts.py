@@ -79,7 +79,7 @@ class SkinContacts:
         from corporeal.physics.collisions.pairs_cpu import attach
 
         skin = np.ascontiguousarray(positions[: self._count])
-        found = self._found(skin, world_from_joint)
+        found = self.detect(skin, world_from_joint)
         inside = np.zeros(self._count, bool)
         inside[found[:, 0]] = True
         kept = np.zeros((0, 2), np.int32) if resting is None else resting.astype(np.int32)
@@ -102,7 +102,7 @@ class SkinContacts:
         )
         return rows, pairs
 
-    def _found(
+    def detect(
         self,
         skin: Float64[NumpyArray, "V 3"],
         world_from_joint: Float64[NumpyArray, "J 4 4"],

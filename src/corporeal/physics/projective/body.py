@@ -8,6 +8,7 @@ from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.geometry.surface import unique_edges
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.collisions.contacts import Contacts
+from corporeal.physics.collisions.skin_contacts import SkinContacts
 from corporeal.physics.projective.preparation import Integrator, Preparation
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective_dynamics.fast import CpuSolver
@@ -55,14 +56,17 @@ class SimulatedBody:
         chosen: Integrator = integrator or ("bdf2" if self.settings.dynamics else "static")
         return self._preparation.solver(self.settings, step, chosen)
 
+    def skin_contacts(self) -> SkinContacts:
+        """What finds skin inside the body, anywhere."""
+        return self._preparation.skin_contacts(self.settings)
+
     def self_contacts(
         self, flesh: State, world_from_joint: Float64[NumpyArray, "J 4 4"]
     ) -> tuple[Contacts | None, Int[NumpyArray, "C 2"] | None]:
         """Rows of skin on skin, and the pairs to be kept; none unless collisions are global."""
         if self.settings.collisions != "global":
             return None, None
-        finder = self._preparation.skin_contacts(self.settings)
-        return finder.contacts(flesh.positions, world_from_joint, flesh.touching)
+        return self.skin_contacts().contacts(flesh.positions, world_from_joint, flesh.touching)
 
     def carriers(
         self, world_from_joint: Float64[NumpyArray, "*batch J 4 4"]

@@ -21,7 +21,10 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
 from corporeal.physics.collisions.contacts import both
+from corporeal.physics.collisions.extreme_poses import extreme_poses
+from corporeal.physics.collisions.local_pairs import find_local_pairs
 from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.local import LocalCollisions
 from corporeal.physics.projective.outside import Outside, Surroundings
 from corporeal.physics.projective.preparation import Preparations
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
@@ -67,6 +70,7 @@ class ProjectiveSimulation:
         self.settings = settings or ProjectiveSettings()
         self._preparations = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
+        self._locals: WeakKeyDictionary[SimulatedBody, LocalCollisions] = WeakKeyDictionary()
 
     @property
     def _most_rounds(self) -> int:
@@ -150,7 +154,7 @@ class ProjectiveSimulation:
         if not self.settings.dynamics:
             moment = time + step
             return self._balance(outside, flesh, path[0], path[-1], self._most_rounds, moment)
-        solver = body.solver(step)
+        solver, local = body.solver(step), self._local(outside)
         rows, pairs = body.self_contacts(flesh, path[0])
         for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
             flesh = solver.step(
@@ -159,6 +163,7 @@ class ProjectiveSimulation:
                 outside.forces(flesh),
                 (now - earlier) / step,
                 both(rows, outside.contacts(flesh, now, time + number * step, step)),
+                None if local is None else local.closing(flesh.positions, path[number]),
             )
         return replace(flesh, touching=pairs)
 
@@ -177,17 +182,46 @@ class ProjectiveSimulation:
         solver, carriers = body.solver(1.0, "static"), body.carriers(frame)
         anchors = carriers[body.system.anchored]
         now, pairs = body.carry(flesh.positions, before, frame), flesh.touching
+        local = self._local(outside)
         for _ in range(rounds):
             still = replace(resting(now, 1.0), touching=pairs)
             rows, pairs = body.self_contacts(still, frame)
             around = outside.contacts(still, carriers, time, 0.0, friction=False)
             forces = outside.forces(still)
-            reached = solver.step(still, anchors, forces, contacts=both(rows, around)).positions
+            closing = None if local is None else local.closing(now, frame)
+            touching = both(rows, around)
+            reached = solver.step(still, anchors, forces, None, touching, closing).positions
             moved = float(np.abs(reached - now).max())
             now = reached
             if moved < _STILL:
                 break
         return replace(resting(now, flesh.step), touching=pairs)
+
+    def _local(self, outside: Outside) -> LocalCollisions | None:
+        """What may meet at the joints of a body; None unless collisions are local."""
+        if self.settings.collisions != "local":
+            return None
+        body = outside.body
+        if body not in self._locals:
+            self._locals[body] = self._find_local(body)
+        return self._locals[body]
+
+    def _find_local(self, body: SimulatedBody) -> LocalCollisions:
+        """Balance the body in extreme poses without collisions, and see what meets."""
+        identity = next(who for who, known in self._bodies.items() if known is body)
+        plain = replace(self.settings, collisions="off", ground=False)
+        loose = ProjectiveSimulation(self.template, plain, preparations=self._preparations)
+
+        finder, parents = body.skin_contacts(), body.skeleton.parents
+        shapes = (
+            (
+                forward_kinematics(turns, body.joints, parents, np.zeros(3)),
+                loose.start(identity, Pose(turns, np.zeros(3))).flesh.positions,
+            )
+            for turns in extreme_poses(body.skeleton)
+        )
+        local = find_local_pairs(body.model, finder, shapes)
+        return LocalCollisions(body.model, finder, local)
 
     def _path(
         self, body: SimulatedBody, start: Pose, end: Pose, count: int
