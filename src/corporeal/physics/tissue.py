@@ -40,7 +40,7 @@ STANDING_OUT = (0.008, 0.02)
 breast."""
 BLENDING = 0.02
 """Metres over which the stiffness of one part goes over into its neighbour's."""
-_FIRMEST = 0.12
+_FIRMEST = 0.08
 """Smallest soft share of a column: on a body thinner than the reference."""
 
 
@@ -58,11 +58,11 @@ class Tissue:
 
 TISSUES: Mapping[str, Tissue] = {
     "neck": Tissue(1.0, 0.6),
-    "chest": Tissue(1.0, 0.16, 0.25),
-    "back": Tissue(1.0, 0.2, 0.5),
-    "belly": Tissue(0.9, 0.45),
+    "chest": Tissue(1.0, 0.11, 0.2),
+    "back": Tissue(1.0, 0.16, 0.4),
+    "belly": Tissue(0.9, 0.5),
     "hips": Tissue(1.0, 0.4),
-    "breast": Tissue(0.08, 1.0),
+    "breast": Tissue(0.05, 1.0),
     "buttock": Tissue(0.7, 0.8),
     "shoulder": Tissue(1.0, 0.5, 0.5),
     "upper_arm": Tissue(0.8, 0.8),
