@@ -62,7 +62,7 @@ TISSUES: Mapping[str, Tissue] = {
     "back": Tissue(1.0, 0.16, 0.4),
     "belly": Tissue(0.9, 0.5),
     "hips": Tissue(1.0, 0.4),
-    "breast": Tissue(0.05, 1.0),
+    "breast": Tissue(0.065, 1.0),
     "buttock": Tissue(0.7, 0.8),
     "shoulder": Tissue(1.0, 0.5, 0.5),
     "upper_arm": Tissue(0.8, 0.8),
