@@ -13,7 +13,7 @@ from corporeal.skinning.automatic_weights import INFLUENCES, automatic_weights, 
 
 COARSE_COUNT = 8000
 """Vertices on which heat is computed; weights are smoother than that."""
-_NEIGHBOURS = 4
+_NEIGHBOURS = 12
 
 
 def coarse_skin(mesh: Mesh) -> SimulationMesh:
