@@ -9,6 +9,7 @@ out, and so are those that a pose has turned inside out.
 import numpy as np
 
 from corporeal._typing import Bool, Float, Float64, Int, NumpyArray
+from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.coupling import node_positions
 from corporeal.physics.volume.base_points import BasePoints, closest_base_points
 from corporeal.physics.volume.model import VolumetricModel
@@ -27,7 +28,9 @@ class SkinDetection:
     """Finds vertices inside prisms, for any pose of one body."""
 
     def __init__(self, model: VolumetricModel, joints: Float64[NumpyArray, "J 3"]) -> None:
-        triangles, count = np.asarray(model.triangles, np.int64), model.vertex_count
+        self.triangles = triangles = outward_triangles(model)
+        """Of the skin, counter-clockwise seen from outside."""
+        count = model.vertex_count
         self._bones, self._joints = model.bones, joints
         self.base = closest_base_points(model.base_points, model.bones)
         order = np.argsort(triangles, axis=1)
@@ -97,6 +100,13 @@ class SkinDetection:
             if counts.prod() <= _MOST_CELLS:
                 return low, cell, counts.astype(np.int64)
             cell = 1.25 * cell
+
+
+def outward_triangles(model: VolumetricModel) -> Int[NumpyArray, "F 3"]:
+    """The skin's triangles; turned over where they enclose a negative volume."""
+    triangles = np.ascontiguousarray(model.triangles, np.int64)
+    volume = float(enclosed_volume(np.asarray(model.skin, np.float64), triangles))
+    return triangles if volume >= 0 else np.ascontiguousarray(triangles[:, ::-1])
 
 
 def _always_flat(

@@ -37,8 +37,8 @@ def extreme_poses(skeleton: Skeleton) -> list[Float64[NumpyArray, "J 3"]]:
     joints, parents = np.asarray(skeleton.joints, np.float64), np.asarray(skeleton.parents)
     bone = joints - joints[np.maximum(parents, 0)]
     length = np.linalg.norm(bone, axis=1)
-    inner = np.isin(np.arange(len(joints)), parents) & (parents >= 0)
-    bent = inner & (length > SHORTEST * np.median(length[1:])) & (length > 0)
+    usual = float(np.median(length[1:])) if len(length) > 1 else 0.0
+    bent = (parents >= 0) & (length > SHORTEST * usual) & (length > 0)
     axis = bone / np.where(length > 0, length, 1.0)[:, None]
     across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis), axis=1)])
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)

@@ -30,7 +30,7 @@ class SkinContacts:
         self.detection = SkinDetection(model, joints)
         self.push = RESTING * self.detection.mean_edge
         """Metres within which pairs are kept, and by which they come apart in one step at most."""
-        self._triangles = np.ascontiguousarray(model.triangles, np.int64)
+        self._triangles = self.detection.triangles
         self._count = model.vertex_count
         self._rest = np.ascontiguousarray(model.skin, np.float64)
         self._fixed = np.ascontiguousarray(model.rigid)
@@ -47,19 +47,12 @@ class SkinContacts:
         """Keys of the pairs that overlap at rest, with the triangles around them, sorted."""
         skin, base = np.asarray(model.skin, np.float64), np.asarray(model.base_points, np.float64)
         starts, around = self._around
-        keys = [
-            self._keys(
-                np.array(
-                    [
-                        [v, t]
-                        for u in self._triangles[triangle]
-                        for t in around[starts[u] : starts[u + 1]]
-                    ]
-                )
-            )
-            for v, triangle in self.detection.inside(skin, base)
-        ]
-        return np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
+        keys = [np.zeros(0, np.int64)]
+        for v, triangle in self.detection.inside(skin, base):
+            corners = self._triangles[triangle]
+            beside = np.concatenate([around[starts[u] : starts[u + 1]] for u in corners])
+            keys.append(self._keys(np.stack([np.full(len(beside), v), beside], axis=1)))
+        return np.unique(np.concatenate(keys))
 
     def _keys(self, pairs: Int[NumpyArray, "n 2"]) -> Int[NumpyArray, "n"]:
         return pairs[:, 0].astype(np.int64) * len(self._triangles) + pairs[:, 1]

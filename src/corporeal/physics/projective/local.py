@@ -20,7 +20,7 @@ class LocalCollisions:
         self.local = local
         self._finder = finder
         self._count = model.vertex_count
-        self._triangles = np.ascontiguousarray(model.triangles, np.int64)
+        self._triangles = finder.detection.triangles
 
     def closing(
         self,

@@ -102,13 +102,14 @@ class ProjectiveSimulation:
             return SimulationState(identity, flesh, rest)
         target = require_pose(self.template, pose)
         turn = float(np.linalg.norm(target.joint_rotations[1:], axis=1).max(initial=0.0))
-        largest = _TURN_A_STEP if self.settings.collisions == "off" else _TOUCHING_TURN_A_STEP
+        loose = self.settings.collisions == "off"
+        largest, passing = (_TURN_A_STEP, 1) if loose else (_TOUCHING_TURN_A_STEP, 2)
         count = max(1, math.ceil(turn / largest))
         for number, (before, frame) in enumerate(
             pairwise(self._path(body, rest, target, count)), 1
         ):
             last = number == count
-            rounds, around = (self._most_rounds, outside) if last else (1, apart)
+            rounds, around = (self._most_rounds, outside) if last else (passing, apart)
             flesh = self._balance(around, flesh, before, frame, rounds, 0.0)
         return SimulationState(identity, flesh, target)
 
