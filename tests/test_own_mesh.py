@@ -17,6 +17,7 @@ from corporeal.formats.mesh_units import place_mesh, place_skeleton
 from corporeal.formats.skeletons import SkeletonReading
 from corporeal.geometry.components import closed_seams, connected_parts
 from corporeal.geometry.level_set import zero_surface
+from corporeal.geometry.orientation import turned_over
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.motions.own_skeleton import human_form
@@ -57,6 +58,32 @@ class TestSurfaces:
         assert len(np.unique(stand_in)) == len(vertices)
         np.testing.assert_array_equal(soup[stand_in], soup)
         assert connected_parts(stand_in[corners], len(soup))[stand_in].max() == 0
+
+    def test_triangles_are_turned_outwards(self):
+        """Of two spheres, one inside out and one with random triangles reversed: all look out."""
+        vertices, triangles = icosphere(2)
+        mixed = np.where(RANDOM.random(len(triangles)) < 0.4, 1, 0)[:, None]
+        scrambled = np.where(mixed == 1, triangles[:, ::-1], triangles)
+        both = joined((vertices, triangles[:, ::-1]), (vertices + 5.0, scrambled))
+        turned = turned_over(np.asarray(both.vertices), both.triangles)
+        np.testing.assert_array_equal(turned[: len(triangles)], True)
+        np.testing.assert_array_equal(turned[len(triangles) :], mixed[:, 0] == 1)
+
+    def test_a_band_with_one_side_is_left_as_it_is(self):
+        """A Möbius band of ten quads has no outside."""
+        angle = np.arange(10) * np.pi / 10
+        wide = 0.3 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        ring = np.stack([np.cos(2 * angle), np.sin(2 * angle)], axis=1)
+        edge = [
+            np.column_stack([(1 + sign * wide[:, :1]) * ring, sign * wide[:, 1]])
+            for sign in (1, -1)
+        ]
+        low = np.arange(10)
+        after = np.r_[1:10, 10]  # the last quad meets the first one crosswise
+        a, b, c, d = low, after, after + 10, low + 10
+        b, c = np.where(b == 10, 10, b), np.where(c == 20, 0, c)
+        triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+        assert not turned_over(np.concatenate(edge), triangles).any()
 
     def test_closed_surfaces_that_touch_stay_apart(self):
         """Vertices in the same place are one only where an edge is open."""

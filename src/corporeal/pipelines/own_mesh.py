@@ -23,6 +23,7 @@ from corporeal.formats.native import Body
 from corporeal.formats.registry import read_mesh
 from corporeal.formats.skeletons import read_skeleton
 from corporeal.geometry.components import closed_seams, connected_parts
+from corporeal.geometry.orientation import turned_over
 from corporeal.geometry.surface import triangle_areas
 from corporeal.pipelines.options import MeshOptions
 from corporeal.pipelines.own_weights import coarse_skin, weights_for_skin
@@ -107,7 +108,7 @@ def own_body(mesh: Mesh, skeleton: Skeleton, component: Component = "auto") -> O
     """A body of a mesh and a skeleton, both in metres."""
     vertices = np.asarray(mesh.vertices, np.float64)
     stand_in = closed_seams(vertices, np.asarray(mesh.triangles))
-    triangles = stand_in[np.asarray(mesh.triangles)]
+    triangles, turned = _outwards(vertices, stand_in[np.asarray(mesh.triangles)])
     parts = connected_parts(triangles, len(vertices))[stand_in]
     flesh = _flesh_parts(vertices, triangles, parts, skeleton, component)
     is_skin = flesh[parts]
@@ -124,6 +125,11 @@ def own_body(mesh: Mesh, skeleton: Skeleton, component: Component = "auto") -> O
     weights = weights_for_skin(skin_mesh, skeleton, coarse)
     follower = _follower(vertices, parts, is_skin, skin_mesh)
     whole_weights = _whole_weights(weights, skin_vertices, follower)
+    if turned:
+        notes = (
+            *notes,
+            f"{turned} of {len(triangles)} triangles look inwards; taken the other way",
+        )
     closed = int((stand_in != np.arange(len(vertices))).sum())
     if closed:
         notes = (*notes, f"{closed} vertices on open seams move with others in the same place")
@@ -134,6 +140,14 @@ def own_body(mesh: Mesh, skeleton: Skeleton, component: Component = "auto") -> O
         follower,
         (*notes, *_loose_notes(parts, is_skin)),
     )
+
+
+def _outwards(
+    vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]
+) -> tuple[Int[NumpyArray, "F 3"], int]:
+    """The triangles with those reversed that look inwards, and how many these are."""
+    turned = turned_over(vertices, triangles)
+    return np.where(turned[:, None], triangles[:, ::-1], triangles), int(turned.sum())
 
 
 def _flesh_parts(
