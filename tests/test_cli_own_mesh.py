@@ -133,6 +133,8 @@ def test_other_surface_formats_do_as_well(capsys: Capture):
         ("--mesh dragon.off --skeleton dragon.skel --mesh-up up", "axis 'up'"),
         ("--mesh dragon.off --skeleton dragon.skel --stiffness 1e4", "Use --deformer projective"),
         ("--mesh tube.off --skeleton tube.skel", "tell no legs"),
+        ("--mesh tube.off --skeleton tube.skel --device abacus", "no device is called 'abacus'"),
+        ("--mesh tube.off --skeleton tube.skel --device gpu:77", "device gpu:77 is not there"),
         ("--mesh dragon.txt --skeleton dragon.skel", "suffix '.txt'"),
     ],
 )

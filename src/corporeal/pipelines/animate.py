@@ -14,6 +14,7 @@ from corporeal.formats.native import Body, read_body
 from corporeal.formats.registry import format_to_read
 from corporeal.motions.own_skeleton import OwnMotion, by_way_of_a_person, motion_from_file
 from corporeal.pipelines.controls import as_arrays, require_controls
+from corporeal.pipelines.deformers import require_place
 from corporeal.pipelines.flesh_options import deformer_for
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.own_mesh import OwnBody, load_own_body
@@ -55,6 +56,7 @@ def animate(config: AnimateConfig) -> Animated:
     run = _run(config)
     require_animation_output(config.out, config.frame)
     require_controls(config.deformer, config.controls)
+    require_place(config.deformer, config.device)
     animation, body, report = _animation(config)
     written = write_animation_result(config.out, animation, body.measurements, config.frame)
     report = report | written

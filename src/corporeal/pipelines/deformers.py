@@ -13,6 +13,9 @@ DEFORMERS: dict[str, str] = {
 }
 """Name → module and class; imported when asked for."""
 
+ON_GPU: frozenset[str] = frozenset()
+"""Deformers that a GPU can run from here."""
+
 
 def deformer_class(name: str) -> type:
     """The class of the deformer called `name`."""
@@ -20,6 +23,20 @@ def deformer_class(name: str) -> type:
         raise InputError(f"no deformer {name!r}; expected one of {', '.join(DEFORMERS)}.")
     module, class_name = DEFORMERS[name].split(":")
     return getattr(import_module(module), class_name)
+
+
+def require_place(name: str, device: str) -> None:
+    """Refuse a device that is not there, or that the deformer cannot run on."""
+    if device == "cpu":
+        return
+    from corporeal.runtime.devices import require_device
+
+    found = require_device(device)
+    if found.name != "cpu" and name not in ON_GPU:
+        raise InputError(
+            f"deformer {name!r} runs on the CPU; {found.name} ({found.description}) was asked for. "
+            f"Leave --device out."
+        )
 
 
 def make_deformer(name: str, template: Template) -> Deformer:

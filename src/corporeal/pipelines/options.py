@@ -69,6 +69,8 @@ class AnimateOptions(MeshOptions, MotionOptions):
 
     deformer: str = "lbs"
     """How the skin follows the joints."""
+    device: str = "cpu"
+    """What computes: cpu, gpu or gpu:N; asking for one that is not there is an error."""
     frame: int | None = None
     """The one frame to write, for files that hold one surface; negative ones count from the end."""
     soft: tuple[str, ...] = ()
