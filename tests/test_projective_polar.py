@@ -19,8 +19,8 @@ def compiled_rotations(matrices: np.ndarray, tolerance: float) -> np.ndarray:
     local_step(
         blocks.corners,
         blocks.rest,
-        blocks.heads,
-        False,
+        blocks.patches,
+        np.zeros(0, np.float32),
         positions,
         residual,
         0,

@@ -5,7 +5,7 @@ import numpy as np
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.materials import Material
-from corporeal.physics.projective_dynamics.constraints.prism_volume import prism_volume_constraint
+from corporeal.physics.projective_dynamics.constraints.patch_volume import patch_volume_constraint
 from corporeal.physics.projective_dynamics.constraints.strain import (
     StrainConstraint,
     strain_constraint,
@@ -13,6 +13,7 @@ from corporeal.physics.projective_dynamics.constraints.strain import (
 from corporeal.physics.projective_dynamics.prestress import balancing_stress, natural_stretch
 from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
 from corporeal.physics.volume.model import VolumetricModel
+from corporeal.physics.volume.patches import skin_patches
 
 
 def flesh_system(
@@ -41,7 +42,8 @@ def flesh_system(
         strain = _balanced(strain, rest, stiffness, anchored, masses[:, None] * gravity)
     if volume == 0.0:
         return System(masses, anchored, (strain,))
-    kept = prism_volume_constraint(strain, rest, model.tetrahedron_triangles, volume)
+    patches = skin_patches(model.skin, model.triangles)[model.tetrahedron_triangles]
+    kept = patch_volume_constraint(strain, rest, patches, volume)
     return System(masses, anchored, (strain, kept))
 
 

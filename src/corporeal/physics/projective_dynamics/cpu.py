@@ -8,7 +8,7 @@ nothing; all else is float32.
 import numpy as np
 
 from corporeal.physics.projective_dynamics.blocks import LANES
-from corporeal.physics.projective_dynamics.constraints.prism_volume import LEAST_NORM
+from corporeal.physics.projective_dynamics.constraints.patch_volume import LEAST_NORM
 from corporeal.physics.projective_dynamics.polar_cpu import closest_rotation
 from corporeal.runtime.kernels import kernel
 
@@ -20,8 +20,7 @@ _MOST_STEPS = 12
 # Scratch of one block: rows of LANES entries in one flat array, whose constant distances let the
 # compiler see that rows do not overlap.
 _EDGES, _GRADIENT, _ROTATION, _FORCE = 0, 9 * LANES, 18 * LANES, 27 * LANES
-_CHANGE, _DETERMINANT, _VOLUME, _NORM, _SCRATCH = (k * LANES for k in (36, 37, 38, 39, 40))
-_ONE, _LEAST_NORM = np.float32(1.0), np.float32(LEAST_NORM)
+_CHANGE, _DETERMINANT, _SCRATCH = 36 * LANES, 37 * LANES, 38 * LANES
 
 
 @kernel(fastmath=True)
@@ -239,30 +238,47 @@ def _cofactors(work):
         work[_FORCE + 7 * LANES + l], work[_FORCE + 8 * LANES + l] = ch, ci
 
 
-@kernel(fastmath=True)
-def _keep_volume(rest, heads, work):
-    """Add the pull towards every prism's rest volume to R, so that `_forces` adds it to strain's.
+@kernel()
+def patch_sums(corners, rest, patches, positions, sums, first, last):
+    """Add J and Σ v c² ‖cof F‖² of the blocks `first` … `last` − 1 to the patches in `sums`."""
+    work = np.empty(_SCRATCH, np.float32)
+    for block in range(first, last):
+        _gather_edges(corners[block], positions, work)
+        _gradients(rest[block], work)
+        _cofactors(work)
+        for l in range(LANES):
+            patch, weighted = patches[block, l], rest[block, 10, l] * rest[block, 11, l]
+            sums[patch, 0] += weighted * work[_DETERMINANT + l]
+            sums[patch, 1] += weighted * rest[block, 10, l] * work[_CHANGE + l]
 
-    R + k (1 − J) c cof F / Σ v c² ‖cof F‖², with k the stiffness ratio; see `prism_volume`.
-    """
+
+@kernel()
+def patch_pressures(sums, pressures):
+    """(1 − J)/Σ v c² ‖cof F‖² of every patch; the sums, one array a thread, are emptied."""
+    for patch in range(len(pressures)):
+        volume, norm = 0.0, 0.0
+        for s in range(len(sums)):
+            volume += sums[s, patch, 0]
+            norm += sums[s, patch, 1]
+            sums[s, patch, 0] = 0.0
+            sums[s, patch, 1] = 0.0
+        pressures[patch] = np.float32((1.0 - volume) / max(norm, LEAST_NORM))
+
+
+@kernel(fastmath=True)
+def _keep_volume(rest, patches, pressures, work):
+    """Add the pull towards the patches' rest volume to R, so that `_forces` adds it to strain's:
+    k (1 − J) c cof F / Σ v c² ‖cof F‖², with k the stiffness ratio; see `patch_volume`."""
     _cofactors(work)
     for l in range(LANES):
-        work[_VOLUME + l] = _ONE
-        work[_NORM + l] = np.float32(0)
-    for l in range(LANES):
-        weighted = rest[10, l] * rest[11, l]
-        work[_VOLUME + heads[l]] -= weighted * work[_DETERMINANT + l]
-        work[_NORM + heads[l]] += weighted * rest[10, l] * work[_CHANGE + l]
-    for l in range(LANES):
-        norm = max(work[_NORM + heads[l]], _LEAST_NORM)
-        work[_CHANGE + l] = rest[12, l] * rest[10, l] * work[_VOLUME + heads[l]] / norm
+        work[_CHANGE + l] = rest[12, l] * rest[10, l] * pressures[patches[l]]
     for k in range(9):
         for l in range(LANES):
             work[_ROTATION + k * LANES + l] += work[_CHANGE + l] * work[_FORCE + k * LANES + l]
 
 
 @kernel()
-def local_step(corners, rest, heads, keeps_volume, positions, residual, first, last, tolerance):
+def local_step(corners, rest, patches, pressures, positions, residual, first, last, tolerance):
     """Add Σ Q_iᵀ w_i (p_i − Q_i z) of the blocks `first` … `last` − 1 to `residual`.
 
     Newton's iteration stops when ‖R_{k+1} − R_k‖² < `tolerance` in all lanes; it is quadratic, so R
@@ -275,8 +291,8 @@ def local_step(corners, rest, heads, keeps_volume, positions, residual, first, l
         _gather_edges(corners[block], positions, work)
         _gradients(rest[block], work)
         _rotations(work, bad, tolerance, small, turned, svd_work)
-        if keeps_volume:
-            _keep_volume(rest[block], heads[block], work)
+        if len(pressures) > 0:
+            _keep_volume(rest[block], patches[block], pressures, work)
         _forces(rest[block], work)
         _scatter(corners[block], work, residual)
 

@@ -16,15 +16,15 @@ from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.projective_dynamics.blocks import (
-    PrismRows,
+    PatchRows,
     TetrahedronBlocks,
     pack_tetrahedra,
 )
 from corporeal.physics.projective_dynamics.closing import Closing, PairMatrix
 from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
-from corporeal.physics.projective_dynamics.constraints.prism_volume import (
+from corporeal.physics.projective_dynamics.constraints.patch_volume import (
     OVER_RELAXED,
-    PrismVolumeConstraint,
+    PatchVolumeConstraint,
 )
 from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
 from corporeal.physics.projective_dynamics.contact_fast import CompiledContacts, LocalInverse
@@ -64,6 +64,8 @@ class CpuSolver:
         ]
         slots = min(thread_count(), max(1, len(self._blocks.corners) // _BLOCKS_A_THREAD))
         self._buffers = np.zeros((slots, system.vertex_count, 3), np.float32)
+        self._pressures = np.zeros(self._blocks.patch_count, np.float32)
+        self._patch_sums = np.zeros((slots, self._blocks.patch_count, 2))
         self._nothing = np.zeros((system.vertex_count, 3))
         self._inertia = rule.inertia * system.masses[self._free]
         self._matrix = system.matrix(rule.inertia)
@@ -87,8 +89,8 @@ class CpuSolver:
         moving = np.asarray(~self.system.anchored[tetrahedra].all(axis=1))
         kept = _kept_volume(self.system)
         if kept is not None:
-            moving = np.asarray(np.bincount(kept.prisms, moving)[kept.prisms] > 0)
-        rows = None if kept is None else _prism_rows(kept, weights, moving)
+            moving = np.asarray(np.bincount(kept.patches, moving)[kept.patches] > 0)
+        rows = None if kept is None else _patch_rows(kept, weights, moving)
         place = self._place[tetrahedra[moving]]
         return pack_tetrahedra(place, inverse[moving], weights[moving], rows)
 
@@ -223,36 +225,48 @@ class CpuSolver:
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"]) -> None:
         """Residuals of all tetrahedra into the buffers, one a thread."""
-        from corporeal.physics.projective_dynamics.cpu import local_step
+        from corporeal.physics.projective_dynamics.cpu import (
+            local_step,
+            patch_pressures,
+            patch_sums,
+        )
 
-        blocks, tolerance = self._blocks, self._tolerance
-        packed = (blocks.corners, blocks.rest, blocks.heads, blocks.keeps_volume)
+        blocks, tolerance, pressures = self._blocks, self._tolerance, self._pressures
+        packed = (blocks.corners, blocks.rest, blocks.patches)
         slots, count = len(self._buffers), len(blocks.corners)
+        edges = [count * slot // slots for slot in range(slots + 1)]
+
+        def add_up(start: int, stop: int) -> None:
+            for slot in range(start, stop):
+                patch_sums(*packed, z, self._patch_sums[slot], edges[slot], edges[slot + 1])
 
         def work(start: int, stop: int) -> None:
             for slot in range(start, stop):
-                first, last = count * slot // slots, count * (slot + 1) // slots
-                local_step(*packed, z, self._buffers[slot], first, last, tolerance)
+                ends = (edges[slot], edges[slot + 1])
+                local_step(*packed, pressures, z, self._buffers[slot], *ends, tolerance)
 
+        if len(pressures):
+            over_slices(add_up, slots)
+            patch_pressures(self._patch_sums, pressures)
         over_slices(work, slots)
 
 
-def _kept_volume(system: System) -> PrismVolumeConstraint | None:
+def _kept_volume(system: System) -> PatchVolumeConstraint | None:
     """The volume constraint that is compiled together with strain: over the same gradients."""
     strains = [c for c in system.constraints if isinstance(c, StrainConstraint)]
     for constraint in system.constraints:
-        if isinstance(constraint, PrismVolumeConstraint) and len(strains) == 1:
+        if isinstance(constraint, PatchVolumeConstraint) and len(strains) == 1:
             return constraint if constraint.matrix is strains[0].matrix else None
     return None
 
 
-def _prism_rows(
-    kept: PrismVolumeConstraint, weights: Float64[NumpyArray, "T"], moving: NumpyArray
-) -> PrismRows:
-    """What the local step needs for prisms that move; ratio of the stiffnesses, not the weights."""
+def _patch_rows(
+    kept: PatchVolumeConstraint, weights: Float64[NumpyArray, "T"], moving: NumpyArray
+) -> PatchRows:
+    """What the local step needs of patches that move; the ratio is that of stiffnesses."""
     ratios = OVER_RELAXED * kept.weights[::3] / weights
-    return PrismRows(
-        kept.prisms[moving], kept.rest_factors[moving], kept.shares[moving], ratios[moving]
+    return PatchRows(
+        kept.patches[moving], kept.rest_factors[moving], kept.shares[moving], ratios[moving]
     )
 
 

@@ -1,12 +1,12 @@
-"""Volume kept prism by prism."""
+"""Volume kept patch by patch."""
 
 import numpy as np
 from limbs import limb
 from scipy.spatial.transform import Rotation
 
-from corporeal.physics.projective_dynamics.constraints.prism_volume import (
+from corporeal.physics.projective_dynamics.constraints.patch_volume import (
     OVER_RELAXED,
-    prism_volume_constraint,
+    patch_volume_constraint,
 )
 from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
 from corporeal.physics.projective_dynamics.fast import CpuSolver
@@ -26,7 +26,7 @@ def prism_system():
         model,
         rest,
         strain,
-        prism_volume_constraint(strain, rest, model.tetrahedron_triangles, 30.0),
+        patch_volume_constraint(strain, rest, model.tetrahedron_triangles, 30.0),
     )
 
 
