@@ -18,6 +18,8 @@ from corporeal.formats.obj import read_obj, write_obj
 from corporeal.formats.off import read_off, write_off
 from corporeal.formats.pc2 import read_pc2, write_pc2
 from corporeal.formats.ply import read_ply, write_ply
+from corporeal.formats.skel import read_skel, write_skel
+from corporeal.formats.skeleton_json import read_skeleton_json, write_skeleton_json
 from corporeal.formats.stl import read_stl, write_stl
 
 MEMORY_MB = 256
@@ -56,6 +58,11 @@ READERS: dict[str, tuple[Callable[[Path], object], Callable[[Path], None]]] = {
     "off": (read_off, lambda path: write_off(path, small_mesh())),
     "stl": (read_stl, lambda path: write_stl(path, small_mesh())),
     "stl text": (read_stl, write_text_stl),
+    "skel": (read_skel, lambda path: write_skel(path, small_template().skeleton)),
+    "json skeleton": (
+        read_skeleton_json,
+        lambda path: write_skeleton_json(path, small_template().skeleton),
+    ),
     "pc2": (read_pc2, lambda path: write_pc2(path, np.zeros((4, 9, 3)))),
 }
 

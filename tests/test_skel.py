@@ -46,6 +46,15 @@ def test_children_may_stand_before_their_parents(tmp_path: Path):
     np.testing.assert_array_equal(skeleton.joints[:, 0], [0, 1, 2])
 
 
+def test_a_joint_may_be_called_root(tmp_path: Path):
+    skeleton = Skeleton(("root", "a", "b"), (-1, 0, 1), np.eye(3))
+    write_skel(tmp_path / "a.skel", skeleton)
+    assert same(read_skel(tmp_path / "a.skel"), skeleton)
+    other = Skeleton(("hips", "root", "a"), (-1, 0, 1), np.eye(3))
+    write_skel(tmp_path / "b.skel", other)
+    assert same(read_skel(tmp_path / "b.skel"), other)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

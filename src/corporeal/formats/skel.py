@@ -5,7 +5,8 @@
     0 1.2 0 spine pelvis
     0 1.6 0 head spine
 
-The first joint's parent is `root`. Others may stand in any order; they are read into tree order.
+The first joint's parent is `root`. Others may stand in any order; they are read into tree order. A
+joint may itself be called `root`.
 
 ================== ========================================================================
 survives           joint names, parents and rest positions, to the last digit
@@ -34,7 +35,7 @@ def read_skel(path: str | Path) -> Skeleton:
     lines = [line.partition("#")[0].split() for line in read_text(path).splitlines()]
     rows = [words for words in lines if words]
     try:
-        return joint_tree([_joint(words) for words in rows[1 : 1 + _count(rows)]])
+        return joint_tree(_rooted([_joint(words) for words in rows[1 : 1 + _count(rows)]]))
     except InputError as error:
         raise FormatError(f"{path} cannot be read as a skeleton: {error}") from error
 
@@ -82,4 +83,16 @@ def _joint(words: list[str]) -> Joint:
         place = (float(words[0]), float(words[1]), float(words[2]))
     except ValueError:
         raise FormatError(f"the line {line!r} does not start with three numbers.") from None
-    return Joint(words[3], place, None if words[4] == ROOT else words[4])
+    return Joint(words[3], place, words[4])
+
+
+def _rooted(joints: list[Joint]) -> list[Joint]:
+    """Joints whose parent `root` is none: the first, one that is itself called so, and all where no
+    joint is."""
+    named = any(joint.name == ROOT for joint in joints)
+    return [
+        joint._replace(parent=None)
+        if joint.parent == ROOT and (place == 0 or joint.name == ROOT or not named)
+        else joint
+        for place, joint in enumerate(joints)
+    ]
