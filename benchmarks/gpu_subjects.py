@@ -2,9 +2,10 @@
 
     python benchmarks/gpu_subjects.py
 
-Writes `build/gpu/`: the default body prepared for a device, sixteen other people, three clips of 120
-frames (two steps each), where the float64 reference and the CPU simulation end, and what a clip with
-contacts looks like. The benchmark itself (`benchmarks/gpu.py`) needs NumPy, SciPy, JAX and jaxtyping.
+Writes `build/gpu/`: the default body prepared for a device, eight other people, bodies of other
+sizes, three clips of 120 frames (two steps each) with where the float64 reference and the CPU
+simulation end, and one with contacts. The benchmark itself (`benchmarks/gpu.py`) then needs NumPy,
+SciPy, JAX and jaxtyping alone.
 """
 
 import argparse
@@ -20,10 +21,10 @@ from corporeal.motions.library import make_motion
 from corporeal.motions.resample import sampled
 from corporeal.physics.projective.body import SimulatedBody
 from corporeal.physics.projective.deformer import frames_of
-from corporeal.physics.projective.gpu_body import save_device_body
-from corporeal.physics.projective.gpu_preparation import device_body
+from corporeal.physics.projective.gpu_body import save_device_body, save_device_skin
+from corporeal.physics.projective.gpu_preparation import device_body, device_skin
 from corporeal.physics.projective.preparation import Preparations
-from corporeal.physics.projective.settings import LARGEST_STEP
+from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective.simulation import ProjectiveSimulation
 from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
 from corporeal.physics.projective_dynamics.reference import ReferenceSolver
@@ -32,13 +33,15 @@ from corporeal.physics.projective_dynamics.solver import Solver
 FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
-PEOPLE = 16
+PEOPLE = 8
 SIZES = (1500, 3000, 8000, 13380)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["body", "clips", "people", "sizes"])
+    parser.add_argument(
+        "parts", nargs="*", default=["body", "clips", "contacts", "people", "sizes"]
+    )
     parts = parser.parse_args().parts
     FOLDER.mkdir(parents=True, exist_ok=True)
     model = PhenotypeModel()
@@ -50,6 +53,8 @@ def main() -> None:
     if "clips" in parts:
         for name in CLIPS:
             write_clip(name, model, identity, simulation)
+    if "contacts" in parts:
+        write_contacts(model, identity)
     if "people" in parts:
         for number, person in enumerate(people(model)):
             other = device_body(simulation.body(person))
@@ -94,6 +99,52 @@ def write_clip(
         fast_skin=body.skin(fast.positions),
         damping=body.material.damping,
     )
+
+
+def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
+    """A body that folds its arms and one leg onto itself, and where the CPU has it a frame later.
+
+    It starts in the shape that it would have without collisions, so that there are many contacts.
+    """
+    preparations = Preparations(model.template)
+    apart = ProjectiveSimulation(model.template, preparations=preparations)
+    touching = ProjectiveSimulation(
+        model.template, ProjectiveSettings(collisions="global"), preparations=preparations
+    )
+    body = touching.body(identity)
+    finder = preparations.of(identity).skin_contacts(touching.settings)
+    state = apart.start(identity, folded(body, 1.0))
+    poses = [folded(body, 1.0 + 0.05 * np.sin(0.1 * frame)) for frame in range(61)]
+    frames = np.concatenate(
+        [touching._path(body, a, b, STEPS)[:-1] for a, b in pairwise(poses)]
+        + [touching._path(body, poses[-1], poses[-1], 1)[:1]]
+    )
+    after = touching.step(state, poses[1], 1 / 60)
+    rows, _ = finder.contacts(state.flesh.positions, frames[0])
+    save_device_skin(FOLDER / "skin.npz", device_skin(finder, body.model))
+    np.savez(
+        FOLDER / "contacts.npz",
+        frames=frames,
+        positions=state.flesh.positions,
+        after=after.flesh.positions,
+        rows=len(rows),
+        damping=body.material.damping,
+    )
+
+
+def folded(body: SimulatedBody, share: float) -> Pose:
+    """Arms bent and pressed to the trunk, one leg pulled up."""
+    rotations = np.zeros((len(body.joints), 3))
+    for name, axis, turn in (
+        ("left_elbow", 1, -2.3),
+        ("right_elbow", 1, 2.3),
+        ("left_shoulder", 2, -1.3),
+        ("right_shoulder", 2, 1.3),
+        ("left_knee", 0, 2.3),
+        ("left_hip", 0, -1.9),
+    ):
+        rotations[body.skeleton.index(name), axis] = share * turn
+    return Pose(rotations, np.zeros(3))
 
 
 def started(simulation: ProjectiveSimulation, identity: Identity, frames, motion) -> State:

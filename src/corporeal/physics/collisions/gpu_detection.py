@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.errors import SolverError
+from corporeal.physics.collisions.gpu_lists import listed, placed, sorted_order
 from corporeal.runtime.nouns import noun
 
 COUNTER_CLOCKWISE = 8
@@ -67,7 +68,7 @@ def vertices_inside(
     count, low = positions.shape[1], jnp.min(positions, axis=1, keepdims=True)
     cells = _cells(positions, low, skin.cell)
     keys = _key(*cells)
-    order = jnp.argsort(keys).astype(jnp.int32)
+    order = sorted_order(keys)
     corners = jnp.concatenate([positions, base_points], axis=1)[:, skin.prisms]
     first = _cells(jnp.min(corners, axis=2), low, skin.cell)
     last = _cells(jnp.max(corners, axis=2), low, skin.cell)
@@ -75,8 +76,8 @@ def vertices_inside(
     prism, rank, rows = listed(sides[0] * sides[1], room.rows)
     i, j = first[0][prism] + rank // sides[1][prism], first[1][prism] + rank % sides[1][prism]
     sorted_keys = keys[order]
-    begin = _placed(sorted_keys, _key(i, j, first[2][prism]), "left")
-    end = _placed(sorted_keys, _key(i, j, last[2][prism]), "right")
+    begin = placed(sorted_keys, _key(i, j, first[2][prism]), "left")
+    end = placed(sorted_keys, _key(i, j, last[2][prism]), "right")
     used = jnp.arange(room.rows) < rows
     row, rank, candidates = listed(jnp.where(used, end - begin, 0), room.candidates)
     owner = prism[row]
@@ -88,16 +89,6 @@ def vertices_inside(
     hits = hits.at[jnp.where(inside, vertex, count)].min(owner)[:-1]
     far = jnp.any(cells >= 2**_KEY_BITS)
     return hits, far | (rows > room.rows) | (candidates > room.candidates)
-
-
-def listed(
-    counts: Int[Array, "m"], most: int
-) -> tuple[Int[Array, "s"], Int[Array, "s"], Int[Array, ""]]:
-    """Owner and rank of `most` slots when every owner has so many slots, and how many are used."""
-    ends = jnp.cumsum(counts)
-    slot = jnp.arange(most, dtype=jnp.int32)
-    owner = jnp.minimum(_placed(ends, slot, "right"), len(counts) - 1)
-    return owner, slot - (ends[owner] - counts[owner]), ends[-1]
 
 
 def require_room(full: Bool[Array, "*batch"], room: Room) -> None:
@@ -120,11 +111,6 @@ def _cells(
 
 def _key(i: Array, j: Array, k: Array) -> Array:
     return (i << (2 * _KEY_BITS)) | (j << _KEY_BITS) | k
-
-
-def _placed(sorted_values: Array, values: Array, side: str) -> Array:
-    places = jnp.searchsorted(sorted_values, values, side=side, method="scan_unrolled")
-    return places.astype(jnp.int32)
 
 
 def _inside(

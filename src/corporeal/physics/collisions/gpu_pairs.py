@@ -11,9 +11,10 @@ import jax.numpy as jnp
 
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, vertices_inside
+from corporeal.physics.collisions.gpu_lists import chosen
 from corporeal.physics.upsampling_gpu import DeviceSurface, surface_normals
 
-WALK = 6
+WALK = 4
 """Steps downhill: in motion a pair moves on by one or two triangles a frame."""
 FOLD = 0.5
 """As in `pairs_cpu`: deeper pairs are folds of one patch of skin."""
@@ -46,10 +47,9 @@ def skin_contacts(
     none = len(surface.triangles)
     hits, full = vertices_inside(skin, positions, base_points, room)
     starts = jnp.where(pairs < none, pairs, hits)
-    chosen = starts < none
-    full = full | (jnp.sum(chosen) > room.contacts)
     count = positions.shape[1]
-    (vertex,) = jnp.nonzero(chosen, size=room.contacts, fill_value=count)
+    vertex, candidates = chosen(starts < none, room.contacts)
+    full = full | (candidates > room.contacts)
     at = jnp.minimum(vertex, count - 1)
     normals = surface_normals(surface, positions)
     triangle = _walked(skin, surface, positions, normals, at, jnp.minimum(starts[at], none - 1))

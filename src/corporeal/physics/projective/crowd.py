@@ -1,8 +1,9 @@
 """Crowds on a device: characters that share a body, and people who are all different.
 
 Characters that share a body are the batch of `run_clip`: their global step is one matrix product
-for all. Different people are run side by side, each with their own inverse; their arrays are filled
-up to common lengths with vertices that nothing moves.
+for all. Different people are put together into one large body of parts that do not touch: the same
+programs run over all of them at once. To that end everybody is filled up to common numbers of free
+and anchored vertices with ones that nothing holds or needs.
 """
 
 from collections.abc import Sequence
@@ -11,68 +12,157 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
-from corporeal._typing import Array, NumpyArray
+from corporeal._typing import Array, Float, Int, NumpyArray
 from corporeal.errors import InputError
+from corporeal.physics.coupling_gpu import DeviceCoupling, carried_positions
 from corporeal.physics.projective.gpu_body import DeviceBody
-from corporeal.physics.projective.gpu_clip import (
-    ACCELERATED,
-    SKIN,
-    Frames,
-    Skins,
-    Wanted,
-    run_clip,
-)
-from corporeal.physics.projective_dynamics.gpu import Moving, Way
-from corporeal.physics.projective_dynamics.gpu_flesh import Elements, Flesh
-from corporeal.physics.projective_dynamics.gpu_inverse import DenseInverse, Inverse, LocalInverse
+from corporeal.physics.projective.gpu_clip import ACCELERATED, Frames
+from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way, take_step
+from corporeal.physics.projective_dynamics.gpu_flesh import Flesh
+from corporeal.physics.projective_dynamics.gpu_inverse import CLUSTER, LocalInverse
 from corporeal.physics.projective_dynamics.integration import StepRule
+from corporeal.physics.upsampling_gpu import DeviceUpsampler, full_skin
+from corporeal.runtime.nouns import noun
 
 
-def assembled_people(
-    bodies: Sequence[DeviceBody], inverses: Sequence[Inverse]
-) -> tuple[DeviceBody, Inverse]:
-    """Bodies of one template and their inverses, stacked along a first axis."""
-    if len({type(inverse) for inverse in inverses}) != 1 or len(inverses) != len(bodies):
+@noun()
+class People:
+    """P people of one template, with f free and b anchored vertices each."""
+
+    flesh: Flesh
+    """Of all: P f free vertices, then P b anchored ones."""
+    inverse: LocalInverse
+    """Of all."""
+    weight: Float[Array, "3 Pf"]
+    """Newtons."""
+    coupling: DeviceCoupling
+    """Arrays stacked along a first axis of people, like those that follow."""
+    sources: Int[Array, "P n"]
+    skin_places: Int[Array, "P V"]
+    upsampler: DeviceUpsampler
+
+
+def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[LocalInverse]) -> People:
+    """Bodies of one template and the local inverses of their global steps, put together."""
+    if len(inverses) != len(bodies) or not all(isinstance(i, LocalInverse) for i in inverses):
         raise InputError(
-            f"{len(bodies)} bodies came with {len(inverses)} inverses of different forms; expected "
-            f"one each, all dense or all local."
+            f"{len(bodies)} bodies came with {len(inverses)} inverses; expected a local one "
+            f"(`local_inverse`) for every body."
         )
-    free = max(body.free_count for body in bodies)
+    free = -(-max(body.free_count for body in bodies) // CLUSTER) * CLUSTER
     fixed = max(len(body.order) - body.free_count for body in bodies)
     width = max(body.flesh.weights.shape[1] for body in bodies)
     rigid = max(len(body.coupling.rigid_joints) for body in bodies)
     filled = [_filled(body, free, fixed, width, rigid) for body in bodies]
-    return _stacked(filled), _stacked(_filled_inverses(inverses, free))
-
-
-def assembled_states(movings: Sequence[Moving]) -> Moving:
-    """States of different people, stacked along a first axis."""
-    free = max(moving.positions.shape[1] for moving in movings)
-    return _stacked(
-        [Moving(*(_longer(np.asarray(part), 1, free) for part in moving)) for moving in movings]
+    numbers = range(len(bodies))
+    fleshes = [
+        replace(body.flesh, corners=_moved_on(body.flesh.corners, n, len(bodies), free, fixed))
+        for n, body in zip(numbers, filled, strict=True)
+    ]
+    return People(
+        Flesh(
+            np.concatenate([flesh.corners for flesh in fleshes], axis=1),
+            np.concatenate([flesh.gradients for flesh in fleshes], axis=1),
+            np.concatenate([flesh.weights for flesh in fleshes]),
+            np.concatenate([flesh.masses for flesh in fleshes]),
+        ),
+        _joined_inverse(inverses, free),
+        np.concatenate([body.weight for body in filled], axis=1),
+        _stacked([body.coupling for body in filled]),
+        _stacked([body.sources for body in filled]),
+        _stacked([body.skin_places for body in filled]),
+        _stacked([body.upsampler for body in filled]),
     )
 
 
-@partial(jax.jit, static_argnames=("rule", "steps", "piece", "wanted", "way"))
+def assembled_states(people: People, movings: Sequence[Moving]) -> Moving:
+    """The states of all people, put together."""
+    free = people.weight.shape[1] // len(movings)
+    parts = zip(*movings, strict=True)
+    return Moving(
+        *(np.concatenate([_longer(np.asarray(p), 1, free) for p in part], 1) for part in parts)
+    )
+
+
+@partial(jax.jit, static_argnames=("rule", "steps", "way"))
 def run_people(
-    bodies: DeviceBody,
-    inverses: Inverse,
+    people: People,
     rule: StepRule,
-    movings: Moving,
+    moving: Moving,
     frames: Frames,
     *,
     steps: int = 1,
-    piece: int = 1,
-    wanted: Wanted = SKIN,
     way: Way = ACCELERATED,
-) -> tuple[Moving, Skins]:
-    """`run_clip` without collisions of every person, the first axis of all arrays being the person."""
-    clip = partial(run_clip, steps=steps, piece=piece, wanted=wanted, way=way)
-    return jax.vmap(
-        lambda body, inverse, moving, path: clip(body, inverse, rule, moving, path)[:2]
-    )(bodies, inverses, movings, frames)
+) -> tuple[Moving, Float[Array, "N P W 3"]]:
+    """The last state, and the skins of all frames after the first, `steps` steps each (metres).
+
+    The characters of `frames` are the people, in their order.
+    """
+    count = len(people.sources)
+    way = way._replace(people=count)
+
+    def by_frame(values: Array) -> Array:
+        return values.reshape(-1, steps, *values.shape[1:])
+
+    def go(carry: tuple[Moving, Array], given: tuple[Array, Array]) -> tuple[tuple, Array]:
+        moving, frame = carry
+        path, shifts = given
+        drives = _drives(people, rule, jnp.concatenate([frame[None], path]), shifts)
+        for number in range(steps):
+            size = moving.positions.shape[1] // count
+            shift = jnp.repeat(shifts[number], size, axis=1)[..., None]
+            moving = moving._replace(
+                positions=moving.positions - shift,
+                earlier_positions=moving.earlier_positions - shift,
+            )
+            drive = Drive(*(part[number] for part in drives))
+            moving = take_step(people.flesh, people.inverse, rule, moving, drive, way)
+        whole = [values.reshape(3, count, -1) for values in (moving.positions, drives.anchors[-1])]
+        each = jnp.concatenate(whole, axis=2).transpose(1, 0, 2)
+        simulated = jax.vmap(lambda x, places: x[:, places])(each, people.skin_places)
+        return (moving, path[-1]), jax.vmap(full_skin)(people.upsampler, simulated)
+
+    given = (by_frame(frames.path), by_frame(frames.shifts))
+    (moving, _), skins = lax.scan(go, (moving, frames.start), given)
+    return moving, skins
+
+
+def _drives(
+    people: People,
+    rule: StepRule,
+    path: Float[Array, "k1 P J 4 4"],
+    shifts: Float[Array, "k 3 P"],
+) -> Drive:
+    """What every step is given, steps along the first axis."""
+    count = len(people.sources)
+    free = people.weight.shape[1] // count
+    carriers = jax.vmap(jax.vmap(carried_positions), (None, 0))(people.coupling, path)
+    carriers = jax.vmap(jax.vmap(lambda x, places: x[:, places]), (0, None))(
+        carriers, people.sources
+    )
+    earlier = carriers[:-1] - shifts.transpose(0, 2, 1)[..., None]
+    speeds = (carriers[1:] - earlier) / rule.step
+
+    def laid_out(values: Float[Array, "k P 3 m"]) -> Float[Array, "k 3 Pm 1"]:
+        return values.transpose(0, 2, 1, 3).reshape(len(shifts), 3, -1, 1)
+
+    weight = jnp.broadcast_to(people.weight[None, ..., None], (len(shifts), 3, count * free, 1))
+    return Drive(
+        laid_out(carriers[1:, ..., free:]),
+        weight,
+        laid_out(speeds[..., :free]),
+        laid_out(earlier[..., free:]),
+    )
+
+
+def _moved_on(corners: NumpyArray, number: int, count: int, free: int, fixed: int) -> NumpyArray:
+    """Places of one person's vertices among those of all."""
+    among = np.where(corners < free, number * free, count * free + number * fixed - free)
+    return (corners + among).astype(np.int32)
 
 
 def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> DeviceBody:
@@ -99,13 +189,11 @@ def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> 
         rigid_offsets=_longer(np.asarray(body.coupling.rigid_offsets), 0, rigid),
     )
     masses = _longer(np.asarray(flesh.masses), 0, free)
-    none = np.zeros((0, 4), np.int32), np.zeros((0, 3, 3), np.float32), np.zeros(0, np.float32)
     return replace(
         body,
         order=spread(body.order),
         sources=spread(body.sources),
         skin_places=place[np.asarray(body.skin_places)].astype(np.int32),
-        elements=Elements(*none, masses),
         weight=_longer(np.asarray(body.weight), 1, free),
         coupling=coupling,
         flesh=Flesh(
@@ -117,36 +205,20 @@ def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> 
     )
 
 
-def _filled_inverses(inverses: Sequence[Inverse], free: int) -> list[Inverse]:
-    """Inverses of one size; added vertices do not move."""
-    if isinstance(inverses[0], DenseInverse):
-        return [
-            DenseInverse(_longer(_longer(np.asarray(dense.matrix), 0, free), 1, free))
-            for dense in inverses
-            if isinstance(dense, DenseInverse)
-        ]
-    local = [inverse for inverse in inverses if isinstance(inverse, LocalInverse)]
-    pieces = max(len(inverse.rows) for inverse in local)
-    groups = max(len(inverse.pieces) for inverse in local)
-    most = max(inverse.pieces.shape[1] for inverse in local)
-    return [
-        LocalInverse(
-            _longer(np.asarray(inverse.columns), 0, pieces),
-            _longer(np.asarray(inverse.rows), 0, pieces),
-            _longer(
-                _longer(
-                    np.where(inverse.pieces == len(inverse.rows), pieces, inverse.pieces),
-                    0,
-                    groups,
-                    pieces,
-                ),
-                1,
-                most,
-                pieces,
-            ).astype(np.int32),
-        )
-        for inverse in local
-    ]
+def _joined_inverse(inverses: Sequence[LocalInverse], free: int) -> LocalInverse:
+    """One inverse of all; added vertices do not move."""
+    total = sum(len(inverse.rows) for inverse in inverses)
+    most = max(inverse.pieces.shape[1] for inverse in inverses)
+    columns, pieces, before = [], [], 0
+    for number, inverse in enumerate(inverses):
+        own = len(inverse.rows)
+        there = np.where(inverse.pieces == own, total, inverse.pieces + before)
+        there = _longer(_longer(there, 0, free // CLUSTER, total), 1, most, total)
+        pieces.append(there.astype(np.int32))
+        columns.append(inverse.columns + np.int32(number * free))
+        before += own
+    rows = np.concatenate([inverse.rows for inverse in inverses])
+    return LocalInverse(np.concatenate(columns), rows, np.concatenate(pieces))
 
 
 def _longer(values: NumpyArray, axis: int, length: int, fill: int = 0) -> NumpyArray:

@@ -12,6 +12,7 @@ import numpy as np
 from corporeal._typing import Array, Bool, Float, Int, NumpyArray
 from corporeal.errors import FormatError
 from corporeal.formats.npz import NpzReader, open_npz, write_npz
+from corporeal.physics.collisions.gpu_detection import DeviceSkin
 from corporeal.physics.coupling_gpu import DeviceCoupling
 from corporeal.physics.projective_dynamics.gpu_flesh import (
     Elements,
@@ -24,7 +25,7 @@ from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
 from corporeal.runtime.nouns import noun
 
-FORMAT, VERSION = "corporeal-device-body", 1
+FORMAT, SKIN_FORMAT = "corporeal-device-body", "corporeal-device-skin"
 
 
 @noun()
@@ -59,21 +60,38 @@ class DeviceBody:
 
 def save_device_body(path: str | Path, body: DeviceBody) -> None:
     """Write all arrays of a prepared body."""
-    arrays = {"format": np.array(FORMAT), "version": np.array(VERSION)}
     kept = {k: v for k, v in _flattened(body, "").items() if not k.startswith("flesh/")}
-    write_npz(path, arrays | kept)
+    write_npz(path, {"format": np.array(FORMAT)} | kept)
 
 
 def load_device_body(path: str | Path) -> DeviceBody:
     """Read a prepared body; shapes are checked against each other by the annotations' letters."""
     with open_npz(path) as reader:
-        if "format" not in reader.headers or reader.text("format") != FORMAT:
-            raise FormatError(
-                f"{path} is not a body prepared for a device. Make one with "
-                f"corporeal.physics.projective.gpu_preparation.device_body, and save it."
-            )
-        parts = {f.name: _gathered(reader, f, "") for f in fields(DeviceBody) if f.name != "flesh"}
+        _require_format(reader, FORMAT)
+        parts = {
+            f.name: _gathered(reader, f, "") for f in fields(DeviceBody) if f.name != "flesh"
+        }
     return DeviceBody(**parts, flesh=flesh_of(parts["elements"]))
+
+
+def save_device_skin(path: str | Path, skin: DeviceSkin) -> None:
+    """Write what collisions need of a prepared body."""
+    write_npz(path, {"format": np.array(SKIN_FORMAT)} | _flattened(skin, ""))
+
+
+def load_device_skin(path: str | Path) -> DeviceSkin:
+    """Read what collisions need of a prepared body."""
+    with open_npz(path) as reader:
+        _require_format(reader, SKIN_FORMAT)
+        return DeviceSkin(**{f.name: _gathered(reader, f, "") for f in fields(DeviceSkin)})
+
+
+def _require_format(reader: NpzReader, expected: str) -> None:
+    if "format" not in reader.headers or reader.text("format") != expected:
+        raise FormatError(
+            f"{reader.path} is not a {expected} file, of a body prepared for a device. Make one "
+            f"with corporeal.physics.projective.gpu_preparation, and save it."
+        )
 
 
 def _flattened(value: Any, prefix: str) -> dict[str, NumpyArray]:

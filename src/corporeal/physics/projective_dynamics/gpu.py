@@ -37,9 +37,6 @@ from corporeal.physics.projective_dynamics.gpu_kernels import crowd_forces
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
 from corporeal.physics.projective_dynamics.system import System
 
-_UNROLLED = 5
-"""Iterations in one piece of program."""
-
 
 class Moving(NamedTuple):
     """The free vertices of B characters, now and one step before."""
@@ -74,6 +71,10 @@ class Way(NamedTuple):
     """Take the local step of a crowd with the kernel for GPUs; gradients do not go through it."""
     rounds: int = 8
     """Of the search for contact forces in every iteration."""
+    people: int = 1
+    """Parts of equal size that are accelerated each on its own."""
+    unrolled: int = 5
+    """Iterations written out in the program: 1 compiles sooner, 5 runs a tenth faster."""
 
 
 class Contact(NamedTuple):
@@ -136,17 +137,18 @@ def iterated(
 
     def fast(carry: tuple[Array, Array, History], _: None) -> tuple[tuple, None]:
         moved, forces = delta(*carry[:2])
-        z, history = accelerated(carry[0], moved, carry[2])
+        z, history = accelerated(carry[0], moved, carry[2], way.people)
         return (z, forces, history), None
 
     count = rule.iterations
     start = (predicted, jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun))
     if way.accelerated:  # the last iterate is a plain one where something touches: nothing overlaps
         quick = count if contact is None else count - 1
-        whole = (*start, no_history(predicted))
-        *start, _ = lax.scan(fast, whole, length=quick, unroll=min(_UNROLLED, max(quick, 1)))[0]
-        count -= quick
-    return lax.scan(plain, tuple(start), length=count, unroll=min(_UNROLLED, max(count, 1)))[0][0]
+        whole = (*start, no_history(predicted, way.people))
+        whole, _ = lax.scan(fast, whole, length=quick, unroll=min(way.unrolled, max(quick, 1)))
+        start, count = whole[:2], count - quick
+    (found, _), _ = lax.scan(plain, start, length=count, unroll=min(way.unrolled, max(count, 1)))
+    return found
 
 
 class GpuSolver:

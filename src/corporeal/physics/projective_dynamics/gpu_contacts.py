@@ -50,8 +50,8 @@ def contact_rows(
     shares = jnp.where(places < free, coefficients, 0.0)
     inside = jnp.minimum(places, free - 1)
     # Y_i = Σ_k c_ik A⁻¹_k,  S_ij = Σ_l c_jl Y_i,l
-    answers = sum(shares[:, k, None] * dense[inside[:, k]] for k in range(4))
-    compliance = sum(shares[:, k] * answers[:, inside[:, k]] for k in range(4))
+    answers = jnp.sum(shares[..., None] * dense[inside], axis=1)
+    compliance = jnp.sum(shares * answers[:, inside], axis=2)
     steady = jnp.sum(jnp.abs(compliance), axis=1)
     return ContactRows(places, coefficients, normals, offsets, answers, compliance, steady)
 
