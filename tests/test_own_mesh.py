@@ -8,6 +8,7 @@ from creatures import ball, coarse_dragon, joined, tentacle
 from solids import icosphere
 
 from corporeal.assets.default_body import load_default_body
+from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
@@ -20,7 +21,9 @@ from corporeal.geometry.level_set import zero_surface
 from corporeal.geometry.orientation import turned_over
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.geometry.volume import enclosed_volume
-from corporeal.motions.own_skeleton import human_form
+from corporeal.motions.derivatives import world_frames
+from corporeal.motions.library import make_motion
+from corporeal.motions.own_skeleton import OwnMotion, by_way_of_a_person, human_form
 from corporeal.motions.transfer import posed_like, same_names, transfer
 from corporeal.pipelines.example_creature import dragon_skeleton, flap
 from corporeal.pipelines.own_mesh import own_body
@@ -30,6 +33,15 @@ from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.skinning.linear import LinearBlendSkinning
 
 RANDOM = np.random.default_rng(3)
+ENGINE_NAMES = tuple(
+    f"rig:{name}"
+    for name in (
+        "Hips LeftUpLeg RightUpLeg Spine LeftLeg RightLeg Spine1 LeftFoot RightFoot Spine2 "
+        "LeftToeBase RightToeBase Neck LeftShoulder RightShoulder Head LeftArm RightArm "
+        "LeftForeArm RightForeArm LeftHand RightHand"
+    ).split()
+)
+"""The default body's 22 joints as another program calls them."""
 
 
 def rigid(points: np.ndarray) -> np.ndarray:
@@ -346,6 +358,24 @@ class TestTransfer:
         assert result.unmatched == ("tail3",)
         still = np.asarray(result.motion.joint_rotations)[:, skeleton.index("tail3")]
         np.testing.assert_allclose(still, 0.0, atol=1e-12)
+
+    def test_a_person_by_other_names_moves_as_the_body_does(self):
+        """A larger body with a game engine's joint names and no fingers: the same places."""
+        template = load_default_body().template
+        body = template.skeleton
+        joints = 1.2 * np.asarray(body.joints, np.float64)
+        engine = Skeleton(ENGINE_NAMES, body.parents[:22], joints[:22])
+
+        def author(form: Skeleton) -> OwnMotion:
+            identity = Identity(template.mesh.vertices, form.joints, {})
+            made = make_motion("jumping-jacks", identity, template, fps=10.0, duration=2.0)
+            return OwnMotion(made, ())
+
+        came = by_way_of_a_person(engine, body, author)
+        expected = author(replace(body, joints=joints)).motion
+        ours, theirs = (world_frames(motion)[..., :3, 3] for motion in (came.motion, expected))
+        np.testing.assert_allclose(ours, theirs[:, :22], atol=1e-6)
+        assert "22 joints matched" in came.notes[-1]
 
     def test_a_dragon_is_not_human(self):
         with pytest.raises(InputError, match="not human"):
