@@ -35,11 +35,30 @@ from corporeal.skinning.linear import LinearBlendSkinning
 RANDOM = np.random.default_rng(3)
 ENGINE_NAMES = tuple(
     f"rig:{name}"
-    for name in (
-        "Hips LeftUpLeg RightUpLeg Spine LeftLeg RightLeg Spine1 LeftFoot RightFoot Spine2 "
-        "LeftToeBase RightToeBase Neck LeftShoulder RightShoulder Head LeftArm RightArm "
-        "LeftForeArm RightForeArm LeftHand RightHand"
-    ).split()
+    for name in [
+        "Hips",
+        "LeftUpLeg",
+        "RightUpLeg",
+        "Spine",
+        "LeftLeg",
+        "RightLeg",
+        "Spine1",
+        "LeftFoot",
+        "RightFoot",
+        "Spine2",
+        "LeftToeBase",
+        "RightToeBase",
+        "Neck",
+        "LeftShoulder",
+        "RightShoulder",
+        "Head",
+        "LeftArm",
+        "RightArm",
+        "LeftForeArm",
+        "RightForeArm",
+        "LeftHand",
+        "RightHand",
+    ]
 )
 """The default body's 22 joints as another program calls them."""
 
