@@ -186,12 +186,12 @@ def floor(subject: Subject, local_ms: float, dense_ms: float) -> dict[str, float
 
 def contacts() -> dict[str, object]:
     """One character that collides with itself everywhere."""
-    subject = Subject("body.npz")
+    subject = Subject("contacts_body.npz")
     data = np.load(SUBJECTS / "contacts.npz")
     frames, origins = clip_frames(data["frames"][:, None])
     start = moving_state(data["positions"], np.zeros_like(data["positions"]))
     moving = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
-    skin = jax.device_put(load_device_skin(SUBJECTS / "skin.npz"))
+    skin = jax.device_put(load_device_skin(SUBJECTS / "contacts_skin.npz"))
     collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
     report: dict[str, object] = {"cpu_rows_first_frame": int(data["rows"])}
     for room, rounds, unrolled in ((Room(384), 3, 5), (Room(384), 8, 1), (Room(5120), 4, 1)):

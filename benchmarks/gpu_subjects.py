@@ -121,7 +121,8 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
     )
     after = touching.step(state, poses[1], 1 / 60)
     rows, _ = finder.contacts(state.flesh.positions, frames[0])
-    save_device_skin(FOLDER / "skin.npz", device_skin(finder, body.model))
+    save_device_body(FOLDER / "contacts_body.npz", device_body(body))
+    save_device_skin(FOLDER / "contacts_skin.npz", device_skin(finder, body.model))
     np.savez(
         FOLDER / "contacts.npz",
         frames=frames,

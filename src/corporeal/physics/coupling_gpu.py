@@ -97,7 +97,7 @@ def _outside(
     listed = coupling.node_bones[at]
     centre, radius = nodes[at], coupling.node_radii[at]
 
-    def leave_all(_: int, points: Array) -> Array:
+    def leave_all(_: Array, points: Array) -> Array:
         for slot in range(listed.shape[1]):
             bone = listed[:, slot]
             left = _left(points, low[bone], high[bone], coupling.bone_radii[bone], coupling.allowed)

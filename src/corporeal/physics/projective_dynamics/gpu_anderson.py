@@ -61,8 +61,8 @@ def accelerated(
 def _sums(products: tuple[Array, ...], people: int) -> tuple[Float[Array, "P B"], ...]:
     """Sums over all coordinates of every character, in one pass."""
     zero = jnp.zeros((), products[0].dtype)
-    parts = [each.reshape(3, people, -1, each.shape[2]) for each in products]
-    return tuple(lax.reduce(parts, [zero] * len(parts), _add, (0, 2)))
+    parts = tuple(each.reshape(3, people, -1, each.shape[2]) for each in products)
+    return tuple(lax.reduce(parts, (zero,) * len(parts), _add, (0, 2)))
 
 
 def _add(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, ...]:

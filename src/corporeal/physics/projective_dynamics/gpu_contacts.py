@@ -73,7 +73,7 @@ def contact_forces(
     `places` are where the rows would be without them, `begun` where they were when the step began.
     """
 
-    def better(number: int, both: tuple[Array, Array]) -> tuple[Array, Array]:
+    def better(number: Array, both: tuple[Array, Array]) -> tuple[Array, Array]:
         now, ahead = both
         moved = sum_together(*(rows.compliance[..., None] * part[:, None] for part in ahead))
         reached = places + jnp.stack(moved)[..., 0]
