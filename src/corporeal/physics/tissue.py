@@ -15,8 +15,8 @@ chests are. Breasts are soft as far as they stand out from the chest: flat ones 
 Moduli of fat and muscle at small strain range from 1 to 60 kPa between authors, depth and posture
 (Krouskop et al. 1998; Gefen and Dilmoney 2007; Isogai et al. 2022: buttock fat 26 kPa under the
 lightest load; Suh et al. 2024: whole breasts 5.0 kPa pulled, 1.0 kPa sheared, which for the energy
-here, E = 2G, is 2 to 5 kPa). Shares, and the modulus of breasts, were then set by how far skin moves
-in hard landings.
+here, E = 2G, is 2 to 5 kPa). Shares, and the modulus of breasts, were then set by how far skin
+moves in hard landings.
 """
 
 from collections.abc import Mapping
