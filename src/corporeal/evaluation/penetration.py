@@ -13,8 +13,8 @@ from corporeal.geometry.surface_tree import SurfaceTree
 
 _JUST_OUTSIDE = 1e-5
 """Metres from a vertex to the point beside it whose winding number is taken."""
-_OWN_RINGS = 3
-"""Triangles within so many edges of a vertex are its own neighbourhood."""
+_OWN_RINGS, _FOLD_RINGS = 3, 2
+"""Triangles within so many edges of a vertex are its own neighbourhood; and its folds' ways out."""
 
 
 class PenetrationMeter:
@@ -24,23 +24,37 @@ class PenetrationMeter:
         self.triangles = np.ascontiguousarray(triangles, np.int64)
         near = vertex_adjacency(self.triangles, len(rest)).astype(np.int64)
         reach = near.copy()
-        for _ in range(_OWN_RINGS - 1):
+        for ring in range(2, _OWN_RINGS + 1):
             reach = reach @ near + reach
+            if ring == _FOLD_RINGS:
+                self._folding = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
         reach.sort_indices()
         self._near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
         self._at_rest = self._inside(rest)
 
     def depths(self, positions: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "V"]:
         """Metres that every vertex is inside; 0 outside, and where it was inside at rest."""
-        from corporeal.evaluation.penetration_cpu import exit_distances
+        return self.depths_and_folds(positions)[0]
+
+    def depths_and_folds(
+        self, positions: Float64[NumpyArray, "V 3"]
+    ) -> tuple[Float64[NumpyArray, "V"], Bool[NumpyArray, "V"]]:
+        """The depths, and which vertices are inside a fold of their own neighbourhood: their
+        nearest way out is within two edges of them."""
+        from corporeal.evaluation.penetration_cpu import ways_out
 
         entered = np.flatnonzero(self._inside(positions) & ~self._at_rest)
-        depths = np.zeros(len(positions))
+        depths, folds = np.zeros(len(positions)), np.zeros(len(positions), bool)
         normals = vertex_normals(positions, self.triangles)
-        depths[entered] = exit_distances(
+        distances, exits = ways_out(
             np.ascontiguousarray(positions), self.triangles, normals, entered, *self._near
         )
-        return depths
+        depths[entered] = distances
+        starts, beside = self._folding
+        for v, triangle in zip(entered, exits, strict=True):
+            near = beside[starts[v] : starts[v + 1]]
+            folds[v] = triangle >= 0 and np.isin(self.triangles[triangle], near).any()
+        return depths, folds
 
     def _inside(self, positions: Float64[NumpyArray, "V 3"]) -> Bool[NumpyArray, "V"]:
         beside = positions + _JUST_OUTSIDE * vertex_normals(positions, self.triangles)

@@ -14,12 +14,13 @@ def _listed(items, value):
 
 
 @kernel()
-def exit_distances(points, triangles, normals, chosen, near_starts, near):
-    """Metres from each chosen vertex to the nearest triangle it is behind, its own aside.
+def ways_out(points, triangles, normals, chosen, near_starts, near):
+    """Metres from each chosen vertex to the nearest triangle it is behind, its own aside; and that.
 
-    `near` lists, from `near_starts` on, the vertices around every vertex. 0 where there is no exit.
+    `near` lists, from `near_starts` on, the vertices around every vertex. Without a way out it is 0
+    metres to triangle −1.
     """
-    distances = np.zeros(len(chosen))
+    distances, exits = np.zeros(len(chosen)), np.full(len(chosen), -1)
     corner = np.empty((3, 3))
     for i in range(len(chosen)):
         v = chosen[i]
@@ -52,7 +53,8 @@ def exit_distances(points, triangles, normals, chosen, near_starts, near):
             squared = 0.0
             for k in range(3):
                 squared += (offset[k] - s * u[k] - r * w[k]) ** 2
-            best = min(best, squared)
+            if squared < best:
+                best, exits[i] = squared, t
         if best < np.inf:
             distances[i] = np.sqrt(best)
-    return distances
+    return distances, exits

@@ -1,0 +1,193 @@
+"""Skin on skin: what collisions leave of the overlaps, and what they cost.
+
+    python benchmarks/collisions.py [--full]
+
+Static balance of the default body in a set of poses and in frames of ten captured clips (the open
+data folder beside the checkout), with collisions off, local and global. Depths are measured apart
+from what detects collisions: winding numbers and distances of the posed simulation skin, without
+what overlaps at rest. Vertices that were deeper inside than the flesh over their bone is thick are
+listed apart, since bones would have to give way. Folds are vertices whose nearest way out is within
+two edges of them: the skin of a crease, folded over. Then a frame at 60 frames a second is timed in
+the squat, with processor time beside wall time, since a busy machine shows in the latter.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.body.identity import Identity
+from corporeal.body.pose import Pose
+from corporeal.evaluation.penetration import PenetrationMeter
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.motions.incoming import motion_for_body
+from corporeal.physics.projective.preparation import Preparations
+from corporeal.physics.projective.settings import COLLISIONS, ProjectiveSettings
+from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.runtime.threads import thread_count
+
+RESULTS = Path(__file__).parent / "results" / "collisions.json"
+CLIPS = Path(__file__).parents[2] / "shared/data/cmu-mocap"
+DEEP = 1e-3  # metres
+
+POSES: dict[str, dict[str, tuple[float, float, float]]] = {
+    "hand-to-belly": {"left_shoulder": (1.123, -0.751, -0.708), "left_elbow": (0, -1.623, 0)},
+    "crossed-legs": {
+        "left_hip": (-1.5, 0, -0.45),
+        "right_hip": (-1.4, 0, 0.1),
+        "left_knee": (1.4, 0, 0),
+        "right_knee": (1.5, 0, 0),
+    },
+    "deep-squat": {
+        "left_hip": (-2.0, 0, 0.15),
+        "right_hip": (-2.0, 0, -0.15),
+        "left_knee": (2.3, 0, 0),
+        "right_knee": (2.3, 0, 0),
+        "left_ankle": (-0.5, 0, 0),
+        "right_ankle": (-0.5, 0, 0),
+        "spine1": (0.3, 0, 0),
+    },
+    "arms-crossed": {
+        "left_shoulder": (1.0, -1.0, -0.6),
+        "left_elbow": (0, -1.6, 0),
+        "right_shoulder": (0.8, 1.2, 0.5),
+        "right_elbow": (0, 1.6, 0),
+    },
+    "elbows-bent": {"left_elbow": (0, -2.5, 0), "right_elbow": (0, 2.5, 0)},
+}
+
+
+class Subject:
+    """The default body under all three settings, and its meter."""
+
+    def __init__(self) -> None:
+        self.model = PhenotypeModel()
+        self.identity: Identity = self.model.prepare()
+        shared = Preparations(self.model.template)
+        self.simulations = {
+            mode: ProjectiveSimulation(
+                self.model.template, ProjectiveSettings(collisions=mode), preparations=shared
+            )
+            for mode in COLLISIONS
+        }
+        self.body = self.simulations["off"].body(self.identity)
+        flesh = self.body.model
+        self.meter = PenetrationMeter(np.asarray(flesh.skin, np.float64), flesh.triangles)
+        self.thickness = np.linalg.norm(flesh.skin - flesh.inner, axis=1)
+
+    def pose(self, turns: dict[str, tuple[float, float, float]]) -> Pose:
+        rotations = np.zeros((len(self.body.joints), 3))
+        for name, turn in turns.items():
+            rotations[self.body.skeleton.index(name)] = turn
+        return Pose(rotations, np.zeros(3))
+
+
+def measured(subject: Subject, pose: Pose) -> dict[str, dict[str, float]]:
+    """Penetration in static balance, for all settings."""
+    rows: dict[str, dict[str, float]] = {}
+    buried = np.zeros(0, bool)
+    for mode, simulation in subject.simulations.items():
+        state = simulation.start(subject.identity, pose)
+        skin = np.ascontiguousarray(state.flesh.positions[: subject.body.model.vertex_count])
+        depths, folds = subject.meter.depths_and_folds(skin)
+        if mode == "off":
+            buried = depths > subject.thickness
+        counted = np.where(buried, 0.0, depths)
+        apart = np.where(folds, 0.0, counted)
+        rows[mode] = {
+            "vertices": int((depths > 0).sum()),
+            "deeper_than_1_mm": int((depths > DEEP).sum()),
+            "summed_depth_m": round(float(depths.sum()), 5),
+            "deepest_mm": round(1e3 * float(depths.max()), 3),
+            "beyond_the_flesh_vertices": int(buried.sum()),
+            "beyond_the_flesh_summed_m": round(float(depths[buried].sum()), 5),
+            "else_summed_m": round(float(counted.sum()), 5),
+            "else_deepest_mm": round(1e3 * float(counted.max()), 3),
+            "folds": int((folds & (depths > 0)).sum()),
+            "without_folds_summed_m": round(float(apart.sum()), 5),
+            "without_folds_deepest_mm": round(1e3 * float(apart.max()), 3),
+        }
+    return rows
+
+
+def clip_poses(subject: Subject, a_clip: int) -> dict[str, Pose]:
+    """Frames spread over every clip, retargeted to the body."""
+    poses = {}
+    for path in sorted(CLIPS.glob("*.bvh")):
+        motion = motion_for_body(path, subject.model.template, subject.identity).motion
+        places = np.linspace(0, motion.frame_count - 1, a_clip + 2)[1:-1].astype(int)
+        for place in places:
+            rotations = np.asarray(motion.joint_rotations[place], np.float64).copy()
+            rotations[0] = 0.0  # upright, so that gravity acts as at rest
+            poses[f"{path.stem} {place}"] = Pose(rotations, np.zeros(3))
+    return poses
+
+
+def shares(rows: dict[str, dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
+    """What each setting leaves of the off-state's sums, over all poses."""
+    totals = {}
+    for key in ("summed_depth_m", "else_summed_m", "without_folds_summed_m"):
+        off = sum(row["off"][key] for row in rows.values())
+        totals[key] = {
+            mode: round(sum(row[mode][key] for row in rows.values()) / max(off, 1e-9), 5)
+            for mode in COLLISIONS
+        }
+    return totals
+
+
+def timed(subject: Subject, frames: int = 40) -> dict[str, dict[str, float]]:
+    """A frame at 60 frames a second, held in the squat: two steps of five iterations."""
+    times = {}
+    pose = subject.pose(POSES["deep-squat"])
+    for mode, simulation in subject.simulations.items():
+        state = simulation.step(simulation.start(subject.identity, pose), pose, 1 / 60)
+        wall, processor = [], []
+        for _ in range(frames):
+            begun, worked = time.perf_counter(), time.process_time()
+            state = simulation.step(state, pose, 1 / 60)
+            wall.append(1e3 * (time.perf_counter() - begun))
+            processor.append(1e3 * (time.process_time() - worked))
+        touching = state.flesh.touching
+        times[mode] = {
+            "contacts": 0 if touching is None else len(touching),
+            "wall_least_ms": round(min(wall), 3),
+            "wall_median_ms": round(float(np.median(wall)), 3),
+            "processor_median_ms": round(float(np.median(processor)), 3),
+        }
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="twelve frames of every clip, not one")
+    full = parser.parse_args().full
+    subject = Subject()
+    named = {name: measured(subject, subject.pose(turns)) for name, turns in POSES.items()}
+    clips = clip_poses(subject, 12 if full else 1)
+    found = {name: measured(subject, pose) for name, pose in clips.items()}
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    report = {
+        "commit": commit,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()}, {thread_count()} threads, Python "
+        f"{platform.python_version()}",
+        "load_before_timing": os.getloadavg(),
+        "frame_ms": timed(subject),
+        "left_in_poses": shares(named),
+        "left_in_clips": shares(found) if found else "the open data folder is not there",
+        "poses": named,
+        "clips": found,
+    }
+    RESULTS.write_text(json.dumps(report, indent=2) + "\n")
+    print(json.dumps({k: v for k, v in report.items() if k not in ("clips",)}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
