@@ -135,6 +135,7 @@ def geodesic_neighbours(points, triangles, sources, count):
                 by = _place_of(near[b], source)
                 if by >= 0 and distances[b, by] <= distance:
                     there = _through_triangle(points, a, b, c, distance, distances[b, by])
+                    there = max(there, distance)  # slivers: no way gets shorter by going on
                 if _is_news(near, distances, c, source, there):
                     heapq.heappush(heap, (there, c, source))
     _sorted_rows(near, distances)
