@@ -33,32 +33,29 @@ from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.skinning.linear import LinearBlendSkinning
 
 RANDOM = np.random.default_rng(3)
-ENGINE_NAMES = tuple(
-    f"rig:{name}"
-    for name in [
-        "Hips",
-        "LeftUpLeg",
-        "RightUpLeg",
-        "Spine",
-        "LeftLeg",
-        "RightLeg",
-        "Spine1",
-        "LeftFoot",
-        "RightFoot",
-        "Spine2",
-        "LeftToeBase",
-        "RightToeBase",
-        "Neck",
-        "LeftShoulder",
-        "RightShoulder",
-        "Head",
-        "LeftArm",
-        "RightArm",
-        "LeftForeArm",
-        "RightForeArm",
-        "LeftHand",
-        "RightHand",
-    ]
+ENGINE_NAMES = (
+    "rig:Hips",
+    "rig:LeftUpLeg",
+    "rig:RightUpLeg",
+    "rig:Spine",
+    "rig:LeftLeg",
+    "rig:RightLeg",
+    "rig:Spine1",
+    "rig:LeftFoot",
+    "rig:RightFoot",
+    "rig:Spine2",
+    "rig:LeftToeBase",
+    "rig:RightToeBase",
+    "rig:Neck",
+    "rig:LeftShoulder",
+    "rig:RightShoulder",
+    "rig:Head",
+    "rig:LeftArm",
+    "rig:RightArm",
+    "rig:LeftForeArm",
+    "rig:RightForeArm",
+    "rig:LeftHand",
+    "rig:RightHand",
 )
 """The default body's 22 joints as another program calls them."""
 
