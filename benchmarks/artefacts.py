@@ -39,7 +39,7 @@ from corporeal.scene.text import Text, write_text
 
 RESULTS = Path(__file__).parent / "results" / "artefacts.json"
 SEED = ProjectiveSettings()
-FLESH = ProjectiveSettings(volume=200.0, collisions="global")
+FLESH = ProjectiveSettings(volume=75.0, collisions="global")
 FPS, MOVING, RESTING = 30, 15, 30
 
 
@@ -124,7 +124,7 @@ def main() -> None:
     report = {
         "commit": commit(),
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
-        "settings": {"projective": "volume 200, collisions global", "projective seed": "defaults"},
+        "settings": {"projective": "volume 75, collisions global", "projective seed": "defaults"},
         "within_a_third_of_lbs": all(row["within_a_third_of_lbs"] for row in rows),
         "poses": rows,
     }

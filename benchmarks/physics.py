@@ -16,11 +16,13 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
+from corporeal.body.mesh import Mesh
 from corporeal.body.pose import Pose
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.physics.projective.body import SimulatedBody
@@ -32,9 +34,11 @@ from corporeal.physics.projective_dynamics.fast import CpuSolver
 from corporeal.physics.projective_dynamics.integration import StepRule, resting
 from corporeal.physics.projective_dynamics.reference import ReferenceSolver
 from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
 from corporeal.runtime.threads import thread_count
 
 RESULTS = Path(__file__).parent / "results" / "physics.json"
+PLOT = Path(__file__).parents[1] / "docs" / "pictures" / "tetrahedra.svg"
 AGREEMENT = 1e-4  # of the body's height, after 60 steps
 ROUNDS = 60
 
@@ -62,10 +66,14 @@ def main() -> None:
         "prepare_s": prepared,
         "stages_ms": stages(body, state),
         "frame_ms": frames(simulation, state),
+        "frame_volume_kept_ms": frames(*keeping_volume(simulation, state)),
+        "model_ms": timed(lambda: rebuilt(body), 10),
+        "acceleration_mm": acceleration(body, state),
         "tetrahedra_ms": growth(),
         "load_after": os.getloadavg(),
     }
     RESULTS.write_text(json.dumps(report, indent=2) + "\n")
+    PLOT.write_text(plot(report["tetrahedra_ms"]))
     print(json.dumps(report, indent=2))
 
 
@@ -163,6 +171,89 @@ def frames(simulation: ProjectiveSimulation, state: SimulationState) -> dict[str
         "with_kinematics_and_coupling": timed(whole),
         "upsampling": timed(lambda: simulation.skin(state)),
     }
+
+
+def keeping_volume(
+    simulation: ProjectiveSimulation, state: SimulationState
+) -> tuple[ProjectiveSimulation, SimulationState]:
+    """The same body with the volume of its flesh kept."""
+    settings = replace(simulation.settings, volume=75.0)
+    kept = ProjectiveSimulation(
+        simulation.template, settings, preparations=simulation._preparations
+    )
+    return kept, waving(kept, kept.start(state.identity))
+
+
+def rebuilt(body: SimulatedBody) -> VolumetricModel:
+    """The volumetric model, made once more."""
+    model = body.model
+    rigid = np.where(model.rigid, model.rigid_joints, -1)
+    mesh = Mesh(model.skin, model.triangles)
+    return build_volumetric_model(mesh, body.skeleton, rigid_vertices=rigid)
+
+
+def acceleration(body: SimulatedBody, state: SimulationState) -> dict[str, dict[str, float]]:
+    """RMS distance of a step's end from the converged one, plain and accelerated, mm."""
+    rest = np.asarray(body.model.vertices, np.float64)
+    flesh = state.flesh
+    lift = np.array([0.0, 0.02, 0.01])  # metres in a step: bones that leave the flesh behind
+    anchors = flesh.positions[body.system.anchored] + lift
+    carried = np.tile(lift / LARGEST_STEP, (len(rest), 1))
+    errors: dict[str, dict[str, float]] = {}
+    converged = None
+    for count in (400, 1, 2, 3, 5, 8, 10, 15, 20, 30):
+        rule = StepRule(LARGEST_STEP, count, body.material.damping)
+        for name, accelerated in (("plain", False), ("accelerated", True)):
+            solver = CpuSolver(body.system, rule, accelerated=accelerated)
+            end = solver.step(flesh, anchors, body.weight, carried).positions
+            if converged is None:
+                converged = end
+            elif count < 400:
+                apart = np.linalg.norm(end - converged, axis=1)
+                row = errors.setdefault(name, {})
+                row[str(count)] = round(1e3 * float(np.sqrt(np.mean(apart**2))), 5)
+    return errors
+
+
+def plot(times: dict[str, dict[str, float]]) -> str:
+    """Milliseconds of ten iterations over the number of tetrahedra, as an SVG with a straight line
+    through the origin fitted to them."""
+    count = np.array([float(k) for k in times])
+    least = np.array([row["least"] for row in times.values()])
+    slope = float(count @ least / (count @ count))
+    wide, high, left, below = 520, 320, 60, 50
+    right, top = 1.05 * count.max(), 1.1 * max(float(least.max()), slope * float(count.max()))
+
+    def place(x: float, y: float) -> str:
+        across = left + (wide - left - 20) * x / right
+        return f"{across:.1f},{high - below - (high - below - 20) * y / top:.1f}"
+
+    dots = [place(x, y).split(",") for x, y in zip(count, least, strict=True)]
+    ticks = [place(x, 0).split(",") for x in (25e3, 50e3, 75e3, 100e3)]
+    steps = [place(0, y).split(",") for y in np.linspace(0, top, 5)[1:]]
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" '
+        f'font-family="sans-serif" font-size="12" fill="#34383e">',
+        f'<rect width="{wide}" height="{high}" fill="white"/>',
+        f'<polyline points="{place(0, top)} {place(0, 0)} {place(right, 0)}" fill="none" '
+        f'stroke="#34383e"/>',
+        f'<polyline points="{place(0, 0)} {place(count.max(), slope * count.max())}" fill="none" '
+        f'stroke="#8aa" stroke-dasharray="5 4"/>',
+        *(f'<circle cx="{x}" cy="{y}" r="4" fill="#246"/>' for x, y in dots),
+        *(
+            f'<text x="{x}" y="{float(y) + 18}" text-anchor="middle">{k} 000</text>'
+            for (x, y), k in zip(ticks, (25, 50, 75, 100), strict=True)
+        ),
+        *(
+            f'<text x="{float(x) - 8}" y="{y}" text-anchor="end">{value:.0f}</text>'
+            for (x, y), value in zip(steps, np.linspace(0, top, 5)[1:], strict=True)
+        ),
+        f'<text x="{wide / 2}" y="{high - 8}" text-anchor="middle">tetrahedra</text>',
+        f'<text x="{left + 12}" y="16">ms for ten iterations; line: '
+        f"{1e6 * slope:.0f} ns a tetrahedron</text>",
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
 
 
 def growth() -> dict[str, dict[str, float]]:
