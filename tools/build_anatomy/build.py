@@ -27,6 +27,7 @@ from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.building.muscle import FatTarget, calibrated_envelope, thickness_map
 from corporeal.anatomy.building.shrink import Shrink
 from corporeal.anatomy.building.wrap import wrap_bones
+from corporeal.anatomy.fit.balance import FAT_DENSITY, LIPID_SHARE, SKIN_THICKNESS
 from corporeal.anatomy.lines import on_lines
 from corporeal.anatomy.prisms import Prisms, raised_between, untangle
 from corporeal.anatomy.region import layered_region, limb_region
@@ -40,7 +41,6 @@ from corporeal.models.phenotype.model import PhenotypeModel
 PACKAGE_DATA = Path(__file__).parents[2] / "src/corporeal/assets/data"
 BENEATH_SKIN = 0.0035
 """Least depth of the bone wrap, metres."""
-FAT_DENSITY, SKIN_THICKNESS = 900.0, 0.002
 SCALES = {"male": (0.97, 1.08), "female": (0.88, 1.0)}
 """Expected scale of trunk and skull against the source."""
 ABDOMINAL_WALL, LUMBAR_MUSCLE = 0.018, 0.045
@@ -100,7 +100,10 @@ def build(sex: str, bones: Bones, survey: Path) -> Built:
     )
     limbs = limb_region(template)
     targets = [
-        FatTarget(region & layered, kg / FAT_DENSITY + SKIN_THICKNESS * areas[region].sum())
+        FatTarget(
+            region & layered,
+            kg / LIPID_SHARE / FAT_DENSITY + SKIN_THICKNESS * areas[region].sum(),
+        )
         for region, kg in ((~limbs, fat.trunk), (limbs, fat.limbs))
     ]
     beta = calibrated_envelope(prisms, skin, bone, envelope, targets, breast)

@@ -69,7 +69,7 @@ def raised(
     prisms: Prisms,
     outer: Float64[NumpyArray, "V 3"],
     inner: Float64[NumpyArray, "V 3"],
-    rounds: int = 200,
+    rounds: int = 400,
 ) -> Float64[NumpyArray, "V 3"]:
     """Inner vertices moved until every tetrahedron has `FLAT` volume, or `rounds` have passed."""
     points = np.concatenate([outer, inner])
@@ -78,12 +78,25 @@ def raised(
     return _projected(points, prisms.tetrahedra, least, free, rounds)[len(outer) :]
 
 
+def raised_outer(
+    prisms: Prisms,
+    outer: Float64[NumpyArray, "V 3"],
+    inner: Float64[NumpyArray, "V 3"],
+    rounds: int = 400,
+) -> Float64[NumpyArray, "V 3"]:
+    """The same for the outer vertices over an inner surface that stays."""
+    points = np.concatenate([outer, inner])
+    free = np.concatenate([prisms.layered, np.zeros(len(inner), bool)])
+    least = _least_volumes(prisms, outer)
+    return _projected(points, prisms.tetrahedra, least, free, rounds)[: len(outer)]
+
+
 def raised_between(
     prisms: Prisms,
     outer: Float64[NumpyArray, "V 3"],
     middle: Float64[NumpyArray, "V 3"],
     inner: Float64[NumpyArray, "V 3"],
-    rounds: int = 200,
+    rounds: int = 400,
 ) -> Float64[NumpyArray, "V 3"]:
     """Middle vertices moved until no tetrahedron on either side is flat or inverted."""
     count = len(outer)

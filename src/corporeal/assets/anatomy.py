@@ -13,8 +13,8 @@ import numpy as np
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.assets.archive import read_archive
 
-METRES_PER_STEP = 1e-5
-"""Surfaces are stored as whole hundredths of a millimetre."""
+METRES_PER_STEP = 5e-6
+"""Surfaces are stored as whole multiples of 5 µm."""
 BONE_STEP = 6e-5
 """Bone meshes are stored as whole multiples of 0.06 mm."""
 SEXES = ("female", "male")

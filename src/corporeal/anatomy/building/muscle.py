@@ -5,7 +5,7 @@ has none, an envelope of the muscles is given as a surface of the same triangula
 muscular body), and the fat outside it is calibrated region by region to known masses.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,9 +106,16 @@ def calibrated_envelope(
     return _regularised(prisms, skin, bone, share(factors), np.ones(len(skin)))
 
 
-def _bisected(prisms, skin, bone, share, factors, target: FatTarget) -> float:
+def _bisected(
+    prisms: Prisms,
+    skin: Float64[NumpyArray, "V 3"],
+    bone: Float64[NumpyArray, "V 3"],
+    share: Callable[[NumpyArray], NumpyArray],
+    factors: Float64[NumpyArray, "V"],
+    target: FatTarget,
+) -> float:
     """The factor of one region at which its fat has the asked volume."""
-    low, high = 0.0, 20.0
+    low, high, volume = 0.0, 20.0, 0.0
     trial = factors.copy()
     for _ in range(25):
         middle = (low + high) / 2

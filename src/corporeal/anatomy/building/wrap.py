@@ -38,7 +38,7 @@ def wrap_bones(groups: Sequence[BoneGroup], skin: SurfaceTree, clearance: float)
 
     Bones must be symmetric about x = 0, within a grid step; the left half is built.
     """
-    from scipy.ndimage import binary_fill_holes, distance_transform_edt, gaussian_filter, label
+    from scipy.ndimage import gaussian_filter, label
 
     if not groups:
         raise InputError("no bones to wrap; expected at least one group.")
@@ -46,13 +46,10 @@ def wrap_bones(groups: Sequence[BoneGroup], skin: SurfaceTree, clearance: float)
     solid = np.zeros(shape, bool)
     for group in groups:
         solid |= _closed(_rasterised(group, origin, shape), group.closing)
-    solid = binary_fill_holes(_closed(solid, BRIDGE))
-    pieces, count = label(solid)
-    if count > 1:
-        solid = pieces == 1 + np.argmax(np.bincount(pieces.ravel())[1:])
-    outside = distance_transform_edt(~solid) * SPACING
-    inside = distance_transform_edt(solid) * SPACING
-    values = gaussian_filter((outside - inside).astype(np.float32), 1.0) - THICKNESS
+    pieces = np.asarray(label(_filled(_closed(solid, BRIDGE)))[0])  # pyright: ignore[reportIndexIssue]
+    solid = pieces == 1 + np.argmax(np.bincount(pieces.ravel())[1:])
+    signed = _distance(~solid) - _distance(solid)
+    values = gaussian_filter(signed.astype(np.float32), 1.0) - THICKNESS
     near = np.argwhere(values < 2 * SPACING)
     depth = skin.signed_distance(origin + SPACING * near) + clearance
     spot = tuple(near.T)
@@ -90,8 +87,6 @@ def _rasterised(
 
 def _closed(solid: Bool[NumpyArray, "nx ny nz"], radius: float) -> Bool[NumpyArray, "nx ny nz"]:
     """Dilated and eroded by `radius`, metres, and filled; worked on in the box of the shape."""
-    from scipy.ndimage import binary_fill_holes, distance_transform_edt
-
     where = np.argwhere(solid)
     if not len(where):
         return solid
@@ -102,9 +97,23 @@ def _closed(solid: Bool[NumpyArray, "nx ny nz"], radius: float) -> Bool[NumpyArr
     box = tuple(slice(a, b) for a, b in zip(start, stop, strict=True))
     padding = [(int(a - l), int(h - b)) for a, l, h, b in zip(start, low, high, stop, strict=True)]
     padded = np.pad(solid[box], padding)
-    wide = distance_transform_edt(~padded) * SPACING <= radius
-    closed = binary_fill_holes(distance_transform_edt(wide) * SPACING > radius) | padded
+    wide = _filled(_distance(~padded) <= radius)
+    closed = _filled(_distance(wide) > radius) | padded
     inner = tuple(slice(p, n - q) for (p, q), n in zip(padding, closed.shape, strict=True))
     result = solid.copy()
     result[box] |= closed[inner]
     return result
+
+
+def _distance(solid: Bool[NumpyArray, "nx ny nz"]) -> Float64[NumpyArray, "nx ny nz"]:
+    """Metres from every cell of a shape to the nearest outside it."""
+    from scipy.ndimage import distance_transform_edt
+
+    return SPACING * np.asarray(distance_transform_edt(solid))
+
+
+def _filled(solid: Bool[NumpyArray, "nx ny nz"]) -> Bool[NumpyArray, "nx ny nz"]:
+    """A shape without enclosed holes."""
+    from scipy.ndimage import binary_fill_holes
+
+    return np.asarray(binary_fill_holes(solid))

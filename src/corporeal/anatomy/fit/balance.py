@@ -7,8 +7,10 @@ m_skin      2 mm of skin, which is not fat                                  `ski
 m_crotch    what the fat layer holds at the crotch that is not fat          `crotch`
 m_abd       the abdominal cavity, which is not muscle                       `abdominal`
 m_h         κ h², muscle without a layer (heart, face, hands, diaphragm)    `missing_muscle`
-FM, MM      m_FL + m_VAT − m_skin − m_crotch,  m_ML − m_abd + m_h           `fat_mass`, …
+FM, MM      λ (m_FL + m_VAT − m_skin − m_crotch),  m_ML − m_abd + m_h       `fat_mass`, …
 =========== ============================================================== ==================
+
+λ is not the seed's (it has 1): fat tissue is not all fat, and fat mass by X-ray is fat alone.
 """
 
 from dataclasses import dataclass
@@ -22,8 +24,11 @@ FAT_DENSITY, MUSCLE_DENSITY = 900.0, 1100.0
 """kg/m³, the seed's."""
 SKIN_THICKNESS = 0.002
 """Metres."""
-MISSING_MUSCLE = {"male": 1.5, "female": 1.0}
-"""κ, kg/m², the seed's (fitted to impedance values)."""
+LIPID_SHARE = 0.9
+"""λ: fat in fat tissue, by mass. From 0.8 in the lean to over 0.9 in the obese."""
+MISSING_MUSCLE = {"male": 0.7, "female": 2.5}
+"""κ, kg/m², fitted with λ to the composition predicted for bodies of all sizes; the seed's are 1.5
+and 1.0, for muscle mass by impedance and fat tissue that is all fat."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class Corrections:
     missing_muscle: float
 
     def fat_mass(self, fat_layer: float) -> float:
-        """FM = m_FL + m_VAT − m_skin − m_crotch (4.12)."""
-        return fat_layer + self.visceral - self.skin - self.crotch
+        """FM = λ (m_FL + m_VAT − m_skin − m_crotch) (4.12)."""
+        return LIPID_SHARE * (fat_layer + self.visceral - self.skin - self.crotch)
 
     def muscle_mass(self, muscle_layer: float) -> float:
         """MM = m_ML − m_abd + m_h (4.13)."""
@@ -46,11 +51,14 @@ class Corrections:
 
 
 def best_fat_layer(wanted: Composition, soft_volume: float, known: Corrections) -> float:
-    """m_FL that misses both wanted masses least (4.14), kg; `soft_volume` V_ST in m³."""
-    ratio = MUSCLE_DENSITY / FAT_DENSITY
-    fat = wanted.fat_mass - known.visceral + known.skin + known.crotch
+    """m_FL that misses both wanted masses least (4.14), kg; `soft_volume` V_ST in m³.
+
+    With ρ = ρ_M/ρ_F, the root of λ (FM − FM*) = ρ (MM − MM*).
+    """
+    ratio, share = MUSCLE_DENSITY / FAT_DENSITY, LIPID_SHARE
+    fat = wanted.fat_mass - share * (known.visceral - known.skin - known.crotch)
     muscle = soft_volume * MUSCLE_DENSITY - known.abdominal + known.missing_muscle
-    return (fat + ratio * (muscle - wanted.muscle_mass)) / (1.0 + ratio**2)
+    return (share * fat + ratio * (muscle - wanted.muscle_mass)) / (share**2 + ratio**2)
 
 
 def balanced_share(

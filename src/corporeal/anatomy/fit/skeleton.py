@@ -1,9 +1,13 @@
 """The skeleton surface inside a given skin (equations 4.7 to 4.9).
 
-    E(B) = w_reg E_reg(B, B̄) + w_flesh E_flesh(B, S) + w_coll E_coll(B, S)
+    E = w_reg E_reg(B, B̄) + w_flesh E_flesh(B, S) + w_coll E_coll(B, S) + w_shape E_shape(B, B̄)
+
+E_shape = Σ A_i ‖x_i − π_B̄(x_i)‖² is not the seed's: vertices slide on the scaled skeleton surface
+freely and leave it at a cost, so that flesh ten times as thick as the template's does not blow up
+the bones.
 
 Static local–global iteration with the skin as hard constraint. Collisions are looked for in the
-converged state and added with growing weights until there are none.
+converged state and added with growing weights until there are none, or hardly fewer than before.
 """
 
 from dataclasses import dataclass
@@ -21,12 +25,19 @@ from corporeal.geometry.surface_tree import SurfaceTree
 
 W_REG, W_FLESH, W_COLL = 0.1, 0.001, 50.0
 """The seed's but for w_flesh (0.01), with which thin bones collapse in thick limbs."""
+W_SHAPE = 20000.0
+"""Of E_shape, 1/m²."""
 DEPTH = 0.0035
 """Bone lies this far beneath the skin, metres: room for 1 mm of muscle and 2 mm of fat and skin."""
 ITERATIONS, ROUNDS = 12, 12
 """Local–global steps between looking for collisions, and how often that is done at most."""
+ENOUGH, DEEPER = 0.95, 1.4
+"""Depth that is left alone, and that collisions are drawn to, against the required one: a penalty
+alone never quite gets there."""
 FEW = 5
 """Collisions that are put right at the end without another round."""
+STUCK = 0.85
+"""A round that leaves more than this share of the collisions is the last."""
 SETTLED = 2e-4
 """Iterations end when no vertex moves by more, metres."""
 
@@ -58,20 +69,26 @@ def fit_skeleton(
     inner = csr_array(flesh.matrix[:, count:])
     free_columns = csr_array(inner[:, energy.free])
     fixed = flesh.matrix[:, :count] @ skin + inner[:, energy.fixed] @ skin[energy.fixed]
+    hold = W_SHAPE * energy.areas[energy.free]
     stiffness = W_REG * energy.bending + W_FLESH * (free_columns.T @ free_columns)
+    stiffness = stiffness + diags_array(hold)
+    shape = SurfaceTree(start, prisms.triangles)
     least = required_depth(scaled_skin, scaled_bone)
     weights, targets, bone = np.zeros(count), skin.copy(), start
-    ever, rounds = np.zeros(count, bool), 0
+    surface = start[energy.free]
+    ever, rounds, before = np.zeros(count, bool), 0, 0
     while rounds < ROUNDS:
         rounds += 1
         pull = W_COLL * weights[energy.free]
         matrix = csc_array(stiffness + diags_array(pull))
         factor = splu(matrix)
-        for _ in range(ITERATIONS):
+        for iteration in range(ITERATIONS):
+            if iteration % 4 == 0:
+                surface, _ = shape.closest(bone[energy.free])
             strain = flesh.project(inner @ bone + flesh.matrix[:, :count] @ skin)
             right = W_REG * energy.right_side(bone)
             right += W_FLESH * (free_columns.T @ (strain - fixed))
-            right += pull[:, None] * targets[energy.free]
+            right += pull[:, None] * targets[energy.free] + hold[:, None] * surface
             moved = factor.solve(right)
             step = np.abs(moved - bone[energy.free]).max()
             bone = bone.copy()
@@ -79,8 +96,9 @@ def fit_skeleton(
             if step < SETTLED:
                 break
         hit, places = collisions(bone, tree, energy.free, least)
-        if len(hit) <= FEW:
+        if len(hit) <= FEW or (rounds > 3 and len(hit) > STUCK * before):
             break
+        before = len(hit)
         weights[hit] += 1.0
         targets[hit], ever[hit] = places, True
     upright = untangle(prisms, skin, _inside(bone, tree, energy.free, least))
@@ -101,7 +119,7 @@ def collisions(
     free: Int[NumpyArray, "f"],
     least: Float64[NumpyArray, "V"],
 ) -> tuple[Int[NumpyArray, "n"], Float64[NumpyArray, "n 3"]]:
-    """Vertices less deep than `least`, and π_S: as deep beneath the closest triangle."""
+    """Vertices less deep than `least`, and π_S: a place beneath the closest triangle."""
     points = bone[free]
     place, triangle = tree.closest(points)
     away = points - place
@@ -110,11 +128,11 @@ def collisions(
     inside = np.ones(len(points), bool)
     inside[near] = tree.winding(points[near]) > 0.5
     depth = np.where(inside, distance, -distance)
-    hit = np.flatnonzero(depth < 0.98 * least[free])
+    hit = np.flatnonzero(depth < ENOUGH * least[free])
     normal = triangle_area_vectors(tree.vertices, tree.triangles[triangle[hit]])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-30)
     index = free[hit]
-    return index, place[hit] - least[index, None] * normal
+    return index, place[hit] - DEEPER * least[index, None] * normal
 
 
 def _inside(

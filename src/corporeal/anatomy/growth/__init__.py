@@ -1,0 +1,1 @@
+"""Fat and muscle that grow and shrink (section 4.3.4)."""

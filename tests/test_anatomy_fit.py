@@ -1,0 +1,185 @@
+"""Layers fitted into bodies: closed forms of each step, and whole fits."""
+
+import numpy as np
+import pytest
+
+from corporeal.anatomy.fit.balance import (
+    FAT_DENSITY,
+    MUSCLE_DENSITY,
+    Corrections,
+    balanced_share,
+    best_fat_layer,
+)
+from corporeal.anatomy.fit.flesh import STRETCH, flesh_constraint
+from corporeal.anatomy.fit.layers import fit_layers, scale_template
+from corporeal.anatomy.nesting import check_nesting
+from corporeal.anatomy.scaling import bone_ends, damped_scale, stretch_along_bones
+from corporeal.anatomy.template import LayeredTemplate, layered_template
+from corporeal.body.composition import Composition
+from corporeal.body.identity import Identity
+from corporeal.errors import InputError
+from corporeal.models.phenotype.model import PhenotypeModel
+
+
+@pytest.fixture(scope="module", params=["female", "male"])
+def template(request) -> LayeredTemplate:
+    return layered_template(request.param)
+
+
+def test_the_template_is_nested_and_upright(template):
+    from corporeal.body.layers import Layers
+
+    layers = Layers(
+        template.skin, template.muscle, template.bone, template.triangles, template.layered
+    )
+    found = check_nesting(layers)
+    assert found.sound
+    assert found.inverted_tetrahedra == 0
+
+
+def test_bones_lie_inside_the_bone_surface_where_there_are_layers(template):
+    """All but what the skin's clearance cuts off: a hundredth, by millimetres."""
+    from corporeal.geometry.surface_tree import SurfaceTree
+
+    tree = SurfaceTree(template.bone, template.triangles)
+    wanted = ("l_femur", "l_tibia", "humerus_l", "l_pelvis", "torso_geom_13_ribcage_s")
+    points = np.concatenate([bone.vertices for bone in template.bones if bone.name in wanted])
+    outside = tree.signed_distance(points)
+    assert (outside > 0.002).mean() < 0.05
+    assert outside.max() < 0.012
+
+
+def test_half_of_the_difference_in_height_goes_into_thickness():
+    assert damped_scale(2.04, 1.7) == pytest.approx(1.1)
+
+
+def test_moving_all_joints_moves_every_vertex_as_much(template):
+    body, way = template.body, np.array([0.1, -0.2, 0.3])
+    moved = stretch_along_bones(
+        template.skin, body.weights, body.skeleton, template.joints, template.joints + way
+    )
+    np.testing.assert_allclose(moved, template.skin + way, atol=1e-6)
+
+
+def test_a_longer_thigh_stretches_along_itself_and_keeps_its_thickness(template):
+    """A knee moved along the bone moves no vertex across it."""
+    body, skeleton = template.body, template.body.skeleton
+    hip, knee = skeleton.index("left_hip"), skeleton.index("left_knee")
+    along = template.joints[knee] - template.joints[hip]
+    targets = template.joints.copy()
+    below = [knee]
+    for joint, parent in enumerate(skeleton.parents):
+        if parent in below:
+            below.append(joint)
+    targets[below] += 0.1 * along
+    moved = stretch_along_bones(template.skin, body.weights, skeleton, template.joints, targets)
+    across = moved - template.skin
+    along = along / np.linalg.norm(along)
+    across = across - np.outer(across @ along, along)
+    assert np.abs(across).max() < 1e-9
+    assert bone_ends(skeleton)[hip] == knee
+
+
+def test_strain_limits_leave_free_stretch_along_the_normal_alone(template):
+    """A turned prism that is twice as thick costs nothing; six times as thick costs (6 − 5)²."""
+    triangles = np.array([[0, 1, 2]])
+    outer = np.array([[0.0, 0, 0.02], [0.02, 0, 0.02], [0, 0.02, 0.02]])
+    inner = outer * [1, 1, 0]
+    flesh = flesh_constraint(outer, inner, triangles)
+    turn = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    for thickness, energy in ((2.0, 0.0), (STRETCH[1] + 1, 1.0), (0.1, (STRETCH[0] - 0.1) ** 2)):
+        now = np.concatenate([outer, inner]) * [1, 1, thickness] @ turn.T
+        values = flesh.matrix @ now
+        np.testing.assert_allclose(((values - flesh.project(values)) ** 2).sum(), energy, atol=1e-9)
+
+
+def test_the_best_fat_layer_misses_both_masses_least():
+    """(4.14) is the minimum of (FM − FM*)² + (MM − MM*)² over m_FL with V_ST constant."""
+    known, soft = Corrections(1.0, 2.5, 0.2, 3.0, 4.0), 0.05
+    wanted = Composition(20.0, 28.0)
+
+    def miss(fat_layer: float) -> float:
+        muscle_layer = (soft - fat_layer / FAT_DENSITY) * MUSCLE_DENSITY
+        fat, muscle = known.fat_mass(fat_layer), known.muscle_mass(muscle_layer)
+        return (fat - wanted.fat_mass) ** 2 + (muscle - wanted.muscle_mass) ** 2
+
+    best = best_fat_layer(wanted, soft, known)
+    assert miss(best) < min(miss(best - 1e-3), miss(best + 1e-3))
+
+
+def test_bisection_meets_a_mass_within_reach_and_stops_at_the_ends(template):
+    prisms, skin, bone = template.prisms(), template.skin, template.bone
+    low, high = np.full(len(skin), 0.3), np.full(len(skin), 0.7)
+    share, mass = balanced_share(prisms, skin, bone, (low, high), 18.0)
+    assert 0 < share < 1
+    assert mass == pytest.approx(18.0, abs=0.01)
+    assert balanced_share(prisms, skin, bone, (low, high), 1e3)[0] == 0.0
+    assert balanced_share(prisms, skin, bone, (low, high), 0.0)[0] == 1.0
+
+
+def test_the_scaled_template_of_itself_is_itself(template):
+    scaled = scale_template(template, template.skin, template.joints)
+    np.testing.assert_allclose(scaled.bone, template.bone, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sex", "sliders", "local", "wanted"),
+    [
+        ("male", {"weight": 0.0, "muscle": 0.2}, {}, (6.0, 22.0)),
+        ("female", {"weight": 1.0, "height": 0.8}, {"adiposity-belly": 0.8}, (32.0, 22.0)),
+    ],
+)
+def test_layers_of_a_thin_man_and_a_stout_woman_are_sound(sex, sliders, local, wanted):
+    model = PhenotypeModel()
+    identity = model.prepare({"gender": float(sex == "male"), **sliders}, local)
+    layers = fit_layers(identity, sex, Composition(*wanted))
+    found = check_nesting(layers)
+    assert found.sound, found
+    np.testing.assert_allclose(layers.skin, identity.rest_vertices, atol=1e-6)
+
+
+def test_more_muscle_asked_is_more_muscle_held():
+    identity = PhenotypeModel().prepare({"gender": 1.0})
+    held = [
+        fit_layers(identity, "male", Composition(fat, muscle)).composition
+        for fat, muscle in ((14.0, 24.0), (11.0, 27.0))
+    ]
+    assert held[0] is not None
+    assert held[1] is not None
+    assert held[1].muscle_mass > held[0].muscle_mass + 1
+    assert held[1].fat_mass < held[0].fat_mass - 1
+
+
+class TestRefusals:
+    """Bad input is refused in words."""
+
+    identity = PhenotypeModel().prepare({"gender": 1.0})
+    wanted = Composition(12.0, 28.0)
+
+    def refused(self, skin: np.ndarray, joints: np.ndarray, match: str) -> None:
+        with pytest.raises(InputError, match=match):
+            fit_layers(Identity(skin, joints, {}), "male", self.wanted)
+
+    def test_another_topology(self):
+        self.refused(self.identity.rest_vertices[:-1], self.identity.joints, "topology")
+
+    def test_centimetres(self):
+        self.refused(100 * self.identity.rest_vertices, 100 * self.identity.joints, "m high")
+
+    def test_another_pose(self):
+        joints = np.array(self.identity.joints)
+        skeleton = PhenotypeModel().template.skeleton
+        wrist, elbow = skeleton.index("left_wrist"), skeleton.index("left_elbow")
+        joints[wrist] = joints[elbow] - [0, 0.25, 0]
+        self.refused(self.identity.rest_vertices, joints, "T-pose")
+
+    def test_a_missing_limb(self):
+        joints = np.array(self.identity.joints)
+        skeleton = PhenotypeModel().template.skeleton
+        knee, ankle = skeleton.index("left_knee"), skeleton.index("left_ankle")
+        joints[ankle] = joints[knee] + 0.2 * (joints[ankle] - joints[knee])
+        self.refused(self.identity.rest_vertices, joints, "missing limb")
+
+    def test_an_unknown_sex(self):
+        with pytest.raises(InputError, match="female and male"):
+            fit_layers(self.identity, "other", self.wanted)
