@@ -115,6 +115,9 @@ def test_other_surface_formats_do_as_well(capsys: Capture):
     assert call("animate --mesh tube.off --skeleton tube.skel --motion bend.bvh --out t.glb") == 0
     assert call("animate --mesh t.glb --motion bend.bvh --out again.npz") == 0
     assert read_animation("again.npz").template.skeleton.names == ("foot", "middle", "top")
+    assert call("animate --body again.npz --motion bend.bvh --out third.npz") == 0
+    one, other = (read_animation(f"{name}.npz").vertices for name in ("again", "third"))
+    np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 @pytest.mark.parametrize(

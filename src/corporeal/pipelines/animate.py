@@ -17,7 +17,7 @@ from corporeal.pipelines.controls import as_arrays, require_controls
 from corporeal.pipelines.deformers import require_place
 from corporeal.pipelines.flesh_options import deformer_for
 from corporeal.pipelines.options import AnimateOptions
-from corporeal.pipelines.own_mesh import OwnBody, load_own_body
+from corporeal.pipelines.own_mesh import OwnBody, again_own, load_own_body
 from corporeal.pipelines.results import require_animation_output, write_animation_result
 from corporeal.runtime.manifest import Run, finish_run, is_current, manifest_path, start_run
 
@@ -73,14 +73,19 @@ def animate(config: AnimateConfig) -> Animated:
 
 def _animation(config: AnimateConfig) -> tuple[Animation, Body, dict[str, Any]]:
     if config.mesh is not None:
-        own = load_own_body(config)
-        motion, notes = _own_motion(config, own)
-        animation = own.whole(_deformed(config, own.skin, motion, own))
-        report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
-        return animation, own.body, report
+        return _own_animation(config, load_own_body(config))
     body = load_body(config.body)
+    if (own := again_own(body, config.component)) is not None:
+        return _own_animation(config, own)
     motion, came = load_motion(config, body)
     return _deformed(config, body, motion), body, came
+
+
+def _own_animation(config: AnimateConfig, own: OwnBody) -> tuple[Animation, Body, dict[str, Any]]:
+    motion, notes = _own_motion(config, own)
+    animation = own.whole(_deformed(config, own.skin, motion, own))
+    report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
+    return animation, own.body, report
 
 
 def _deformed(

@@ -32,6 +32,8 @@ from corporeal.skinning.followers import Follower, bind_follower
 Component = Literal["auto", "largest", "all"]
 """Connected parts that are flesh: those that hold the skeleton, the largest, or all."""
 
+_PARTS = ("skin",)
+"""Part names of own meshes, which tell them from other bodies in a file."""
 _LEAST_AREA = 0.01
 """Smaller parts, as a share of the whole surface, hold no skeleton."""
 _SMALL = 0.08
@@ -88,6 +90,14 @@ def load_own_body(options: MeshOptions) -> OwnBody:
     )
     own = own_body(mesh, skeleton, options.component)
     return replace(own, notes=(*notes, *more, *own.notes))
+
+
+def again_own(body: Body, component: Component) -> OwnBody | None:
+    """The own mesh in a body file; None for other bodies."""
+    if body.template.part_names != _PARTS:
+        return None
+    mesh = replace(body.template.mesh, vertices=body.identity.rest_vertices)
+    return own_body(mesh, replace(body.template.skeleton, joints=body.identity.joints), component)
 
 
 def _paths(options: MeshOptions) -> tuple[Path, Path]:
@@ -254,7 +264,7 @@ def _whole_weights(
 
 def _body(mesh: Mesh, skeleton: Skeleton, weights: SkinWeights) -> Body:
     labels = np.zeros(mesh.vertex_count, np.int32)
-    template = Template(mesh, skeleton, weights, ("skin",), labels)
+    template = Template(mesh, skeleton, weights, _PARTS, labels)
     identity = Identity(np.asarray(mesh.vertices), np.asarray(skeleton.joints), {})
     return Body(template, identity, {})
 
