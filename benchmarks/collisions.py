@@ -37,7 +37,7 @@ CLIPS = Path(__file__).parents[2] / "shared/data/cmu-mocap"
 DEEP = 1e-3  # metres
 
 POSES: dict[str, dict[str, tuple[float, float, float]]] = {
-    "hand-to-belly": {"left_shoulder": (1.123, -0.751, -0.708), "left_elbow": (0, -1.623, 0)},
+    "hand-to-belly": {"left_shoulder": (1.097, -0.758, -0.709), "left_elbow": (0, -1.608, 0)},
     "crossed-legs": {
         "left_hip": (-1.5, 0, -0.45),
         "right_hip": (-1.4, 0, 0.1),
