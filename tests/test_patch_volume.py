@@ -14,6 +14,7 @@ from corporeal.physics.projective_dynamics.integration import StepRule, resting
 from corporeal.physics.projective_dynamics.reference import ReferenceSolver
 from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
 from corporeal.physics.volume.model import build_volumetric_model
+from corporeal.physics.volume.patches import skin_patches
 
 
 def prism_system():
@@ -71,3 +72,21 @@ def test_prisms_are_compiled_as_they_are_read() -> None:
         ends.append(state.positions)
     assert np.abs(ends[0] - rest).max() > 0.01
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-5)
+
+
+def test_patches_are_of_one_size_and_one_side() -> None:
+    """A tube of 5 cm radius and 1 m: no triangle is further from its patch's middle than the patch
+    size, and no patch reaches round to the other side."""
+    mesh, _ = limb()
+    patches = skin_patches(mesh.vertices, mesh.triangles, share=0.06)
+    centres = mesh.vertices[mesh.triangles].mean(axis=1)
+    assert 30 < patches.max() + 1 < 400
+    for patch in range(patches.max() + 1):
+        own = centres[patches == patch]
+        assert len(own) > 0
+        assert np.linalg.norm(own - own.mean(axis=0), axis=1).max() < 0.06
+
+
+def test_one_place_is_one_patch() -> None:
+    corners = np.zeros((3, 3))
+    assert skin_patches(corners, np.array([[0, 1, 2]])).tolist() == [0]

@@ -27,8 +27,13 @@ def skin_patches(
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     normals = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
     places = np.concatenate([corners.mean(axis=1), _TURNED * size * normals], axis=1)
-    seeds, distance = [0], np.linalg.norm(places - places[0], axis=1)
-    while distance.max() > size:
-        seeds.append(int(distance.argmax()))
-        distance = np.minimum(distance, np.linalg.norm(places - places[seeds[-1]], axis=1))
+    places -= places.mean(axis=0)
+    square = np.sum(places**2, axis=1)
+    seeds, away = [0], np.full(len(places), np.inf)
+    while True:
+        # ‖p − s‖² = ‖p‖² − 2 p·s + ‖s‖²
+        away = np.minimum(away, square - 2.0 * (places @ places[seeds[-1]]) + square[seeds[-1]])
+        if away.max() <= size**2:
+            break
+        seeds.append(int(away.argmax()))
     return np.asarray(KDTree(places[seeds]).query(places)[1], np.int64)
