@@ -111,7 +111,7 @@ def test_known_joints_are_found_on_a_turned_noisy_scan_in_centimetres_with_holes
     np.testing.assert_allclose(fit.turn, 2.2, atol=0.05)
 
 
-@pytest.mark.parametrize("what", ["dragon", "legs"])
+@pytest.mark.parametrize("what", ["dragon", pytest.param("legs", marks=pytest.mark.slow)])
 def test_what_is_no_person_is_refused(what: str):
     mesh = coarse_dragon()
     if what == "legs":
