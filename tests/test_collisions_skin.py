@@ -143,7 +143,7 @@ def test_resting_contact_settles(
     """Folded in half a second and held: after two more, pairs stay the same from frame to frame
     and nothing moves by a tenth of a millimetre."""
     moving = simulation(template, preparations, "global")
-    state = moving.start(identity)
+    state = before = moving.start(identity)
     for frame in range(150):
         before = state
         state = moving.step(state, bent(BEND * min(1.0, (frame + 1) / 30)), 1 / 60)
