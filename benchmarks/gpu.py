@@ -138,7 +138,10 @@ def frame() -> dict[str, object]:
     for name in CLIPS:
         moving, frames, origins, clip = subject.clip(name)
         agreement[name] = {}
-        for key, way in (("reference", Way(accelerated=False)), ("fast", Way())):
+        for key, way in (
+            ("reference", Way(accelerated=False, kernels=GPU)),
+            ("fast", Way(kernels=GPU)),
+        ):
             _, skins, _ = run_clip(
                 subject.body, subject.local, subject.rule, moving, frames,
                 steps=STEPS, piece=120, wanted=wanted, way=way,
@@ -151,9 +154,9 @@ def frame() -> dict[str, object]:
     moving, frames, _, _ = subject.clip(CLIPS[0])
     times = {}
     for title, inverse, way in (
-        ("local inverse", subject.local, Way(accelerated=False)),
-        ("local inverse, accelerated", subject.local, Way()),
-        ("dense inverse", subject.dense, Way(accelerated=False)),
+        ("local inverse", subject.local, Way(accelerated=False, kernels=GPU)),
+        ("local inverse, accelerated", subject.local, Way(kernels=GPU)),
+        ("dense inverse", subject.dense, Way(accelerated=False, kernels=GPU)),
     ):
 
         def run(inverse: Inverse = inverse, way: Way = way) -> object:
@@ -195,7 +198,7 @@ def contacts() -> dict[str, object]:
     collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
     report: dict[str, object] = {"cpu_rows_first_frame": int(data["rows"])}
     for room, rounds, unrolled in ((Room(384), 3, 5), (Room(384), 8, 1), (Room(5120), 4, 1)):
-        for way in (Way(rounds=rounds, unrolled=unrolled),):
+        for way in (Way(kernels=GPU, rounds=rounds, unrolled=unrolled),):
             run = lambda f, p, r=room, w=way: run_clip(  # noqa: E731
                 subject.body, subject.local, subject.rule, moving, f, collisions,
                 steps=STEPS, piece=p, wanted=Wanted(True, True, True), way=w, room=r,
@@ -281,7 +284,7 @@ def people() -> dict[str, object]:
     )
     moving = jax.device_put(assembled_states(everybody, states))
     everybody, every = jax.device_put(everybody), jax.device_put(every)
-    way = Way(unrolled=1)
+    way = Way(kernels=GPU, unrolled=1)
     run = lambda: run_people(everybody, rule, moving, every, steps=STEPS, way=way)  # noqa: E731
     last, off = np.asarray(run()[1][-1]), []
     for chosen in (0, len(bodies) - 1):
@@ -319,7 +322,14 @@ def sizes() -> dict[str, object]:
         start = device_state(subject.body, [resting(rest, STEP)], origins[0], STEP)
         start = jax.device_put(start)
         run = lambda s=subject, m=start: run_clip(  # noqa: E731
-            s.body, s.local, s.rule, m, frames, steps=STEPS, piece=60, way=Way(False, unrolled=1)
+            s.body,
+            s.local,
+            s.rule,
+            m,
+            frames,
+            steps=STEPS,
+            piece=60,
+            way=Way(False, GPU, unrolled=1),
         )
         require(bool(jnp.isfinite(run()[1].vertices).all()), f"{path.name} is not finite")
         report[str(len(subject.body.skin_places))] = {

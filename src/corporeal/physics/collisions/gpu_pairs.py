@@ -14,7 +14,7 @@ from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, vertice
 from corporeal.physics.collisions.gpu_lists import chosen
 from corporeal.physics.upsampling_gpu import DeviceSurface, surface_normals
 
-WALK = 4
+WALK = 3
 """Steps downhill: in motion a pair moves on by one or two triangles a frame."""
 FOLD = 0.5
 """As in `pairs_cpu`: deeper pairs are folds of one patch of skin."""

@@ -17,6 +17,7 @@ from corporeal.physics.projective_dynamics.gpu_anderson import History, accelera
 from corporeal.physics.projective_dynamics.gpu_contacts import (
     ContactRows,
     contact_forces,
+    free_places,
     moved_by,
     row_places,
 )
@@ -33,7 +34,7 @@ from corporeal.physics.projective_dynamics.gpu_inverse import (
     correction,
     inverse_of,
 )
-from corporeal.physics.projective_dynamics.gpu_kernels import crowd_forces
+from corporeal.physics.projective_dynamics.gpu_kernels import kernel_forces
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
 from corporeal.physics.projective_dynamics.system import System
 
@@ -68,7 +69,7 @@ class Way(NamedTuple):
     accelerated: bool = True
     """Combine the last three iterates, as the CPU simulation does."""
     kernels: bool = False
-    """Take the local step of a crowd with the kernel for GPUs; gradients do not go through it."""
+    """Take the local step with the kernels for GPUs; gradients do not go through them."""
     rounds: int = 8
     """Of the search for contact forces in every iteration."""
     people: int = 1
@@ -120,14 +121,17 @@ def iterated(
     """The free vertices after the rule's iterations from where they were `predicted`."""
     inertia = rule.inertia * flesh.masses[:, None]
 
+    still = jnp.concatenate([jnp.zeros_like(predicted), drive.anchors], axis=1)
+    held = None if contact is None else row_places(contact.rows, still)
+
     def delta(z: Array, forces: Array) -> tuple[Array, Array]:
         everything = jnp.concatenate([z, drive.anchors], axis=1)
         pull = inertia * (predicted - z) + drive.forces
-        strain = crowd_forces if way.kernels else strain_forces
+        strain = kernel_forces if way.kernels else strain_forces
         moved = correction(inverse, pull + strain(flesh, everything))
         if contact is None:
             return moved, forces
-        ahead = row_places(contact.rows, jnp.concatenate([z + moved, drive.anchors], axis=1))
+        ahead = held + free_places(contact.rows, z + moved)
         forces = contact_forces(contact.rows, ahead, contact.begun, forces, way.rounds)
         return moved + moved_by(contact.rows, forces), forces
 

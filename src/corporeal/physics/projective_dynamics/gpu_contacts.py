@@ -61,6 +61,13 @@ def row_places(rows: ContactRows, positions: Float[Array, "3 n 1"]) -> Float[Arr
     return jnp.sum(rows.coefficients * positions[:, rows.places, 0], axis=2)
 
 
+def free_places(rows: ContactRows, positions: Float[Array, "3 f 1"]) -> Float[Array, "3 C"]:
+    """What the free vertices have in Σ_k c_k x_k, metres."""
+    free = positions.shape[1]
+    shares = jnp.where(rows.places < free, rows.coefficients, 0.0)
+    return jnp.sum(shares * positions[:, jnp.minimum(rows.places, free - 1), 0], axis=2)
+
+
 def contact_forces(
     rows: ContactRows,
     places: Float[Array, "3 C"],

@@ -31,6 +31,10 @@ from corporeal.physics.projective_dynamics.system import System
 from corporeal.runtime.nouns import noun
 
 
+WARP = 32
+"""Lists of incidences are as long as a multiple of this."""
+
+
 @noun()
 class Elements:
     """Tetrahedra over n vertices, of which the first f are free."""
@@ -123,7 +127,7 @@ def incidences(
     owner = vertex[entries]
     counts = np.bincount(owner, minlength=free)
     slot = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    table = np.full((free, int(counts.max())), -1, np.int64)
+    table = np.full((free, -(-int(counts.max()) // WARP) * WARP), -1, np.int64)
     table[owner, slot] = entries
     return np.where(table >= 0, table // 4, -1), np.where(table >= 0, table % 4, -1)
 
@@ -135,6 +139,13 @@ def strain_forces(flesh: Flesh, positions: Float[Array, "3 n B"]) -> Float[Array
     # (x_k − x₀)_i of all incidences
     edges = [[positions[i][flesh.corners[k]] - own[i] for k in range(3)] for i in range(3)]
     g = [flesh.gradients[j][..., None] for j in range(9)]
+    return jnp.stack(sum_together(*incidence_forces(edges, g, flesh.weights[..., None])))
+
+
+def incidence_forces(
+    edges: list[list[Array]], g: list[Array], weights: Array
+) -> tuple[Array, Array, Array]:
+    """w (R(F) − F) g₀ from (x_k − x₀)_i and the nine entries of g₁, g₂, g₃."""
     # F_ij = Σ_k (x_k − x₀)_i g_kj
     gradient = [
         edges[i][0] * g[j] + edges[i][1] * g[3 + j] + edges[i][2] * g[6 + j]
@@ -142,21 +153,21 @@ def strain_forces(flesh: Flesh, positions: Float[Array, "3 n B"]) -> Float[Array
         for j in range(3)
     ]
     rotation = closest_rotation(gradient)
-    away = _pulls(flesh, g)
+    away = _pulls(weights, g)
     missing = [turn - stretch for turn, stretch in zip(rotation, gradient, strict=True)]
     # f_i = Σ_j w (R − F)_ij g₀_j
-    forces = [
+    x, y, z = (
         missing[3 * i] * away[0] + missing[3 * i + 1] * away[1] + missing[3 * i + 2] * away[2]
         for i in range(3)
-    ]
-    return jnp.stack(sum_together(*forces))
+    )
+    return x, y, z
 
 
 def stiffness_product(flesh: Flesh, moved: Float[Array, "3 f B"]) -> Float[Array, "3 f B"]:
     """Q_fᵀ W Q_f u for displacements u of the free vertices, newtons."""
     free = flesh.weights.shape[0]
     g = [flesh.gradients[j][..., None] for j in range(9)]
-    away = _pulls(flesh, g)
+    away = _pulls(flesh.weights[..., None], g)
     inside = [(flesh.corners[k] < free)[..., None] for k in range(3)]
     there = [jnp.minimum(flesh.corners[k], free - 1) for k in range(3)]
     forces = []
@@ -169,9 +180,8 @@ def stiffness_product(flesh: Flesh, moved: Float[Array, "3 f B"]) -> Float[Array
     return jnp.stack(sum_together(*forces))
 
 
-def _pulls(flesh: Flesh, g: list[Array]) -> list[Array]:
+def _pulls(weights: Array, g: list[Array]) -> list[Array]:
     """w g₀."""
-    weights = flesh.weights[..., None]
     return [-weights * (g[j] + g[3 + j] + g[6 + j]) for j in range(3)]
 
 
