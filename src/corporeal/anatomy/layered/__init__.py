@@ -1,0 +1,1 @@
+"""Layered physics (section 4.3.3): fat and muscle move by Projective Dynamics over real bones."""

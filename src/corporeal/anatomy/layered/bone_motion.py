@@ -1,0 +1,88 @@
+"""How the bone surface follows the skeleton: every place goes with the bone beneath it.
+
+Ribs and thoracic vertebrae are one with the chest, pelvis and sacrum with the hips; shoulder blade
+and collarbone with the collar; the lumbar and cervical spine go over from one to the other. Places
+near a joint, where bones meet, are left free to stretch: the sliding regions.
+"""
+
+import numpy as np
+
+from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal.anatomy.template import LayeredTemplate
+from corporeal.geometry.surface import vertex_adjacency
+
+CARRIERS: tuple[tuple[str, str], ...] = (
+    ("torso_", "spine3"),
+    ("lumbar1", "spine2"),
+    ("lumbar2", "spine2"),
+    ("lumbar3", "spine1"),
+    ("lumbar4", "spine1"),
+    ("lumbar5", "pelvis"),
+    ("sacrum", "pelvis"),
+    ("l_pelvis", "pelvis"),
+    ("r_pelvis", "pelvis"),
+    ("hat_cervical", "neck"),
+    ("hat_", "head"),
+    ("clavicle", "collar"),
+    ("scapula", "collar"),
+    ("humerus", "shoulder"),
+    ("ulna", "elbow"),
+    ("radius", "elbow"),
+    ("femur", "hip"),
+    ("patella", "knee"),
+    ("tibia", "knee"),
+    ("fibula", "knee"),
+    ("talus", "ankle"),
+    ("foot", "ankle"),
+    ("bofoot", "foot"),
+)
+"""Beginning of a bone's name, without side, and the joint that carries it."""
+CERTAIN = 0.8
+"""A vertex is held where one joint has at least this weight; elsewhere it slides."""
+SMOOTHING = 5
+"""Rounds that blur the border between two bones."""
+
+
+def joint_of_bone(name: str, names: tuple[str, ...]) -> int | None:
+    """Index of the joint that carries a bone; None for the hand's."""
+    side = "left" if name.startswith("l_") or name.endswith("_l") else "right"
+    plain = name[2:] if name[:2] in ("l_", "r_") and "pelvis" not in name else name
+    for start, joint in CARRIERS:
+        if plain.startswith(start):
+            full = joint if joint in names else f"{side}_{joint}"
+            return names.index(full)
+    return None
+
+
+def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
+    """Weights of the bone surface: the carrier of the nearest bone, blurred over a few edges.
+
+    Outside the layered region the skin's own weights hold.
+    """
+    from scipy.spatial import KDTree
+
+    names = template.body.skeleton.names
+    points, owners = [], []
+    for bone in template.bones:
+        joint = joint_of_bone(bone.name, names)
+        if joint is not None:
+            points.append(bone.vertices)
+            owners.append(np.full(len(bone.vertices), joint))
+    _, nearest = KDTree(np.concatenate(points)).query(template.bone)
+    weights = np.eye(len(names))[np.concatenate(owners)[nearest]]
+    own = template.body.weights.dense().astype(np.float64)
+    outside = ~template.layered
+    weights[outside] = own[outside]
+    adjacency = vertex_adjacency(template.triangles, len(weights)).astype(np.float64)
+    degree = np.maximum(adjacency.sum(axis=1), 1.0)[:, None]
+    for _ in range(SMOOTHING):
+        weights = 0.5 * weights + 0.5 * (adjacency @ weights) / degree
+        weights[outside] = own[outside]
+    return weights
+
+
+def held_by_bone(
+    weights: Float64[NumpyArray, "V J"], layered: Bool[NumpyArray, "V"]
+) -> Bool[NumpyArray, "V"]:
+    """Bone vertices that move with their bone; the others slide."""
+    return ~layered | (weights.max(axis=1) >= CERTAIN)
