@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from corporeal.errors import InputError
 
@@ -23,6 +24,17 @@ def list_devices() -> tuple[Device, ...]:
     accelerators = [device for device in jax.devices() if device.platform != "cpu"]
     found += [Device(f"gpu:{i}", d.device_kind) for i, d in enumerate(accelerators)]
     return tuple(found)
+
+
+def jax_device(name: str) -> Any:
+    """JAX's own handle of the device called `cpu`, `gpu` or `gpu:N`; an error if it is missing."""
+    import jax
+
+    found = require_device(name)
+    if found.name == "cpu":
+        return jax.devices("cpu")[0]
+    accelerators = [device for device in jax.devices() if device.platform != "cpu"]
+    return accelerators[int(found.name.split(":")[1])]
 
 
 def require_device(name: str) -> Device:

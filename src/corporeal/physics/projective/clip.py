@@ -53,11 +53,11 @@ class Clip:
         """The full skin at every frame, metres."""
         path = frames_of(self.body, self.poses)
         looped = self.simulation.settings.loop and self.frame_count > 1
-        flesh = self._run_up(path) if looped else self._beginning(path, 0)
+        flesh = self._run_up(path) if looped else self.beginning(path)
         states = itertools.chain([flesh], self._passing(flesh, path, 0))
         return np.stack([self.body.skin(state.positions) for state in states])
 
-    def _beginning(self, path: Float64[NumpyArray, "k J 4 4"], frame: int) -> State:
+    def beginning(self, path: Float64[NumpyArray, "k J 4 4"], frame: int = 0) -> State:
         """Flesh in static balance at a frame, given the velocity that its bones have there."""
         place = frame * self.steps
         pose = Pose(self.poses.joint_rotations[place], self.poses.root_translation[place])
@@ -73,7 +73,7 @@ class Clip:
         needed = max(1, math.ceil(self._run_up_time() / (self.step * self.steps)))
         passes = -(-needed // frames)
         first = frames - needed if passes == 1 else 0
-        flesh = self._beginning(path, first)
+        flesh = self.beginning(path, first)
         for _ in range(passes):
             last = deque(self._passing(flesh, path, first), maxlen=1)[0]
             flesh, first = _carried(self.body, last, path[-1], path[0]), 0

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from corporeal._typing import Array
+from corporeal._typing import Array, Float64, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.parameter import Parameter
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.physics.projective.clip import frames_of, make_clip
+from corporeal.physics.projective.clip import Clip, frames_of, make_clip
 from corporeal.physics.projective.outside import Outside, Surroundings
 from corporeal.physics.projective.preparation import Maps, Preparations
 from corporeal.physics.projective.settings import CONTROLS, ProjectiveSettings
@@ -30,10 +30,13 @@ class ProjectiveSkinning:
         template: Template,
         maps: Maps | None = None,
         surroundings: Surroundings | None = None,
+        device: str = "cpu",
     ) -> None:
         """`maps` multiply stiffness and density around every vertex of the skin; `surroundings`
-        are colliders, wind and grabs, whose time 0 is a clip's first frame."""
+        are colliders, wind and grabs, whose time 0 is a clip's first frame. `device` is `cpu`, or
+        `gpu` (`gpu:N`) to run clips through JAX."""
         self.template = template
+        self.device = device
         self.surroundings = surroundings or Surroundings()
         self._preparations = Preparations(template, maps=maps)
 
@@ -61,6 +64,13 @@ class ProjectiveSkinning:
             template=self.template,
             identity=identity,
             motion=motion,
-            vertices=clip.skins().astype(dtype),
+            vertices=self._skins(clip).astype(dtype),
             world_from_joint=frames_of(body, motion.poses).astype(dtype),
         )
+
+    def _skins(self, clip: Clip) -> Float64[NumpyArray, "N W 3"]:
+        if self.device == "cpu":
+            return clip.skins()
+        from corporeal.physics.projective.gpu_deformer import device_skins
+
+        return device_skins(clip, self.device)

@@ -20,7 +20,7 @@ from corporeal.physics.projective_dynamics.gpu_flesh import (
     flesh_of,
     system_matrix,
 )
-from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, inverse_of
+from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, inverse_of, inverted
 from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
 from corporeal.runtime.nouns import noun
@@ -55,7 +55,8 @@ class DeviceBody:
 
     def inverse(self, rule: StepRule, dense: bool = False) -> Inverse:
         """The global step of a rule; `dense` keeps what is negligible too."""
-        return inverse_of(system_matrix(self.elements, rule.inertia, len(self.order)), dense)
+        matrix = system_matrix(self.elements, rule.inertia, len(self.order))
+        return inverse_of(inverted(matrix), dense)
 
 
 def save_device_body(path: str | Path, body: DeviceBody) -> None:
@@ -68,9 +69,7 @@ def load_device_body(path: str | Path) -> DeviceBody:
     """Read a prepared body; shapes are checked against each other by the annotations' letters."""
     with open_npz(path) as reader:
         _require_format(reader, FORMAT)
-        parts = {
-            f.name: _gathered(reader, f, "") for f in fields(DeviceBody) if f.name != "flesh"
-        }
+        parts = {f.name: _gathered(reader, f, "") for f in fields(DeviceBody) if f.name != "flesh"}
     return DeviceBody(**parts, flesh=flesh_of(parts["elements"]))
 
 

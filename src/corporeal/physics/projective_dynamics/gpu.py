@@ -33,6 +33,7 @@ from corporeal.physics.projective_dynamics.gpu_inverse import (
     cluster_order,
     correction,
     inverse_of,
+    inverted,
 )
 from corporeal.physics.projective_dynamics.gpu_kernels import kernel_forces
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
@@ -176,7 +177,8 @@ class GpuSolver:
         self.order = device_order(system, places)
         elements = elements_of(system, self.order)
         self.flesh = flesh_of(elements)
-        self.inverse = inverse_of(system_matrix(elements, rule.inertia, len(places)), dense)
+        matrix = system_matrix(elements, rule.inertia, len(places))
+        self.inverse = inverse_of(inverted(matrix), dense)
         self._way = Way(accelerated)
         self._step = jax.jit(take_step, static_argnums=(2, 5))
 

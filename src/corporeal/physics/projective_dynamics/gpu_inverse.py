@@ -118,9 +118,9 @@ def local_inverse(
     )
 
 
-def inverse_of(matrix: csc_array, dense: bool = False) -> Inverse:
-    """The local form where it is at most half of the dense one, unless `dense` is asked for."""
-    whole = inverted(matrix)
+def inverse_of(whole: Float64[NumpyArray, "f f"], dense: bool = False) -> Inverse:
+    """A⁻¹ in its local form where that is at most half of the dense one, unless `dense` is asked
+    for."""
     if not dense:
         local = local_inverse(whole)
         if local.rows.size <= _LOCAL_SHARE * whole.size:

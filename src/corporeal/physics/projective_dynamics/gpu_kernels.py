@@ -69,12 +69,14 @@ def _tile_forces(corners, gradients, weights, positions, forces) -> None:  # pyr
     first_row = jnp.minimum(pl.program_id(0) * VERTICES, weights.shape[0] - VERTICES)
     rows = pl.ds(first_row, VERTICES)
     vertices = jnp.minimum(first_row + jnp.arange(VERTICES), positions.shape[1] - 1)
-    own = [positions[i, vertices][:, None] for i in range(3)]
+    own = [triton.load(positions.at[i, vertices])[:, None] for i in range(3)]
     sums = [jnp.zeros(VERTICES, jnp.float32)] * 3
     for first in range(0, weights.shape[1], LANES):
         lanes = pl.ds(first, LANES)
         others = [corners[k, rows, lanes] for k in range(3)]
-        edges = [[positions[i, other] - own[i] for other in others] for i in range(3)]
+        edges = [
+            [triton.load(positions.at[i, other]) - own[i] for other in others] for i in range(3)
+        ]
         g = [gradients[j, rows, lanes] for j in range(9)]
         pulls = incidence_forces(edges, g, weights[rows, lanes])
         sums = [total + jnp.sum(pull, axis=1) for total, pull in zip(sums, pulls, strict=True)]
