@@ -76,6 +76,11 @@ TISSUES: Mapping[str, Tissue] = {
 """By part, left and right alike; parts not named here are the body's plain material."""
 
 
+_HELD = 1e-9
+"""1/m²: weight that holds vertices where they are, far below a neighbour's. Pieces that no neighbour
+joins to the border of their part then stand out by nothing."""
+
+
 def tissue_factors(
     template: Template,
     labels: Int[NumpyArray, "V"],
@@ -160,6 +165,7 @@ def _columns(model: VolumetricModel) -> Float64[NumpyArray, "V"]:
 
 def _protrusion(model: VolumetricModel, inside: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
     """Metres that vertices stand out from a surface spanned over the border of their region."""
+    from scipy.sparse import eye_array
     from scipy.sparse.linalg import spsolve
 
     skin = np.asarray(model.skin)
@@ -167,7 +173,9 @@ def _protrusion(model: VolumetricModel, inside: Bool[NumpyArray, "V"]) -> Float6
     chosen, others = np.flatnonzero(inside), np.flatnonzero(~inside)
     if len(chosen) and len(others):
         laplacian = _laplacian(model).tocsr()[chosen]
-        spanned = spsolve(laplacian[:, chosen].tocsc(), -(laplacian[:, others] @ skin[others]))
+        held = laplacian[:, chosen] + _HELD * eye_array(len(chosen))
+        pull = _HELD * skin[chosen] - laplacian[:, others] @ skin[others]
+        spanned = spsolve(held.tocsc(), pull)
         apart[chosen] = np.linalg.norm(skin[chosen] - spanned, axis=1)
     return apart
 
