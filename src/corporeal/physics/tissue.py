@@ -77,7 +77,7 @@ TISSUES: Mapping[str, Tissue] = {
 
 
 _HELD = 1e-9
-"""1/m²: weight that holds vertices where they are, far below a neighbour's. Pieces that no neighbour
+"""1/m²: weight that holds vertices where they are, far below a neighbour's. Pieces that nothing
 joins to the border of their part then stand out by nothing."""
 
 
