@@ -13,7 +13,7 @@ DEFORMERS: dict[str, str] = {
 }
 """Name → module and class; imported when asked for."""
 
-ON_GPU: frozenset[str] = frozenset()
+ON_GPU = frozenset({"projective"})
 """Deformers that a GPU can run from here."""
 
 

@@ -26,9 +26,9 @@ def deformer_for(
         "--mass-map": options.mass_map is not None,
         "--scene": options.scene is not None,
     }
-    if not any(asked.values()):
-        return make_deformer(options.deformer, template)
     if options.deformer != _FLESHED:
+        if not any(asked.values()):
+            return make_deformer(options.deformer, template)
         first = next(flag for flag, given in asked.items() if given)
         raise InputError(
             f"{first} came with the deformer {options.deformer!r}, which has no flesh. Use "
@@ -44,7 +44,7 @@ def deformer_for(
         stiffness = by_part if stiffness is None else by_part * stiffness
     surroundings = None if options.scene is None else read_surroundings(options.scene)
     maps = Maps(stiffness, painted_map(options.mass_map, template, own))
-    return ProjectiveSkinning(template, maps, surroundings)
+    return ProjectiveSkinning(template, maps, surroundings, options.device)
 
 
 def soft_parts(
