@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corporeal._typing import Array, Float64, NumpyArray
 from corporeal.anatomy.composition.predict import predict_composition
@@ -104,12 +105,17 @@ class LayeredSimulation:
     ) -> None:
         self.layers, self.template, self.settings = layers, template, settings
         self.joints = np.asarray(identity.joints, np.float64)
-        self.bone_weights = bone_weights(layered_template(sex))
-        held = held_by_bone(self.bone_weights, layers.layered) | (settings["sliding"] == 0.0)
+        by_bone = bone_weights(layered_template(sex))
+        held = held_by_bone(by_bone, layers.layered) | (settings["sliding"] == 0.0)
         self.flesh: LayeredFlesh = layered_flesh(
             layers, held, settings["stiffness"], settings["muscle"], settings["gravity"]
         )
-        self.skin_weights = template.weights.dense().astype(np.float64)
+        by_skin = template.weights.dense().astype(np.float64)
+        members = self.flesh.members
+        self._skin_weights = csr_array(by_skin)
+        self._carriers = csr_array(
+            np.concatenate([by_skin[members], by_skin[members], by_bone[members]])
+        )
         self._solvers: dict[tuple[float, bool], Solver] = {}
 
     def frames(self, motion: Motion) -> Float64[NumpyArray, "N J 4 4"]:
@@ -139,14 +145,7 @@ class LayeredSimulation:
 
     def carried(self, frame: Float64[NumpyArray, "J 4 4"]) -> Float64[NumpyArray, "n 3"]:
         """Where joints put all simulated vertices: bone with its bone, others by skin weights."""
-        members = self.flesh.members
-        moved = rest_to_world(frame, self.joints)
-        by_bone = np.einsum("vj,jab->vab", self.bone_weights[members], moved)
-        by_skin = np.einsum("vj,jab->vab", self.skin_weights[members], moved)
-        solid = ~self.layers.layered[members]
-        by_bone[solid] = by_skin[solid]
-        each = np.concatenate([by_skin, by_skin, by_bone])
-        return np.einsum("nij,nj->ni", each[:, :3, :3], self.flesh.rest) + each[:, :3, 3]
+        return _blended(self._carriers, rest_to_world(frame, self.joints), self.flesh.rest)
 
     def _solver(self, step: float, static: bool) -> Solver:
         """Factored when first asked for."""
@@ -187,9 +186,19 @@ class LayeredSimulation:
 
     def _skin(self, flesh: State, frame: Float64[NumpyArray, "J 4 4"]) -> NumpyArray:
         """The full skin: simulated where there are layers, blended linearly elsewhere."""
-        moved = np.einsum("vj,jab->vab", self.skin_weights, rest_to_world(frame, self.joints))
-        skin = np.einsum("vij,vj->vi", moved[:, :3, :3], self.layers.skin) + moved[:, :3, 3]
+        moved = rest_to_world(frame, self.joints)
+        skin = _blended(self._skin_weights, moved, self.layers.skin)
         members = self.flesh.members
         simulated = self.layers.layered[members]
         skin[members[simulated]] = flesh.positions[: len(members)][simulated]
         return skin
+
+
+def _blended(
+    weights: csr_array,
+    world_from_rest: Float64[NumpyArray, "J 4 4"],
+    points: Float64[NumpyArray, "n 3"],
+) -> Float64[NumpyArray, "n 3"]:
+    """Linear blend skinning: (Σ_j w_j A_j) x."""
+    each = (weights @ world_from_rest[:, :3].reshape(-1, 12)).reshape(-1, 3, 4)
+    return np.einsum("nij,nj->ni", each[:, :, :3], points) + each[:, :, 3]
