@@ -73,6 +73,8 @@ def _methods(content: dict[str, Any]) -> list[str]:
         named += ["phenotype", "motions"]
     if content["verb"] == "animate" and not Path(str(config.get("motion"))).suffix:
         named.append("motions")
+    if content["verb"] == "animate" and config.get("mesh"):
+        named.append("automatic-weights")
     methods = [name for name in named if isinstance(name, str) and name in TOPICS]
     for item in content["inputs"]:
         if isinstance(item, dict) and isinstance(item.get("manifest"), dict):

@@ -157,6 +157,15 @@ REFERENCES = {
             "ACM Transactions on Graphics 33(4)",
             doi="10.1145/2601097.2601116",
         ),
+        Reference(
+            "baran2007automatic",
+            "article",
+            "Baran, Ilya and Popović, Jovan",
+            "Automatic rigging and animation of 3D characters",
+            2007,
+            "ACM Transactions on Graphics 26(3)",
+            doi="10.1145/1276377.1276467",
+        ),
     )
 }
 
@@ -169,6 +178,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "motions": ("ponsmoll2015dyna",),
     "lbs": ("magnenat1988jointdependent",),
     "dqs": ("kavan2007skinning",),
+    "automatic-weights": ("baran2007automatic",),
     "projective": ("komaritzan2022layered", "bouaziz2014projective"),
     "seeds": (
         "loper2015smpl",
