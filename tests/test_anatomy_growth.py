@@ -100,3 +100,17 @@ def test_unknown_regions_are_refused_and_known_ones_cover_their_parts(woman):
         assert field.max() > 0.5
         chosen = np.isin(np.array(body.part_names)[body.part_labels], parts) & woman.layered
         assert field[chosen].mean() > 3 * field[~chosen].mean()
+
+
+def test_a_grown_belly_pushes_its_muscles_out(woman):
+    """Refitting moves fat from before the abdominal wall to behind it; the skin stays."""
+    from corporeal.anatomy.growth.visceral import with_visceral_fat
+
+    template = layered_template("female").body
+    grown = grow_fat(woman, template, 10.0, ("belly", "back", "hips"))
+    refitted = with_visceral_fat(grown, woman, template)
+    np.testing.assert_array_equal(refitted.skin, grown.skin)
+    fat, muscle = masses(refitted)[0] - masses(grown)[0], masses(refitted)[1] - masses(grown)[1]
+    assert fat < -0.3
+    assert muscle / MUSCLE_DENSITY == pytest.approx(-fat / FAT_DENSITY, rel=0.02)
+    assert check_nesting(refitted).sound

@@ -77,7 +77,8 @@ def test_the_middle_surface_is_put_between_both_others(shell):
     points, _, prisms = shell
     middle = 0.8 * points
     middle[30], middle[100] = 1.1 * points[30], 0.5 * points[100]
-    settled = raised_between(prisms, points, middle, 0.6 * points)
+    settled, inner = raised_between(prisms, points, middle, 0.6 * points)
+    np.testing.assert_array_equal(inner, 0.6 * points)  # the middle found a place by itself
     assert not prisms.inverted(points, settled).any()
     assert not prisms.inverted(settled, 0.6 * points).any()
 

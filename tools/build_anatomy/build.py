@@ -108,7 +108,7 @@ def build(sex: str, bones: Bones, survey: Path) -> Built:
     ]
     beta = calibrated_envelope(prisms, skin, bone, envelope, targets, breast)
     walls = [(parts == "belly", ABDOMINAL_WALL), (parts == "back", LUMBAR_MUSCLE)]
-    muscle = raised_between(prisms, skin, on_lines(beta, skin, bone, layered), bone)
+    muscle, bone = raised_between(prisms, skin, on_lines(beta, skin, bone, layered), bone)
     thickness = thickness_map(muscle, bone, triangles, layered, walls)
     print(
         f"{sex}: fat layer {1e3 * prisms.volumes(skin, muscle).sum():.2f} l, muscle layer "

@@ -97,15 +97,23 @@ def raised_between(
     middle: Float64[NumpyArray, "V 3"],
     inner: Float64[NumpyArray, "V 3"],
     rounds: int = 400,
-) -> Float64[NumpyArray, "V 3"]:
-    """Middle vertices moved until no tetrahedron on either side is flat or inverted."""
-    count = len(outer)
-    fixed = np.zeros(count, bool)
+) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V 3"]]:
+    """Middle and inner surface, moved until no tetrahedron on either side is flat or inverted.
+
+    The inner surface moves only where the middle one alone finds no place.
+    """
+    count, fixed = len(outer), np.zeros(len(outer), bool)
     points = np.concatenate([outer, middle, inner])
     tetrahedra = np.concatenate([prisms.tetrahedra, prisms.tetrahedra + count])
     least = np.tile(0.3 * _least_volumes(prisms, outer), 2)
-    free = np.concatenate([fixed, prisms.layered, fixed])
-    return _projected(points, tetrahedra, least, free, rounds)[count : 2 * count]
+    for below in (fixed, prisms.layered):
+        free = np.concatenate([fixed, prisms.layered, below])
+        points = _projected(points, tetrahedra, least, free, rounds)
+        outer_half, inner_half = points[count : 2 * count], points[2 * count :]
+        tangled = prisms.inverted(outer, outer_half) | prisms.inverted(outer_half, inner_half)
+        if not tangled.any():
+            break
+    return points[count : 2 * count].copy(), points[2 * count :].copy()
 
 
 def _least_volumes(prisms: Prisms, outer: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "T"]:

@@ -72,7 +72,7 @@ def fit_layers(
     wanted = best_fat_layer(composition, soft, known)
     share, fat_layer = balanced_share(prisms, skin, bone, limits, wanted)
     mixed = upright_shares(prisms, (1 - share) * limits[0] + share * limits[1], skin, bone)
-    muscle = raised_between(prisms, skin, on_lines(mixed, skin, bone, layered), bone)
+    muscle, bone = raised_between(prisms, skin, on_lines(mixed, skin, bone, layered), bone)
     muscle_layer = (soft - fat_layer / FAT_DENSITY) * MUSCLE_DENSITY
     held = Composition(
         max(0.0, known.fat_mass(fat_layer)), max(0.0, known.muscle_mass(muscle_layer))

@@ -60,9 +60,9 @@ def grow_muscle(
     fat = prisms.tetrahedron_volumes(layers.skin, layers.muscle)
     skin = solver.solve(layers.skin + muscle - layers.muscle, muscle, fat)
     skin = raised_outer(prisms, skin, muscle)
-    muscle = raised_between(prisms, skin, muscle, layers.bone)
+    muscle, bone = raised_between(prisms, skin, muscle, layers.bone)
     held = layers.composition
     if held is not None:
         held = Composition(held.fat_mass, max(0.0, held.muscle_mass + mass))
     metadata = dict(layers.metadata or {}) | {"muscle_grown": mass}
-    return Layers(skin, muscle, layers.bone, layers.triangles, layers.layered, held, metadata)
+    return Layers(skin, muscle, bone, layers.triangles, layers.layered, held, metadata)

@@ -1,0 +1,92 @@
+"""Times of the detail transfer and of layered physics.
+
+    python benchmarks/anatomy_detail.py
+
+Writes `benchmarks/results/anatomy_detail.json`: transfer of 100 000 vertices, how closely the
+warp follows the bone surface between its centres, and frames of layered physics a second.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.anatomy.fit.layers import fit_layers
+from corporeal.anatomy.layered.deformer import CONTROLS, LayeredSimulation
+from corporeal.anatomy.template import layered_template
+from corporeal.anatomy.warp import bone_warp
+from corporeal.body.composition import Composition
+from corporeal.body.motion import Motion
+from corporeal.models.phenotype.model import PhenotypeModel
+
+RESULTS = Path(__file__).parent / "results" / "anatomy_detail.json"
+POINTS, FRAMES = 100_000, 60
+
+
+def detail() -> dict[str, float]:
+    """Seconds of a transfer, and the warp's error between its centres."""
+    template = layered_template("male")
+    start = time.perf_counter()
+    warp, chosen = bone_warp("male")
+    made = time.perf_counter() - start
+    identity = PhenotypeModel().prepare({"gender": 1.0, "weight": 1.0, "height": 0.8})
+    layers = fit_layers(identity, "male", Composition(22.0, 32.0))
+    bone = np.concatenate([mesh.vertices for mesh in template.bones])
+    points = np.resize(bone, (POINTS, 3))
+    warp.warped(points[:10], warp.coefficients(np.zeros_like(warp.centres)))
+    start = time.perf_counter()
+    found = warp.coefficients(layers.bone[chosen] - template.bone[chosen])
+    warp.warped(points, found)
+    moved = time.perf_counter() - start
+    region = template.layered
+    miss = np.linalg.norm(warp.warped(template.bone[region], found) - layers.bone[region], axis=1)
+    return {
+        "centres": len(chosen),
+        "factor_s": made,
+        "transfer_100000_s": moved,
+        "between_centres_mm_median": 1e3 * float(np.median(miss)),
+        "between_centres_mm_99": 1e3 * float(np.quantile(miss, 0.99)),
+    }
+
+
+def physics() -> dict[str, float]:
+    """Frames of layered physics a second, at 60 frames a second of clip."""
+    model = PhenotypeModel()
+    identity = model.prepare({"gender": 1.0})
+    layers = fit_layers(identity, "male", Composition(12.0, 28.0))
+    settings = {control.name: control.default for control in CONTROLS}
+    body = LayeredSimulation(layers, identity, model.template, "male", settings)
+    root = np.zeros((FRAMES, 3))
+    root[:, 1] = 0.05 * np.sin(0.4 * np.arange(FRAMES))
+    skeleton = model.template.skeleton
+    turns = np.zeros((FRAMES, skeleton.joint_count, 3))
+    motion = Motion("hop", 60.0, turns, root, skeleton)
+    body.clip(motion)
+    start = time.perf_counter()
+    skins = body.clip(motion)
+    seconds = time.perf_counter() - start
+    assert np.isfinite(skins).all()
+    return {"frames_a_second": FRAMES / seconds, "free": len(body.flesh.system.free)}
+
+
+def main() -> None:
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    report = {
+        "commit": commit.stdout.strip(),
+        "machine": {"processor": platform.machine(), "cores": os.cpu_count()},
+        "load": os.getloadavg()[0],
+        "detail": detail(),
+        "physics": physics(),
+    }
+    RESULTS.write_text(json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()
