@@ -9,7 +9,7 @@ and anchored vertices with ones that nothing holds or needs.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective.gpu_clip import ACCELERATED, Frames
 from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way, take_step
 from corporeal.physics.projective_dynamics.gpu_flesh import Flesh
-from corporeal.physics.projective_dynamics.gpu_inverse import CLUSTER, LocalInverse
+from corporeal.physics.projective_dynamics.gpu_inverse import CLUSTER, Inverse, LocalInverse
 from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.upsampling_gpu import DeviceUpsampler, full_skin
 from corporeal.runtime.nouns import noun
@@ -46,9 +46,10 @@ class People:
     upsampler: DeviceUpsampler
 
 
-def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[LocalInverse]) -> People:
+def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[Inverse]) -> People:
     """Bodies of one template and the local inverses of their global steps, put together."""
-    if len(inverses) != len(bodies) or not all(isinstance(i, LocalInverse) for i in inverses):
+    local = [inverse for inverse in inverses if isinstance(inverse, LocalInverse)]
+    if len(local) != len(bodies) or len(inverses) != len(bodies):
         raise InputError(
             f"{len(bodies)} bodies came with {len(inverses)} inverses; expected a local one "
             f"(`local_inverse`) for every body."
@@ -70,7 +71,7 @@ def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[LocalInver
             np.concatenate([flesh.weights for flesh in fleshes]),
             np.concatenate([flesh.masses for flesh in fleshes]),
         ),
-        _joined_inverse(inverses, free),
+        _joined_inverse(local, free),
         np.concatenate([body.weight for body in filled], axis=1),
         _stacked([body.coupling for body in filled]),
         _stacked([body.sources for body in filled]),
@@ -165,7 +166,18 @@ def _moved_on(corners: NumpyArray, number: int, count: int, free: int, fixed: in
     return (corners + among).astype(np.int32)
 
 
-def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> DeviceBody:
+class _Filled(NamedTuple):
+    """One person among people."""
+
+    flesh: Flesh
+    weight: NumpyArray
+    coupling: DeviceCoupling
+    sources: NumpyArray
+    skin_places: NumpyArray
+    upsampler: DeviceUpsampler
+
+
+def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> _Filled:
     """The same body with more free and anchored vertices, which nothing holds or needs."""
     count, flesh = body.free_count, body.flesh
     place = np.arange(len(body.order))
@@ -188,20 +200,18 @@ def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> 
         rigid_joints=_longer(np.asarray(body.coupling.rigid_joints), 0, rigid),
         rigid_offsets=_longer(np.asarray(body.coupling.rigid_offsets), 0, rigid),
     )
-    masses = _longer(np.asarray(flesh.masses), 0, free)
-    return replace(
-        body,
-        order=spread(body.order),
-        sources=spread(body.sources),
-        skin_places=place[np.asarray(body.skin_places)].astype(np.int32),
-        weight=_longer(np.asarray(body.weight), 1, free),
-        coupling=coupling,
-        flesh=Flesh(
+    return _Filled(
+        Flesh(
             corners.astype(np.int32),
             _longer(_longer(np.asarray(flesh.gradients), 2, width), 1, free),
             _longer(_longer(np.asarray(flesh.weights), 1, width), 0, free),
-            masses,
+            _longer(np.asarray(flesh.masses), 0, free),
         ),
+        _longer(np.asarray(body.weight), 1, free),
+        coupling,
+        spread(body.sources),
+        place[np.asarray(body.skin_places)].astype(np.int32),
+        body.upsampler,
     )
 
 

@@ -1,0 +1,116 @@
+"""Collisions on a device, on JAX's CPU backend, against the CPU's detection."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import synthetic
+
+from corporeal.body.pose import Pose
+from corporeal.errors import SolverError
+from corporeal.physics.collisions.gpu_detection import Room, require_room, vertices_inside
+from corporeal.physics.collisions.gpu_lists import chosen, listed, running_total, sorted_order
+from corporeal.physics.projective.gpu_clip import clip_frames, device_state, run_clip
+from corporeal.physics.projective.gpu_preparation import device_body, device_skin
+from corporeal.physics.projective.gpu_touch import Collisions, base_points, no_pairs
+from corporeal.physics.projective.settings import ProjectiveSettings
+from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.projective_dynamics.gpu import Way
+from corporeal.physics.projective_dynamics.integration import StepRule, resting
+from corporeal.skinning.kinematics import forward_kinematics
+
+RANDOM = np.random.default_rng(8)
+
+
+@pytest.mark.parametrize("count", [1, 512, 513, 5000])
+def test_running_totals(count: int) -> None:
+    counts = RANDOM.integers(0, 9, count)
+    np.testing.assert_array_equal(running_total(jnp.asarray(counts)), np.cumsum(counts))
+
+
+def test_sorting_keeps_the_order_of_equals() -> None:
+    keys = RANDOM.integers(0, 40, 700)
+    np.testing.assert_array_equal(sorted_order(jnp.asarray(keys)), np.argsort(keys, kind="stable"))
+
+
+def test_lists_of_fixed_length() -> None:
+    owner, rank, used = listed(jnp.array([2, 0, 3]), 7)
+    assert int(used) == 5
+    np.testing.assert_array_equal(owner[:5], [0, 0, 2, 2, 2])
+    np.testing.assert_array_equal(rank[:5], [0, 1, 0, 1, 2])
+    flags = RANDOM.random(300) < 0.2
+    places, count = chosen(jnp.asarray(flags), 100)
+    assert int(count) == flags.sum()
+    np.testing.assert_array_equal(places[: flags.sum()], np.flatnonzero(flags))
+    assert (np.asarray(places[flags.sum() :]) == 300).all()
+    np.testing.assert_array_equal(chosen(jnp.asarray(flags), 10)[0], np.flatnonzero(flags)[:10])
+
+
+@pytest.fixture(scope="module")
+def folded():
+    """An arm folded onto itself: skin inside skin."""
+    template = synthetic.arm_template(24, 12)
+    identity = synthetic.identity_of(template)
+    simulation = ProjectiveSimulation(template, ProjectiveSettings(collisions="global"))
+    body = simulation.body(identity)
+    turn = np.zeros((len(synthetic.PARENTS), 3))
+    turn[2, 2] = 2.6
+    frames = forward_kinematics(turn, body.joints, synthetic.PARENTS, np.zeros(3))
+    apart = ProjectiveSimulation(template)
+    positions = apart.start(identity, Pose(turn, np.zeros(3))).flesh.positions
+    return body, frames, positions
+
+
+def test_detection_finds_what_the_cpu_finds(folded) -> None:
+    """The same vertices, each in a prism that the CPU reports as well."""
+    body, frames, positions = folded
+    finder, count = body.skin_contacts(), body.model.vertex_count
+    skin = device_skin(finder, body.model)
+    base = base_points(device_body(body).coupling, skin, jnp.asarray(frames, jnp.float32))
+    np.testing.assert_allclose(base.T, finder.detection.base_points(frames), atol=1e-6)
+    flat = jnp.asarray(positions[:count].T, jnp.float32)
+    hits, full = jax.jit(vertices_inside, static_argnums=3)(
+        skin, flat, base, Room(64, 2**15, 2**15)
+    )
+    found = finder._found(np.ascontiguousarray(positions[:count]), frames)
+    assert len(found) > 5
+    assert not full
+    inside = np.flatnonzero(np.asarray(hits) < len(body.model.triangles))
+    assert set(inside) == set(found[:, 0])
+    reported = set(map(tuple, found.tolist()))
+    assert all((v, int(hits[v])) in reported for v in inside)
+
+
+def test_collisions_push_skin_out_and_too_little_room_is_an_error(folded) -> None:
+    """Four frames at rest: fewer vertices inside with collisions than without; a list for a single
+    contact raises instead of dropping the others."""
+    body, frames, positions = folded
+    prepared, skin = device_body(body), device_skin(body.skin_contacts(), body.model)
+    rule = StepRule(1 / 120, 5, 10.0)
+    path, origins = clip_frames(np.repeat(frames[None, None], 9, axis=0))
+    moving = device_state(prepared, [resting(positions, 1 / 120)], origins[0], 1 / 120)
+    inverse = prepared.inverse(rule, dense=True)
+    collisions = Collisions(skin, inverse.matrix, no_pairs(prepared))
+    way, inside = Way(rounds=8, unrolled=1), []
+    base = base_points(prepared.coupling, skin, jnp.asarray(frames, jnp.float32))
+    room = Room(64, 2**15, 2**15)
+    for given in (None, collisions):
+        last, _, touched = run_clip(
+            prepared, inverse, rule, moving, path, given, steps=2, way=way, room=room
+        )
+        whole = np.zeros((3, len(prepared.order)), np.float32)
+        whole[:, : prepared.free_count] = last.positions[..., 0]
+        whole[:, prepared.free_count :] = positions[
+            np.asarray(prepared.order)[prepared.free_count :]
+        ].T
+        now = jnp.asarray(whole[:, np.asarray(prepared.skin_places)])
+        inside.append(int((vertices_inside(skin, now, base, room)[0] < len(skin.prisms)).sum()))
+    assert inside[1] < 0.5 * inside[0]
+    assert int(touched.counts[0]) > 3
+    require_room(touched.full, room)
+    few = Room(1, 2**15, 2**15)
+    _, _, touched = run_clip(
+        prepared, inverse, rule, moving, path, collisions, steps=2, way=way, room=few
+    )
+    with pytest.raises(SolverError, match="room for 1 contacts"):
+        require_room(touched.full, few)
