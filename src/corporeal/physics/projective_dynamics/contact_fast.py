@@ -14,6 +14,8 @@ KEPT = 1e-2
 """Entries of A⁻¹ are kept above this share of the diagonal's geometric mean."""
 _COLUMNS = 128
 """Columns solved for at a time."""
+_NEIGHBOURS = 128
+"""Rows that a row shares flesh with, at first guess: about 70 in crossed legs."""
 
 
 class LocalInverse:
@@ -77,7 +79,7 @@ class CompiledContacts:
             drop_slight,
         )
 
-        inverse, size = self._inverse, 64 * count
+        inverse, size = self._inverse, _NEIGHBOURS * count
         row_starts, diagonal = np.empty(count + 1, np.int32), np.empty(count)
         while True:
             others, entries = np.empty(size, np.int32), np.empty(size, np.float32)
