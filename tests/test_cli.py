@@ -333,6 +333,13 @@ class TestCite:
         assert "neither a method nor a result" in capsys.readouterr().err
 
 
+def test_demo_refuses_a_missing_device(inside: Path, capsys: Capture) -> None:
+    """Never another device in silence, and nothing is left behind."""
+    assert call("demo --device gpu:99") == 2
+    assert "device gpu:99 is not there" in capsys.readouterr().err
+    assert list(inside.iterdir()) == []
+
+
 def test_demo(inside: Path) -> None:
     """The first command of the README: three files, their manifests, and words."""
     done = subprocess.run(

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
+
+import tyro
 
 from corporeal.cli.speech import measurement_table, print_json, say
 from corporeal.runtime.manifest import require_verb
@@ -22,6 +24,8 @@ class Demo:
     """Folder for the files; made if it is missing."""
     seed: int = 0
     """Another seed draws another person."""
+    device: Annotated[str, tyro.conf.arg(metavar="cpu|gpu|gpu:N")] = "cpu"
+    """Where flesh is simulated."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
@@ -29,7 +33,9 @@ class Demo:
     def from_manifest(content: dict[str, Any]) -> "Demo":
         """The same run again, from its manifest."""
         require_verb(content, "demo")
-        return Demo(Path(content["config"]["out"]), int(content["config"]["seed"]))
+        config = content["config"]
+        device = str(config.get("device", "cpu"))
+        return Demo(Path(config["out"]), int(config["seed"]), device)
 
     def run(self) -> int:
         """Make the three files and tell about them."""
@@ -37,7 +43,7 @@ class Demo:
         say("making a person and moving it (the first time, kernels are compiled: half a minute)")
         from corporeal.pipelines.demo import DemoConfig, run_demo
 
-        made = run_demo(DemoConfig(self.out, self.seed))
+        made = run_demo(DemoConfig(self.out, self.seed, self.device))
         if self.json:
             print_json(made)
             return 0

@@ -39,6 +39,7 @@ def require_place(name: str, device: str) -> None:
         )
 
 
-def make_deformer(name: str, template: Template) -> Deformer:
-    """The deformer called `name`, for bodies of `template`."""
-    return deformer_class(name)(template)
+def make_deformer(name: str, template: Template, device: str = "cpu") -> Deformer:
+    """The deformer called `name`, for bodies of `template`, on `device` where it can be there."""
+    made = deformer_class(name)
+    return made(template, device=device) if name in ON_GPU else made(template)

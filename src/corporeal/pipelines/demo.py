@@ -9,7 +9,7 @@ import numpy as np
 
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
-from corporeal.pipelines.deformers import DEFORMERS, make_deformer
+from corporeal.pipelines.deformers import DEFORMERS, make_deformer, require_place
 from corporeal.pipelines.results import attachments_of, write_engine_character, write_film
 from corporeal.runtime.files import make_folder, require_writable
 from corporeal.runtime.manifest import finish_run, start_run
@@ -26,6 +26,8 @@ class DemoConfig:
 
     out: Path = Path("corporeal-demo")
     seed: int = 0
+    device: str = "cpu"
+    """Where flesh is simulated: `cpu`, `gpu` or `gpu:N`."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,12 @@ def run_demo(config: DemoConfig) -> Demo:
     from corporeal.scene.sheet import contact_sheet
 
     run = start_run("demo", config)
+    require_place("projective", config.device)
     folder = make_folder(config.out)
     glb, png, mp4 = (folder / f"{MOTION}{suffix}" for suffix in (".glb", ".png", ".mp4"))
     for path in (glb, png, mp4):
         require_writable(path)
-    parameters, identity, animations = _performances(config.seed)
+    parameters, identity, animations = _performances(config.seed, config.device)
     measurements = {k: float(v) for k, v in measure(identity).values.items()}
     parts = attachments_of(animations[0].template, identity)
     report = write_engine_character(glb, animations[0], parts)
@@ -64,7 +67,7 @@ def run_demo(config: DemoConfig) -> Demo:
     return Demo(glb, png, mp4, names, parameters, measurements, report)
 
 
-def _performances(seed: int) -> tuple[dict[str, float], Identity, list[Animation]]:
+def _performances(seed: int, device: str) -> tuple[dict[str, float], Identity, list[Animation]]:
     """A person, and its jumping jacks by every deformer (at most four); `lbs` comes first."""
     from corporeal.models.phenotype.model import PhenotypeModel
     from corporeal.motions.library import make_motion
@@ -76,7 +79,7 @@ def _performances(seed: int) -> tuple[dict[str, float], Identity, list[Animation
         MOTION, identity, model.template, seed=seed, fps=_FPS, duration=_DURATION_S
     )
     names = list(DEFORMERS)[:_MOST_DEFORMERS]
-    animations = [make_deformer(n, model.template).animate(identity, motion) for n in names]
+    animations = [make_deformer(n, model.template, device).animate(identity, motion) for n in names]
     return parameters, identity, animations
 
 
