@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
+from numpy.typing import NDArray
 
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
@@ -195,27 +196,44 @@ def test_the_angle_test_compares_angles_from_one_bone() -> None:
     np.testing.assert_array_equal(planes[1], 0.0)
 
 
-def test_depth_of_a_vertex_pushed_through_a_wall() -> None:
-    """One of two boxes has its bottom pulled into the other by a quarter: so deep is it inside."""
+def box() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """A closed box, 4 × 4 × 1, of a grid below (vertices 0 to 24, x by x) and one above."""
     grid = np.array([[x, y] for x in range(5) for y in range(5)], float)
     index = np.arange(25).reshape(5, 5)
     quads = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], -1).reshape(
         -1, 4
     )
     face = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-    lower = np.concatenate([np.c_[grid, 0 * grid[:, 0]], np.c_[grid, 0 * grid[:, 0] + 1]])
     around = np.concatenate([index[0], index[1:, -1], index[-1, -2::-1], index[-2:0:-1, 0]])
     after = np.roll(around, -1)
     sides = np.concatenate(
         [np.stack([around, after + 25, after], 1), np.stack([around, around + 25, after + 25], 1)]
     )
-    box = np.concatenate([face[:, ::-1], face + 25, sides])
+    vertices = np.concatenate([np.c_[grid, 0 * grid[:, 0]], np.c_[grid, 0 * grid[:, 0] + 1]])
+    return vertices, np.concatenate([face[:, ::-1], face + 25, sides])
+
+
+def test_depth_of_a_vertex_pushed_through_a_wall() -> None:
+    """One of two boxes has its bottom pulled into the other by a quarter: so deep is it inside."""
+    lower, triangles = box()
     rest = np.concatenate([lower, lower + np.array([0, 0, 2])])
-    triangles = np.concatenate([box, box + 50])
-    meter = PenetrationMeter(rest, triangles)
+    meter = PenetrationMeter(rest, np.concatenate([triangles, triangles + 50]))
     moved = rest.copy()
     moved[50 + 12, 2] -= 1.25  # the upper box's bottom, a quarter into the lower one
     depths = meter.depths(moved)
     np.testing.assert_array_equal(np.flatnonzero(depths), [37, 62])  # it meets the top's middle
     assert depths[62] == pytest.approx(0.25, abs=1e-6)
     assert meter.depths(rest).max() == 0.0
+
+
+def test_a_narrow_crease_is_no_overlap() -> None:
+    """A groove of 11° with a short wall and a long one: heights over a plane, which nothing can
+    enter. The averaged normal at its bottom points into the short wall."""
+    rest, triangles = box()
+    profile = np.array([[0.0, 1.0], [1.99, 0.3], [2.0, 0.2], [2.08, 1.0], [4.0, 1.0]])
+    grooved = rest.copy()
+    grooved[25:, [0, 2]] = np.repeat(profile, 5, axis=0)
+    normals = vertex_normals(grooved, triangles)
+    short_wall = np.array([0.1, 0.0, 0.01])
+    assert (normals[25 + 11 : 25 + 14] @ short_wall < 0).all()
+    assert PenetrationMeter(rest, triangles).depths(grooved).max() == 0.0
