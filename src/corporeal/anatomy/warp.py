@@ -3,7 +3,7 @@
     d(x) = Σ_j w_j ‖x − c_j‖³ + a x + b,   d(c_i) = x_i − c_i,   Σ w_j = 0,   Σ w_j c_jᵀ = 0
 
 The system is dense, symmetric and indefinite, and depends on the template alone: its factor is made
-on first use and kept in memory (200 MB for 5 000 centres), so that every further person costs two
+on first use and kept in memory (128 MB for 4 000 centres), so that every further person costs two
 triangular solves and one sum over the centres a point.
 """
 
@@ -17,7 +17,7 @@ from corporeal.assets.anatomy import BoneMesh
 from corporeal.body.layers import Layers
 from corporeal.errors import InputError
 
-BONE_CENTRES, MUSCLE_CENTRES = 2500, 3500
+BONE_CENTRES, MUSCLE_CENTRES = 4000, 5000
 """Centres of the warps for bones (on B) and for muscles (on B and M)."""
 UNIT = 0.5
 """Lengths are divided by this in the system, metres, so that r³ and r⁰ are of one size."""
