@@ -72,7 +72,7 @@ def test_detection_finds_what_the_cpu_finds(folded) -> None:
     hits, full = jax.jit(vertices_inside, static_argnums=3)(
         skin, flat, base, Room(64, 2**15, 2**15)
     )
-    found = finder._found(np.ascontiguousarray(positions[:count]), frames)
+    found = finder.detect(np.ascontiguousarray(positions[:count]), frames)
     assert len(found) > 5
     assert not full
     inside = np.flatnonzero(np.asarray(hits) < len(body.model.triangles))
@@ -81,36 +81,46 @@ def test_detection_finds_what_the_cpu_finds(folded) -> None:
     assert all((v, int(hits[v])) in reported for v in inside)
 
 
-def test_collisions_push_skin_out_and_too_little_room_is_an_error(folded) -> None:
-    """Four frames at rest: fewer vertices inside with collisions than without; a list for a single
-    contact raises instead of dropping the others."""
+def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(folded) -> None:
+    """Two frames from the same state. The CPU may keep two pairs for one vertex and the device
+    keeps one, so that single vertices differ: against what collisions do in all, by a fifth at
+    most. A list for a single contact raises instead of dropping the others."""
     body, frames, positions = folded
     prepared, skin = device_body(body), device_skin(body.skin_contacts(), body.model)
     rule = StepRule(1 / 120, 5, 10.0)
-    path, origins = clip_frames(np.repeat(frames[None, None], 9, axis=0))
+    path, origins = clip_frames(np.repeat(frames[None, None], 5, axis=0))
     moving = device_state(prepared, [resting(positions, 1 / 120)], origins[0], 1 / 120)
     inverse = prepared.inverse(rule, dense=True)
     collisions = Collisions(skin, inverse.matrix, no_pairs(prepared))
-    way, inside = Way(rounds=8, unrolled=1), []
-    base = base_points(prepared.coupling, skin, jnp.asarray(frames, jnp.float32))
-    room = Room(64, 2**15, 2**15)
-    for given in (None, collisions):
-        last, _, touched = run_clip(
-            prepared, inverse, rule, moving, path, given, steps=2, way=way, room=room
-        )
-        whole = np.zeros((3, len(prepared.order)), np.float32)
-        whole[:, : prepared.free_count] = last.positions[..., 0]
-        whole[:, prepared.free_count :] = positions[
-            np.asarray(prepared.order)[prepared.free_count :]
-        ].T
-        now = jnp.asarray(whole[:, np.asarray(prepared.skin_places)])
-        inside.append(int((vertices_inside(skin, now, base, room)[0] < len(skin.prisms)).sum()))
-    assert inside[1] < 0.5 * inside[0]
-    assert int(touched.counts[0]) > 3
+    way, room = Way(rounds=8, unrolled=1), Room(64, 2**15, 2**15)
+    last, _, touched = run_clip(
+        prepared, inverse, rule, moving, path, collisions, steps=2, way=way, room=room
+    )
     require_room(touched.full, room)
+    assert int(touched.counts[0]) > 3
+    chosen_vertices = np.asarray(prepared.order)[: prepared.free_count]
+    found = np.asarray(last.positions[..., 0]).T + origins[-1]
+    expected = two_frames(body, frames, positions, True)[chosen_vertices]
+    without = two_frames(body, frames, positions, False)[chosen_vertices]
+    effect = np.sqrt(((expected - without) ** 2).mean())
+    assert effect > 1e-4
+    assert np.sqrt(((found - expected) ** 2).mean()) < 0.2 * effect
     few = Room(1, 2**15, 2**15)
     _, _, touched = run_clip(
         prepared, inverse, rule, moving, path, collisions, steps=2, way=way, room=few
     )
     with pytest.raises(SolverError, match="room for 1 contacts"):
         require_room(touched.full, few)
+
+
+def two_frames(body, frames: np.ndarray, positions: np.ndarray, collide: bool) -> np.ndarray:
+    """Two frames of two steps on the CPU, with a skeleton that stands still."""
+    state, pairs, finder = resting(positions, 1 / 120), None, body.skin_contacts()
+    anchors = body.carriers(frames)[body.system.anchored]
+    for _ in range(2):
+        rows, pairs = finder.contacts(state.positions, frames, pairs)
+        for _ in range(2):
+            state = body.solver(1 / 120).step(
+                state, anchors, body.weight, contacts=rows if collide else None
+            )
+    return state.positions

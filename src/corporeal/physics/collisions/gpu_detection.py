@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.errors import SolverError
 from corporeal.physics.collisions.gpu_lists import listed, placed, sorted_order
+from corporeal.physics.upsampling_gpu import DeviceSurface
 from corporeal.runtime.nouns import noun
 
 COUNTER_CLOCKWISE = 8
@@ -55,6 +56,8 @@ class DeviceSkin:
     """Sides of a cell, metres."""
     push: Float[Array, ""]
     """Metres within which pairs are kept, and by which they come apart in one frame at most."""
+    surface: DeviceSurface
+    """Triangles that face outward, whatever the mesh's do."""
 
 
 def vertices_inside(

@@ -34,7 +34,6 @@ class Touching(NamedTuple):
 
 def skin_contacts(
     skin: DeviceSkin,
-    surface: DeviceSurface,
     positions: Float[Array, "3 V"],
     base_points: Float[Array, "3 V"],
     pairs: Int[Array, "V"],
@@ -44,7 +43,7 @@ def skin_contacts(
 
     `pairs` are those of before.
     """
-    none = len(surface.triangles)
+    surface, none = skin.surface, len(skin.prisms)
     hits, full = vertices_inside(skin, positions, base_points, room)
     starts = jnp.where(pairs < none, pairs, hits)
     count = positions.shape[1]

@@ -125,6 +125,7 @@ def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
         np.asarray(model.skin, np.float32),
         (_CELL * detection.mean_edge).astype(np.float32),
         np.float32(contacts.push),
+        device_surface(detection.triangles, vertices),
     )
 
 

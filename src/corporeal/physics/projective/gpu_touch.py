@@ -58,7 +58,7 @@ def found_rows(
 ) -> tuple[ContactRows, Int[Array, "V"], Int[Array, ""], Bool[Array, ""]]:
     """Rows of all contacts at `positions`, the pairs, how many there are, whether all fit."""
     skin = positions[:, body.skin_places]
-    touching, pairs, full = skin_contacts(collisions.skin, body.surface, skin, base, pairs, room)
+    touching, pairs, full = skin_contacts(collisions.skin, skin, base, pairs, room)
     rows = contact_rows(
         collisions.dense,
         body.skin_places[touching.vertices],

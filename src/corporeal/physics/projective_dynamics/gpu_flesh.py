@@ -152,12 +152,15 @@ def incidence_forces(
         for i in range(3)
         for j in range(3)
     ]
+    # Where there is no element, F = 1: a derivative that weighs nothing must still be a number.
+    missing = jnp.where(weights > 0.0, 0.0, 1.0)
+    gradient = [f + missing if k % 4 == 0 else f for k, f in enumerate(gradient)]
     rotation = closest_rotation(gradient)
     away = _pulls(weights, g)
-    missing = [turn - stretch for turn, stretch in zip(rotation, gradient, strict=True)]
+    short = [turn - stretch for turn, stretch in zip(rotation, gradient, strict=True)]
     # f_i = Σ_j w (R − F)_ij g₀_j
     x, y, z = (
-        missing[3 * i] * away[0] + missing[3 * i + 1] * away[1] + missing[3 * i + 2] * away[2]
+        short[3 * i] * away[0] + short[3 * i + 1] * away[1] + short[3 * i + 2] * away[2]
         for i in range(3)
     )
     return x, y, z
