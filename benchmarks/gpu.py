@@ -189,7 +189,7 @@ def floor(subject: Subject, local_ms: float, dense_ms: float) -> dict[str, float
 
 def contacts() -> dict[str, object]:
     """One character that collides with itself everywhere."""
-    subject = Subject("contacts_body.npz")
+    subject = Subject("body.npz")
     data = np.load(SUBJECTS / "contacts.npz")
     frames, origins = clip_frames(data["frames"][:, None])
     start = moving_state(data["positions"], np.zeros_like(data["positions"]))

@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 8
-SIZES = (1500, 3000, 8000, 13380)
+SIZES = (1500, 8000, 13380)
 
 
 def main() -> None:
@@ -121,7 +121,6 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
     )
     after = touching.step(state, poses[1], 1 / 60)
     rows, _ = finder.contacts(state.flesh.positions, frames[0])
-    save_device_body(FOLDER / "contacts_body.npz", device_body(body))
     save_device_skin(FOLDER / "contacts_skin.npz", device_skin(finder, body.model))
     np.savez(
         FOLDER / "contacts.npz",
