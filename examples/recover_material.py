@@ -4,7 +4,7 @@
 
 A block of flesh on a bone is shaken and pushed with a known force. Its four regions have stiffness
 and mass of their own. From the movement of its vertices alone, gradient descent through the
-simulation finds all eight numbers. Without the push only the ratio of stiffness to mass would show,
+simulation goes to all eight numbers. Without the push only the ratio of stiffness to mass would show,
 since gravity and inertia grow with mass as well.
 """
 
@@ -85,7 +85,7 @@ def scene() -> tuple[Flesh, Regions, StepRule, Take]:
     return flesh_of(elements), regions, rule, take
 
 
-def recover(rounds: int = 100) -> Recovery:
+def recover(rounds: int = 300) -> Recovery:
     """Make a take with the true material, then find the material again."""
     import jax.numpy as jnp
 
