@@ -4,8 +4,8 @@
 
 A block of flesh on a bone is shaken and pushed with a known force. Its four regions have stiffness
 and mass of their own. From the movement of its vertices alone, gradient descent through the
-simulation goes to all eight numbers. Without the push only the ratio of stiffness to mass would show,
-since gravity and inertia grow with mass as well.
+simulation goes to all eight numbers. Without the push only the ratio of stiffness to mass would
+show, since gravity and inertia grow with mass as well.
 """
 
 import numpy as np
