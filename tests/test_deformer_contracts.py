@@ -5,15 +5,20 @@ arm, and on the default body.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
 import synthetic
 from scipy.spatial.transform import Rotation
 
+from corporeal.anatomy.fit.layers import fit_layers
+from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.assets.default_body import load_default_body
+from corporeal.body.composition import Composition
 from corporeal.body.deformer import Deformer
 from corporeal.body.identity import Identity
+from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
@@ -21,14 +26,17 @@ from corporeal.errors import InputError
 from corporeal.pipelines.deformers import DEFORMERS, make_deformer
 from corporeal.skinning.kinematics import forward_kinematics
 
-WITH_MEMORY: frozenset[str] = frozenset({"projective"})
+WITH_MEMORY: frozenset[str] = frozenset({"projective", "layered"})
 """Deformers whose frames depend on the frames before them."""
 WEIGHTLESS: dict[str, dict[str, np.ndarray]] = {
-    "projective": {"gravity": np.zeros(1), "dynamics": np.zeros(1)}
+    name: {"gravity": np.zeros(1), "dynamics": np.zeros(1)} for name in ("projective", "layered")
 }
 """Controls that leave out momentum and gravity, under which flesh does not move rigidly."""
-BALANCE: dict[str, float] = {"projective": 2e-5}
+BALANCE: dict[str, float] = {"projective": 2e-5, "layered": 5e-5}
 """Metres that a solver's own tolerance adds to rounding: a ten-thousandth of a limb's thickness."""
+
+ONLY_ON: dict[str, str] = {"layered": "default-body"}
+"""The one body that a deformer knows the inside of."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,20 @@ BODIES = {
 }
 
 
+@cache
+def default_layers() -> Layers:
+    """Layers of the default body, fitted once for all contracts."""
+    identity = synthetic.identity_of(load_default_body().template, np.float32)
+    return fit_layers(identity, "male", Composition(15.0, 30.0))
+
+
+def made(name: str, template: Template) -> Deformer:
+    """The deformer by its name; a layered one gets its layers here, to save the time of fitting."""
+    if name == "layered":
+        return LayeredSkinning(template, default_layers())
+    return make_deformer(name, template)
+
+
 @pytest.fixture(params=DEFORMERS)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
@@ -73,10 +95,12 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=BODIES)
 def case(request: pytest.FixtureRequest, name: str) -> Case:
     make_template, dtype = BODIES[request.param]
+    if request.param != ONLY_ON.get(name, request.param):
+        pytest.skip(f"{name} needs the {ONLY_ON[name]}")
     template = make_template()
     identity = synthetic.identity_of(template, dtype)
     return Case(
-        make_deformer(name, template),
+        made(name, template),
         identity,
         synthetic.random_motion(template, frames=5, seed=3, dtype=dtype),
     )
@@ -171,7 +195,7 @@ def test_repeats_bitwise_and_keeps_its_inputs(case: Case) -> None:
     before = [array.copy() for array in inputs]
     first = case.deformer.animate(case.identity, case.motion)
     second = case.deformer.animate(case.identity, case.motion)
-    fresh = make_deformer(case.deformer.name, case.template)
+    fresh = made(case.deformer.name, case.template)
     third = fresh.animate(case.identity, case.motion)
     for other in (second, third):
         np.testing.assert_array_equal(first.vertices, other.vertices)

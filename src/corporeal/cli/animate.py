@@ -23,6 +23,7 @@ class Animate(AnimateOptions):
     Examples:
       corporeal animate --body anna.npz --motion jumping-jacks --deformer dqs --out anna.npz
       corporeal animate --motion one-leg-jump --deformer projective --out jump.glb
+      corporeal animate --body anna_layers.npz --motion one-leg-jump --deformer layered --out a.glb
       corporeal animate --motion jumping-jacks --duration 8 --out jumps.mp4
       corporeal animate --body anna.npz --motion clip.bvh --out anna.glb
       corporeal animate --body anna.npz ben.npz --motion jumping-jacks --out '{body}-{motion}.glb'
@@ -86,7 +87,8 @@ class Animate(AnimateOptions):
         who = config.body or config.mesh or "the average adult"
         say(f"moving {who} through {config.motion} with {config.deformer}")
         made = animate(config)
-        for what, notes in ((who, "mesh_notes"), (config.motion, "motion_notes")):
+        kinds = ((who, "mesh_notes"), (who, "body_notes"), (config.motion, "motion_notes"))
+        for what, notes in kinds:
             for note in made.report.get(notes, ()):
                 say(f"{what}: {note}")
         if self.json:

@@ -32,6 +32,7 @@ VERBS = {
     "body": Verb("corporeal.cli.body:Body", "make a body from measurements or sliders"),
     "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
     "skeleton": Verb("corporeal.cli.skeleton:SkeletonVerb", "fit a skeleton to a human surface"),
+    "anatomy": Verb("corporeal.cli.anatomy:Anatomy", "fit and grow bones, muscles and fat"),
     "motion": Verb("corporeal.cli.motion:MotionVerb", "list, describe or film motions"),
     "convert": Verb("corporeal.cli.convert:Convert", "write a file's content in another format"),
     "doctor": Verb("corporeal.cli.doctor:Doctor", "say what is missing and how to get it"),

@@ -180,6 +180,8 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "dqs": ("kavan2007skinning",),
     "automatic-weights": ("baran2007automatic",),
     "projective": ("komaritzan2022layered", "bouaziz2014projective"),
+    "layered": ("komaritzan2022layered", "bouaziz2014projective"),
+    "anatomy": ("komaritzan2022layered",),
     "seeds": (
         "loper2015smpl",
         "ponsmoll2015dyna",

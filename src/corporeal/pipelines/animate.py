@@ -15,7 +15,8 @@ from corporeal.formats.registry import format_to_read
 from corporeal.motions.own_skeleton import OwnMotion, by_way_of_a_person, motion_from_file
 from corporeal.pipelines.controls import as_arrays, require_controls
 from corporeal.pipelines.deformers import require_place
-from corporeal.pipelines.flesh_options import deformer_for
+from corporeal.pipelines.flesh_options import deformer_for, layered_deformer
+from corporeal.pipelines.layered_body import LAYERED, layers_for
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.own_mesh import OwnBody, again_own, load_own_body
 from corporeal.pipelines.results import require_animation_output, write_animation_result
@@ -78,6 +79,11 @@ def _animation(config: AnimateConfig) -> tuple[Animation, Body, dict[str, Any]]:
     if (own := again_own(body, config.component)) is not None:
         return _own_animation(config, own)
     motion, came = load_motion(config, body)
+    if config.deformer == LAYERED:
+        layers, notes = layers_for(config.body, body, config.controls.get("age"))
+        deformer = layered_deformer(config, body.template, layers)
+        moved = deformer.animate(body.identity, motion, as_arrays(config.controls))
+        return moved, body, came | {"body_notes": notes}
     return _deformed(config, body, motion), body, came
 
 

@@ -10,6 +10,7 @@ DEFORMERS: dict[str, str] = {
     "lbs": "corporeal.skinning.linear:LinearBlendSkinning",
     "dqs": "corporeal.skinning.dual_quaternion:DualQuaternionSkinning",
     "projective": "corporeal.physics.projective.deformer:ProjectiveSkinning",
+    "layered": "corporeal.anatomy.layered.deformer:LayeredSkinning",
 }
 """Name → module and class; imported when asked for."""
 

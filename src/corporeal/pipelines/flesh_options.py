@@ -7,9 +7,11 @@ import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.deformer import Deformer
+from corporeal.body.layers import Layers
 from corporeal.body.template import Template
 from corporeal.errors import FormatError, InputError
 from corporeal.pipelines.deformers import make_deformer
+from corporeal.pipelines.layered_body import LAYERED
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.own_mesh import OwnBody
 
@@ -20,20 +22,14 @@ def deformer_for(
     options: AnimateOptions, template: Template, own: OwnBody | None = None
 ) -> Deformer:
     """The deformer for bodies of `template`, which is the skin of `own` if there is one."""
-    asked = {
-        "--soft": bool(options.soft),
-        "--stiffness-map": options.stiffness_map is not None,
-        "--mass-map": options.mass_map is not None,
-        "--scene": options.scene is not None,
-    }
     if options.deformer != _FLESHED:
-        if not any(asked.values()):
-            return make_deformer(options.deformer, template)
-        first = next(flag for flag, given in asked.items() if given)
-        raise InputError(
-            f"{first} came with the deformer {options.deformer!r}, which has no flesh. Use "
-            f"--deformer {_FLESHED}."
-        )
+        _require_no_maps(options)
+        if options.deformer == LAYERED and own is not None:
+            raise InputError(
+                f"deformer {LAYERED!r} moves the layers of the default body's topology; an own "
+                f"mesh came. Use --deformer {_FLESHED}."
+            )
+        return make_deformer(options.deformer, template)
     from corporeal.physics.projective.deformer import ProjectiveSkinning
     from corporeal.physics.projective.preparation import Maps
     from corporeal.physics.projective.surroundings_file import read_surroundings
@@ -45,6 +41,30 @@ def deformer_for(
     surroundings = None if options.scene is None else read_surroundings(options.scene)
     maps = Maps(stiffness, painted_map(options.mass_map, template, own))
     return ProjectiveSkinning(template, maps, surroundings, options.device)
+
+
+def layered_deformer(options: AnimateOptions, template: Template, layers: Layers) -> Deformer:
+    """The deformer that moves `layers`."""
+    from corporeal.anatomy.layered.deformer import LayeredSkinning
+
+    _require_no_maps(options)
+    return LayeredSkinning(template, layers)
+
+
+def _require_no_maps(options: AnimateOptions) -> None:
+    """Refuse flags of projective flesh for deformers that do not take them."""
+    asked = {
+        "--soft": bool(options.soft),
+        "--stiffness-map": options.stiffness_map is not None,
+        "--mass-map": options.mass_map is not None,
+        "--scene": options.scene is not None,
+    }
+    if any(asked.values()):
+        first = next(flag for flag, given in asked.items() if given)
+        raise InputError(
+            f"{first} came with the deformer {options.deformer!r}, which does not take it. Use "
+            f"--deformer {_FLESHED}."
+        )
 
 
 def soft_parts(

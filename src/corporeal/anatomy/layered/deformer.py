@@ -19,6 +19,7 @@ from corporeal.body.parameter import Parameter
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
+from corporeal.physics.projective.simulation import require_identity
 from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
 from corporeal.physics.projective_dynamics.solver import Solver
 from corporeal.skinning.kinematics import forward_kinematics, rest_to_world
@@ -56,10 +57,13 @@ class LayeredSkinning:
                 f"motion has {motion.skeleton.joint_count} joints; the template has "
                 f"{self.template.skeleton.joint_count}. Retarget the motion first."
             )
+        require_identity(self.template, identity)
         settings = _settings(controls)
         gender = float(np.asarray(identity.parameters.get("gender", 0.5)))
         sex = "male" if gender >= 0.5 else "female"
         layers = self.layers
+        if layers is not None:
+            sex = str((layers.metadata or {}).get("sex", sex))
         if layers is None:
             predicted = predict_composition(identity, settings["age"], sex, self.template)
             layers = fit_layers(identity, sex, predicted.composition)
@@ -82,7 +86,10 @@ def _settings(controls: Mapping[str, Array] | None) -> dict[str, float]:
     for name, value in (controls or {}).items():
         if name not in known:
             raise InputError(f"unknown control {name!r}; known: {', '.join(known)}.")
-        number = float(np.asarray(value))
+        numbers = np.asarray(value, np.float64).ravel()
+        if numbers.size != 1:
+            raise InputError(f"control {name} has {numbers.size} numbers; expected one.")
+        number = float(numbers[0])
         if not known[name].low <= number <= known[name].high:
             raise InputError(
                 f"control {name} is {number:g}; expected {known[name].low:g} to "

@@ -1,0 +1,175 @@
+"""Layers fitted into a body, grown, and filled like another person's: files in, layers file out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
+from corporeal.anatomy.growth.regions import REGIONS
+from corporeal.anatomy.prisms import Prisms
+from corporeal.anthropometry.measure import measure
+from corporeal.body.identity import Identity
+from corporeal.body.layers import Layers
+from corporeal.errors import InputError
+from corporeal.formats.layers import LayeredBody, read_layers, write_layers
+from corporeal.formats.native import read_body
+from corporeal.pipelines.layered_body import fitted_layers, require_default_topology, sex_of
+from corporeal.runtime.files import require_writable
+from corporeal.runtime.manifest import Run, finish_run, manifest_path, start_run
+
+Tissue = Literal["fat", "muscle"]
+Masses = Mapping[str, float]
+"""Kilograms of the whole body, of fat and of muscle, by name."""
+_BODY_MASS = "body_mass"
+"""Where layers that have grown say what the body weighs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitConfig:
+    """One body in, its layers out."""
+
+    body: Path
+    out: Path
+    sex: str | None = None
+    """`female` or `male`; the body's own unless told."""
+    age: float | None = None
+    """Years; the body's own unless told."""
+    fat_mass: float | None = None
+    """Kilograms; predicted unless told."""
+    muscle_mass: float | None = None
+    """Kilograms; predicted unless told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrowConfig:
+    """Layers in, the same person with more or less fat or muscle out."""
+
+    layers: Path
+    out: Path
+    mass: float
+    """Kilograms of tissue; negative for a loss."""
+    regions: tuple[str, ...] = ()
+    """Where; everywhere if none is named."""
+    tissue: Tissue = "fat"
+    visceral: bool = False
+    """Put part of the belly's new fat behind its muscles."""
+    donor: Path | None = None
+    """Layers whose fat distribution the new fat takes."""
+
+
+@dataclass(frozen=True)
+class AnatomyMade:
+    """What came of it."""
+
+    out: Path
+    manifest: Path
+    before: Masses
+    """Fitting: what was asked or predicted; growing: what the layers held."""
+    after: Masses
+    """What the written layers hold."""
+
+
+def fit_anatomy(config: FitConfig) -> AnatomyMade:
+    """Fit layers into a body and write them with it."""
+    _require_output(config.out)
+    run = start_run("anatomy", config, [config.body])
+    body = read_body(config.body)
+    layers, asked = fitted_layers(body, config.sex, config.age, config.fat_mass, config.muscle_mass)
+    layered = LayeredBody(body, layers)
+    wanted = {"body": _body_mass(layered), "fat": asked.fat_mass, "muscle": asked.muscle_mass}
+    return _written(run, config.out, layered, wanted)
+
+
+def grow_anatomy(config: GrowConfig) -> AnatomyMade:
+    """Grow or shrink one tissue of a layers file and write the person that comes of it."""
+    _require_growth(config)
+    _require_output(config.out)
+    donors = () if config.donor is None else (config.donor,)
+    run = start_run("anatomy", config, [config.layers, *donors])
+    before = read_layers(config.layers)
+    donor = None if config.donor is None else read_layers(config.donor).layers
+    require_default_topology(before.body)
+    after = _with_layers(before, _grown(config, before, donor))
+    return _written(run, config.out, after, masses(before))
+
+
+def masses(layered: LayeredBody) -> dict[str, float]:
+    """A body and what it is made of, kg."""
+    held = layered.layers.composition
+    found = {"body": _body_mass(layered)}
+    return found if held is None else found | {"fat": held.fat_mass, "muscle": held.muscle_mass}
+
+
+def _body_mass(layered: LayeredBody) -> float:
+    """What the layers say, where they have grown; else volume times the usual density."""
+    said = (layered.layers.metadata or {}).get(_BODY_MASS)
+    return float(
+        measure(layered.body.identity, layered.body.template).mass if said is None else said
+    )
+
+
+def _tissue_mass(layers: Layers) -> float:
+    """Fat and muscle layers by their densities, kg."""
+    prisms = Prisms(layers.triangles, layers.layered)
+    fat = float(prisms.volumes(layers.skin, layers.muscle).sum())
+    return FAT_DENSITY * fat + MUSCLE_DENSITY * float(
+        prisms.volumes(layers.muscle, layers.bone).sum()
+    )
+
+
+def _grown(config: GrowConfig, before: LayeredBody, donor: Layers | None) -> Layers:
+    from corporeal.anatomy.growth.fat import grow_fat
+    from corporeal.anatomy.growth.muscle import grow_muscle
+    from corporeal.anatomy.growth.visceral import with_visceral_fat
+
+    if config.tissue == "muscle":
+        sex = sex_of(before.body, before.layers)
+        return grow_muscle(before.layers, sex, config.mass, config.regions)
+    template = before.body.template
+    grown = grow_fat(before.layers, template, config.mass, config.regions, donor)
+    return with_visceral_fat(grown, before.layers, template) if config.visceral else grown
+
+
+def _with_layers(before: LayeredBody, layers: Layers) -> LayeredBody:
+    """The body under its new skin, weighed and measured again; its joints stay where they were."""
+    body, old = before.body, before.body.identity
+    gained = _tissue_mass(layers) - _tissue_mass(before.layers)
+    weighed = dict(layers.metadata or {}) | {_BODY_MASS: _body_mass(before) + gained}
+    skin = layers.skin.astype(np.asarray(old.rest_vertices).dtype)
+    identity = Identity(skin, old.joints, old.parameters)
+    values = measure(identity, body.template).values if body.measurements else {}
+    measured = {name: float(value) for name, value in values.items()}
+    grown = replace(body, identity=identity, measurements=measured)
+    return LayeredBody(grown, replace(layers, metadata=weighed))
+
+
+def _written(run: Run, out: Path, layered: LayeredBody, before: Masses) -> AnatomyMade:
+    after = masses(layered)
+    write_layers(out, layered)
+    report: dict[str, Any] = {"before": before, "after": after}
+    finish_run(run, [out], report | {"layers": layered.layers.metadata or {}})
+    return AnatomyMade(out, manifest_path(out), before, after)
+
+
+def _require_output(out: Path) -> None:
+    if out.suffix.lower() != ".npz":
+        raise InputError(f"cannot write layers to {out}; expected a name that ends in .npz.")
+    require_writable(out)
+
+
+def _require_growth(config: GrowConfig) -> None:
+    """Refuse what can be told before any file is read."""
+    if not np.isfinite(config.mass) or config.mass == 0:
+        raise InputError(
+            f"--mass is {config.mass:g} kg; expected kilograms to gain, such as +15, or to lose, "
+            f"such as -5."
+        )
+    if unknown := [name for name in config.regions if name not in REGIONS]:
+        raise InputError(
+            f"there is no region {', '.join(map(repr, unknown))}; there are {', '.join(REGIONS)}."
+        )
+    if config.visceral and (config.tissue != "fat" or config.mass < 0):
+        raise InputError("--visceral is for fat that is gained; leave it out.")
