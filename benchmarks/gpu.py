@@ -11,6 +11,7 @@ where stated, normals. Times are medians of whole clips, without compilation.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -26,7 +27,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from corporeal.physics.collisions.gpu_detection import Room, require_room
+from corporeal.errors import SolverError
+from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, require_room
+from corporeal.physics.collisions.gpu_pairs import skin_contacts
 from corporeal.physics.projective.crowd import assembled_people, assembled_states, run_people
 from corporeal.physics.projective.gpu_body import (
     DeviceBody,
@@ -35,12 +38,13 @@ from corporeal.physics.projective.gpu_body import (
 )
 from corporeal.physics.projective.gpu_clip import (
     Frames,
+    Skins,
     Wanted,
     clip_frames,
     device_state,
     run_clip,
 )
-from corporeal.physics.projective.gpu_touch import Collisions, no_pairs
+from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points, no_pairs
 from corporeal.physics.projective_dynamics.gpu import Moving, Way
 from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
 from corporeal.physics.projective_dynamics.gpu_inverse import (
@@ -59,6 +63,12 @@ STEP, STEPS, ITERATIONS = 1 / 120, 2, 5
 AGREEMENT = 1e-4  # of the body's height, after 120 frames
 ROUNDS = 7
 GPU = jax.default_backend() != "cpu"
+CONTACT_WAYS = (
+    (Room(384, 80_000, 240_000), Way(kernels=GPU, rounds=3)),
+    (Room(384, 80_000, 240_000), Way(kernels=GPU, rounds=2)),
+    (Room(5120), Way(kernels=GPU, rounds=3, unrolled=1)),
+)
+MANY = Room(7168, 2**19, 3 * 2**20)
 
 
 def main() -> None:
@@ -197,27 +207,80 @@ def contacts() -> dict[str, object]:
     skin = jax.device_put(load_device_skin(SUBJECTS / "contacts_skin.npz"))
     collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
     report: dict[str, object] = {"cpu_rows_first_frame": int(data["rows"])}
-    for room, rounds, unrolled in ((Room(384), 3, 5), (Room(5120), 3, 1)):
-        for way in (Way(kernels=GPU, rounds=rounds, unrolled=unrolled),):
-            run = lambda f, p, r=room, w=way: run_clip(  # noqa: E731
-                subject.body, subject.local, subject.rule, moving, f, collisions,
-                steps=STEPS, piece=p, wanted=Wanted(True, True, True), way=w, room=r,
-            )  # fmt: skip
-            _, skins, touched = run(frames, 60)
-            require_room(touched.full, room)
-            key = f"room {room.contacts}, {rounds} rounds"
-            got = np.asarray(skins.simulated[0, :, :, 0], np.float64).T + origins[STEPS, 0]
-            off = np.abs(got - data["after"][: len(got)])
-            report[key] = {
-                "ms": round(1e3 * timed(lambda: run(frames, 60)) / 60, 4),  # noqa: B023
-                "contacts": [int(touched.counts.min()), int(touched.counts.max())],
-                "contacts_first_frame": int(touched.counts[0]),
-                "first_frame_off_mm": {
-                    "max": float(1e3 * off.max()),
-                    "rms": float(1e3 * np.sqrt((off**2).mean())),
-                },
-            }
+    for room, way in CONTACT_WAYS:
+        run = lambda r=room, w=way: run_clip(  # noqa: E731
+            subject.body, subject.local, subject.rule, moving, frames, collisions,
+            steps=STEPS, piece=60, wanted=Wanted(True, True, True), way=w, room=r,
+        )  # fmt: skip
+        _, skins, touched = run()
+        require_room(touched.full, room)
+        got = np.asarray(skins.simulated[0, :, :, 0], np.float64).T + origins[STEPS, 0]
+        off = np.abs(got - data["after"][: len(got)])
+        report[f"room {room.contacts}, {way.rounds} rounds"] = {
+            "ms": round(1e3 * timed(run) / 60, 4),
+            "contacts": [int(touched.counts.min()), int(touched.counts.max())],
+            "contacts_first_frame": int(touched.counts[0]),
+            "first_frame_off_mm": {
+                "max": float(1e3 * off.max()),
+                "rms": float(1e3 * np.sqrt((off**2).mean())),
+            },
+            "overlap": overlap(subject, skin, skins.simulated[-1], frames.path[-1, 0], room),
+        }
     return report
+
+
+def overlap(
+    subject: Subject, skin: DeviceSkin, simulated: jax.Array, pose: jax.Array, room: Room
+) -> dict[str, float]:
+    """Vertices inside the body, and how deep they are."""
+    base = base_points(subject.body.coupling, skin, pose)
+    find = jax.jit(skin_contacts, static_argnames="room")
+    rows, _, full = find(skin, simulated[..., 0], base, no_pairs(subject.body), room=room)
+    require_room(full, room)
+    places = jnp.sum(rows.coefficients * simulated[:, rows.vertices, 0], axis=2)
+    depth = jnp.maximum(-jnp.sum(rows.normals * places, axis=0), 0.0)
+    return {"vertices": int((depth > 1e-5).sum()), "depths_m": round(float(depth.sum()), 4)}
+
+
+def many() -> dict[str, object]:
+    """The full-resolution body curled up into itself: thousands of contacts at once."""
+    subject, count = Subject("many_body.npz"), 10
+    data = np.load(SUBJECTS / "many.npz")
+    frames, origins = clip_frames(np.repeat(data["frame"][None, None], STEPS * count + 1, axis=0))
+    frames = jax.device_put(frames)
+    start = moving_state(data["positions"], np.zeros_like(data["positions"]))
+    moving = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
+    skin = jax.device_put(load_device_skin(SUBJECTS / "many_skin.npz"))
+    collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
+
+    def run(room: Room, collisions: Collisions | None) -> tuple[Moving, Skins, Touched | None]:
+        return run_clip(
+            subject.body, subject.local, subject.rule, moving, frames, collisions,
+            steps=STEPS, piece=count, wanted=Wanted(True, True, True),
+            way=Way(kernels=GPU, rounds=3, unrolled=1), room=room,
+        )  # fmt: skip
+
+    _, apart, touched = run(MANY, collisions)
+    require_room(touched.full, MANY)
+    require(bool(jnp.isfinite(apart.vertices).all()), "positions are not finite")
+    _, through, _ = run(MANY, None)
+    pose = frames.path[-1, 0]
+    left = overlap(subject, skin, apart.simulated[-1], pose, MANY)
+    otherwise = overlap(subject, skin, through.simulated[-1], pose, MANY)
+    require(left["depths_m"] < otherwise["depths_m"], f"{left} is left of {otherwise}")
+    for few in (MANY._replace(contacts=1024), MANY._replace(candidates=2**16)):
+        with contextlib.suppress(SolverError):
+            require_room(run(few, collisions)[2].full, few)
+            raise SystemExit(f"{few} is too little, and nothing said so; nothing was reported.")
+    return {
+        "free_vertices": subject.body.free_count,
+        "skin_vertices": len(subject.body.skin_places),
+        "room": MANY._asdict(),
+        "contacts": np.asarray(touched.counts).tolist(),
+        "overlap": left,
+        "overlap_without_collisions": otherwise,
+        "ms": round(1e3 * timed(lambda: run(MANY, collisions)) / count, 3),
+    }
 
 
 def crowd() -> dict[str, object]:
@@ -346,7 +409,14 @@ def require(sound: bool, otherwise: str) -> None:
         raise SystemExit(f"{otherwise}; nothing was reported.")
 
 
-PARTS = {"frame": frame, "contacts": contacts, "crowd": crowd, "people": people, "sizes": sizes}
+PARTS = {
+    "frame": frame,
+    "contacts": contacts,
+    "many": many,
+    "crowd": crowd,
+    "people": people,
+    "sizes": sizes,
+}
 
 if __name__ == "__main__":
     main()

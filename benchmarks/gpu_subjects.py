@@ -4,7 +4,7 @@
 
 Writes `build/gpu/`: the default body prepared for a device, eight other people, bodies of other
 sizes, three clips of 120 frames (two steps each) with where the float64 reference and the CPU
-simulation end, and one with contacts. The benchmark itself (`benchmarks/gpu.py`) then needs NumPy,
+simulation end, one with contacts, and a full-resolution body with thousands of them. The benchmark itself (`benchmarks/gpu.py`) then needs NumPy,
 SciPy, JAX and jaxtyping alone.
 """
 
@@ -35,12 +35,18 @@ CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 8
 SIZES = (1500, 8000, 13380)
+CURLED = (
+    ("left_hip", 0, -2.8), ("right_hip", 0, -2.8), ("left_hip", 2, -0.1), ("right_hip", 2, 0.1),
+    ("left_knee", 0, 2.5), ("right_knee", 0, 2.5), ("spine1", 0, 1.2), ("spine2", 0, 1.2),
+    ("spine3", 0, 1.2), ("neck", 0, 1.2), ("head", 0, 1.2), ("left_shoulder", 2, -1.6),
+    ("right_shoulder", 2, 1.6), ("left_elbow", 1, -1.5), ("right_elbow", 1, 1.5),
+)  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "parts", nargs="*", default=["body", "clips", "contacts", "people", "sizes"]
+        "parts", nargs="*", default=["body", "clips", "contacts", "many", "people", "sizes"]
     )
     parts = parser.parse_args().parts
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -55,6 +61,8 @@ def main() -> None:
             write_clip(name, model, identity, simulation)
     if "contacts" in parts:
         write_contacts(model, identity)
+    if "many" in parts:
+        write_many(model, identity)
     if "people" in parts:
         for number, person in enumerate(people(model)):
             other = device_body(simulation.body(person))
@@ -130,6 +138,30 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
         rows=len(rows),
         damping=body.material.damping,
     )
+
+
+def write_many(model: PhenotypeModel, identity: Identity) -> None:
+    """The full-resolution body, curled up into itself as far as it goes without collisions."""
+    preparations = Preparations(model.template, vertex_count=model.template.mesh.vertex_count)
+    apart = ProjectiveSimulation(model.template, preparations=preparations)
+    body = apart.body(identity)
+    finder = preparations.of(identity).skin_contacts(ProjectiveSettings(collisions="global"))
+    pose = curled(body)
+    save_device_body(FOLDER / "many_body.npz", device_body(body))
+    save_device_skin(FOLDER / "many_skin.npz", device_skin(finder, body.model))
+    np.savez(
+        FOLDER / "many.npz",
+        frame=apart._path(body, pose, pose, 1)[0],
+        positions=apart.start(identity, pose).flesh.positions,
+    )
+
+
+def curled(body: SimulatedBody) -> Pose:
+    """Knees in the belly, head between them, hands through the trunk."""
+    rotations = np.zeros((len(body.joints), 3))
+    for name, axis, turn in CURLED:
+        rotations[body.skeleton.index(name), axis] = turn
+    return Pose(rotations, np.zeros(3))
 
 
 def folded(body: SimulatedBody, share: float) -> Pose:

@@ -16,6 +16,13 @@ from corporeal.physics.projective.gpu_touch import Collisions, base_points, no_p
 from corporeal.physics.projective.settings import ProjectiveSettings
 from corporeal.physics.projective.simulation import ProjectiveSimulation
 from corporeal.physics.projective_dynamics.gpu import Way
+from corporeal.physics.projective_dynamics.gpu_contact_kernels import kernel_contacts
+from corporeal.physics.projective_dynamics.gpu_contacts import (
+    contact_forces,
+    contact_rows,
+    free_places,
+    moved_by,
+)
 from corporeal.physics.projective_dynamics.integration import StepRule, resting
 from corporeal.skinning.kinematics import forward_kinematics
 
@@ -124,3 +131,29 @@ def two_frames(body, frames: np.ndarray, positions: np.ndarray, collide: bool) -
                 state, anchors, body.weight, contacts=rows if collide else None
             )
     return state.positions
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_kernels_do_what_plain_programs_do(count: int) -> None:
+    """Rows of random triangles among 70 free and 9 anchored vertices; some are of no contact."""
+    free = 70
+    half = RANDOM.normal(size=(free, free))
+    dense = jnp.asarray(1e-3 * (half @ half.T / free + np.eye(free)), jnp.float32)
+    coefficients = np.array([1.0, -0.5, -0.3, -0.2]) * (RANDOM.random((count, 1)) < 0.9)
+    normals = RANDOM.normal(size=(3, count))
+    rows = contact_rows(
+        dense,
+        jnp.asarray(RANDOM.integers(0, free + 9, (count, 4)), jnp.int32),
+        jnp.asarray(coefficients, jnp.float32),
+        jnp.asarray(normals / np.linalg.norm(normals, axis=0), jnp.float32),
+        jnp.asarray(-0.01 * RANDOM.random(count), jnp.float32),
+    )
+    held, begun, first = jnp.asarray(0.1 * RANDOM.normal(size=(3, 3, count)), jnp.float32)
+    ahead = jnp.asarray(0.1 * RANDOM.normal(size=(3, free, 1)), jnp.float32)
+    pushed, forces = kernel_contacts(rows, held, begun, ahead, first, 3, interpret=True)
+    expected = contact_forces(rows, held + free_places(rows, ahead), begun, first, 3)
+    assert float(jnp.abs(expected).max()) > 1.0
+    tolerance = 1e-5 * float(jnp.abs(expected).max())  # sums of 300 terms in another order
+    np.testing.assert_allclose(forces, expected, atol=tolerance)
+    moved = moved_by(rows, expected)
+    np.testing.assert_allclose(pushed, moved, atol=1e-5 * float(jnp.abs(moved).max()))

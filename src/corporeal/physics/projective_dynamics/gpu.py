@@ -14,6 +14,7 @@ from jax import lax
 
 from corporeal._typing import Array, Float, Float64, Int, NumpyArray
 from corporeal.physics.projective_dynamics.gpu_anderson import History, accelerated, no_history
+from corporeal.physics.projective_dynamics.gpu_contact_kernels import kernel_contacts
 from corporeal.physics.projective_dynamics.gpu_contacts import (
     ContactRows,
     contact_forces,
@@ -70,7 +71,7 @@ class Way(NamedTuple):
     accelerated: bool = True
     """Combine the last three iterates, as the CPU simulation does."""
     kernels: bool = False
-    """Take the local step with the kernels for GPUs; gradients do not go through them."""
+    """Take local step and contacts with the kernels for GPUs; gradients do not go through them."""
     rounds: int = 8
     """Of the search for contact forces in every iteration."""
     people: int = 1
@@ -132,6 +133,11 @@ def iterated(
         moved = correction(inverse, pull + strain(flesh, everything))
         if contact is None:
             return moved, forces
+        if way.kernels:
+            push, forces = kernel_contacts(
+                contact.rows, held, contact.begun, z + moved, forces, way.rounds
+            )
+            return moved + push, forces
         ahead = held + free_places(contact.rows, z + moved)
         forces = contact_forces(contact.rows, ahead, contact.begun, forces, way.rounds)
         return moved + moved_by(contact.rows, forces), forces

@@ -7,7 +7,8 @@ friction holds. A step is as long as the row's sum of |S| allows, which no set o
 diverge.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 import jax.numpy as jnp
 from jax import lax
@@ -19,6 +20,10 @@ SOFTNESS = 1e-6
 """m/N: the inverse of the contacts' weight."""
 FRICTION = 0.5
 """Coulomb's coefficient of skin on skin."""
+
+
+Coordinates: TypeAlias = Sequence[Array] | Array
+"""x, y and z."""
 
 
 class ContactRows(NamedTuple):
@@ -84,31 +89,48 @@ def contact_forces(
         now, ahead = both
         moved = sum_together(*(rows.compliance[..., None] * part[:, None] for part in ahead))
         reached = places + jnp.stack(moved)[..., 0]
-        following = _allowed(rows, ahead, reached, reached - begun)
-        share = number / (number + 3.0)
-        return following, following + share * (following - now)
+        following = jnp.stack(
+            allowed_forces(rows.normals, rows.offsets, rows.steady, ahead, reached, begun)
+        )
+        return following, following + ahead_by(number) * (following - now)
 
     return lax.fori_loop(0, rounds, better, (forces, forces), unroll=True)[0]
 
 
-def _allowed(
-    rows: ContactRows, forces: Array, places: Array, slipped: Array
-) -> Float[Array, "3 C"]:
-    """One projected step of every row."""
-    touching = rows.steady > 0.0
-    length = jnp.where(touching, rows.steady, 1.0)
-    pressure = jnp.sum(rows.normals * forces, axis=0)
-    gap = jnp.sum(rows.normals * places, axis=0) - rows.offsets
+def ahead_by(number: float | Array) -> float | Array:
+    """How far beyond a round's forces the next begins, as a share of their change (Nesterov)."""
+    return number / (number + 3.0)
+
+
+def allowed_forces(
+    normals: Coordinates,
+    offsets: Array,
+    steady: Array,
+    forces: Coordinates,
+    places: Coordinates,
+    begun: Coordinates,
+) -> tuple[Array, Array, Array]:
+    """One projected step of every row, without arrays of coordinates: it runs in kernels too."""
+    touching = steady > 0.0
+    length = jnp.where(touching, steady, 1.0)
+    slipped = [place - start for place, start in zip(places, begun, strict=True)]
+    pressure = _dot(normals, forces)
+    gap = _dot(normals, places) - offsets
     pushed = pressure - (gap + SOFTNESS * pressure) / (length + SOFTNESS)
     pushed = jnp.where(touching, jnp.maximum(pushed, 0.0), 0.0)
-    slip = slipped - jnp.sum(rows.normals * slipped, axis=0) * rows.normals
-    held = forces - pressure * rows.normals - slip / length
-    size = jnp.sqrt(jnp.sum(held * held, axis=0))
-    limit = FRICTION * pushed
-    return (
-        pushed * rows.normals
-        + jnp.where(size > limit, limit / jnp.maximum(size, 1e-20), 1.0) * held
-    )
+    across = _dot(normals, slipped)
+    held = [
+        force - pressure * normal - (slip - across * normal) / length
+        for force, normal, slip in zip(forces, normals, slipped, strict=True)
+    ]
+    size, limit = jnp.sqrt(_dot(held, held)), FRICTION * pushed
+    share = jnp.where(size > limit, limit / jnp.maximum(size, 1e-20), 1.0)
+    x, y, z = (pushed * normal + share * part for normal, part in zip(normals, held, strict=True))
+    return x, y, z
+
+
+def _dot(left: Coordinates, right: Coordinates) -> Array:
+    return left[0] * right[0] + left[1] * right[1] + left[2] * right[2]
 
 
 def moved_by(rows: ContactRows, forces: Float[Array, "3 C"]) -> Float[Array, "3 f 1"]:
