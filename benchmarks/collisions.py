@@ -6,9 +6,9 @@ Static balance of the default body in a set of poses and in frames of ten captur
 data folder beside the checkout), with collisions off, local and global. Depths are measured apart
 from what detects collisions: winding numbers and distances of the posed simulation skin, without
 what overlaps at rest. Vertices that were deeper inside than the flesh over their bone is thick are
-listed apart, since bones would have to give way. Folds are vertices whose nearest way out is within
-two edges of them: the skin of a crease, folded over. Then a frame at 60 frames a second is timed in
-the squat, with processor time beside wall time, since a busy machine shows in the latter.
+listed apart, since bones would have to give way. A second measure, by rays, is the volume that the
+skin encloses twice. Then a frame at 60 frames a second is timed in the squat, with processor time
+beside wall time, since a busy machine shows in the latter.
 """
 
 import argparse
@@ -25,6 +25,8 @@ import numpy as np
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.evaluation.penetration import PenetrationMeter
+from corporeal.evaluation.union_volume import union_volume
+from corporeal.geometry.volume import enclosed_volume
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.incoming import motion_for_body
 from corporeal.physics.projective.preparation import Preparations
@@ -78,7 +80,11 @@ class Subject:
         }
         self.body = self.simulations["off"].body(self.identity)
         flesh = self.body.model
-        self.meter = PenetrationMeter(np.asarray(flesh.skin, np.float64), flesh.triangles)
+        rest, self.triangles = np.asarray(flesh.skin, np.float64), flesh.triangles
+        self.meter = PenetrationMeter(rest, self.triangles)
+        self.twice_at_rest = float(enclosed_volume(rest, self.triangles)) - union_volume(
+            rest, self.triangles
+        )
         self.thickness = np.linalg.norm(flesh.skin - flesh.inner, axis=1)
 
     def pose(self, turns: dict[str, tuple[float, float, float]]) -> Pose:
@@ -95,11 +101,13 @@ def measured(subject: Subject, pose: Pose) -> dict[str, dict[str, float]]:
     for mode, simulation in subject.simulations.items():
         state = simulation.start(subject.identity, pose)
         skin = np.ascontiguousarray(state.flesh.positions[: subject.body.model.vertex_count])
-        depths, folds = subject.meter.depths_and_folds(skin)
+        depths = subject.meter.depths(skin)
         if mode == "off":
             buried = depths > subject.thickness
         counted = np.where(buried, 0.0, depths)
-        apart = np.where(folds, 0.0, counted)
+        twice = float(enclosed_volume(skin, subject.triangles)) - union_volume(
+            skin, subject.triangles
+        )
         rows[mode] = {
             "vertices": int((depths > 0).sum()),
             "deeper_than_1_mm": int((depths > DEEP).sum()),
@@ -109,9 +117,8 @@ def measured(subject: Subject, pose: Pose) -> dict[str, dict[str, float]]:
             "beyond_the_flesh_summed_m": round(float(depths[buried].sum()), 5),
             "else_summed_m": round(float(counted.sum()), 5),
             "else_deepest_mm": round(1e3 * float(counted.max()), 3),
-            "folds": int((folds & (depths > 0)).sum()),
-            "without_folds_summed_m": round(float(apart.sum()), 5),
-            "without_folds_deepest_mm": round(1e3 * float(apart.max()), 3),
+            "else_deeper_than_1_mm": int((counted > DEEP).sum()),
+            "overlap_ml": round(1e6 * (twice - subject.twice_at_rest), 2),
         }
     return rows
 
@@ -132,7 +139,7 @@ def clip_poses(subject: Subject, a_clip: int) -> dict[str, Pose]:
 def shares(rows: dict[str, dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
     """What each setting leaves of the off-state's sums, over all poses."""
     totals = {}
-    for key in ("summed_depth_m", "else_summed_m", "without_folds_summed_m"):
+    for key in ("summed_depth_m", "else_summed_m", "overlap_ml"):
         off = sum(row["off"][key] for row in rows.values())
         totals[key] = {
             mode: round(sum(row[mode][key] for row in rows.values()) / max(off, 1e-9), 5)

@@ -112,18 +112,19 @@ def test_nothing_touches_at_rest(
     assert np.abs(state.flesh.positions - rest).max() < 1e-4
 
 
-def test_a_folded_limb_leaves_a_twentieth(
+def test_a_folded_limb_comes_apart(
     template: Template, identity: Identity, preparations: Preparations
 ) -> None:
-    """Static balance with global collisions leaves at most a twentieth of the summed depth, by
-    winding numbers and distances; it is all in the crease, which folds."""
+    """Static balance with global collisions leaves at most a fiftieth of the summed depth, and a
+    millimetre at a vertex."""
     depths = {}
     for mode in ("off", "global"):
         still = simulation(template, preparations, mode, dynamics=False)
         body = still.body(identity)
         depths[mode] = meter_of(body).depths(skin_of(body, still.start(identity, bent(BEND))))
     assert depths["off"].sum() > 0.1
-    assert depths["global"].sum() < 0.05 * depths["off"].sum()
+    assert depths["global"].sum() < 0.02 * depths["off"].sum()
+    assert depths["global"].max() < 1e-3
 
 
 def test_local_collisions_help_at_their_joint(

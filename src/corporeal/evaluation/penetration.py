@@ -5,8 +5,10 @@ round all that is next to it. One point beside it does not tell: at the bottom o
 normal that averages the walls may point into one of them. The least winding number around a vertex
 is found on the outer side of one of its triangles, so these are asked, each close to the vertex.
 
-Its depth is the distance to the nearest triangle that it is behind and that it may leave through:
-its own neighbourhood, facing the same way, is no way out.
+Its depth is the distance to the nearest triangle that it is behind and that it may leave through.
+Its own neighbourhood, facing the same way, is no way out; but if any point of the skin with the
+outside before it is nearer, the distance to that is the depth: the closest one of every triangle
+is asked, and some on the triangles around the vertex.
 """
 
 import numpy as np
@@ -18,10 +20,14 @@ from corporeal.geometry.surface_tree import SurfaceTree
 _JUST_OUTSIDE = 1e-7
 """Metres over the skin of a point whose winding number is taken."""
 _BESIDE = 1e-3
-"""Place of such a point on a triangle, on the way from the vertex to the middle. With the default
-body's edges of 2 cm, walls of a crease are told apart from about half a degree on."""
-_OWN_RINGS, _FOLD_RINGS = 3, 2
-"""Triangles within so many edges of a vertex are its own neighbourhood; and its folds' ways out."""
+"""Such a point is moved by this share towards the middle of its triangle, off edges and corners.
+With the default body's edges of 2 cm, walls of a crease are told apart from half a degree on."""
+_PLACES = np.array([[1, 1, 1], [1, 8, 1], [1, 1, 8]]) / [[3], [10], [10]]
+_WAYS = np.geomspace(3e-3, 1.0, 9)
+"""Points asked on a triangle around a vertex: shares of the ways from it to three places, which are
+given by weights of the corners, from it on."""
+_OWN_RINGS = 3
+"""Triangles within so many edges of a vertex are its own neighbourhood."""
 
 
 class PenetrationMeter:
@@ -31,55 +37,73 @@ class PenetrationMeter:
         self.triangles = np.ascontiguousarray(triangles, np.int64)
         near = vertex_adjacency(self.triangles, len(rest)).astype(np.int64)
         reach = near.copy()
-        for ring in range(2, _OWN_RINGS + 1):
+        for _ in range(_OWN_RINGS - 1):
             reach = reach @ near + reach
-            if ring == _FOLD_RINGS:
-                self._folding = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
         reach.sort_indices()
         self._near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
-        self._at_rest = self._inside(rest)
+        self._at_rest = self._inside(SurfaceTree(rest, self.triangles), rest)
 
     def depths(self, positions: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "V"]:
         """Metres that every vertex is inside; 0 outside, and where it was inside at rest."""
-        return self.depths_and_folds(positions)[0]
+        from corporeal.evaluation.penetration_cpu import nearer_skin, ways_out
 
-    def depths_and_folds(
-        self, positions: Float64[NumpyArray, "V 3"]
-    ) -> tuple[Float64[NumpyArray, "V"], Bool[NumpyArray, "V"]]:
-        """The depths, and which vertices are inside a fold of their own neighbourhood: their
-        nearest way out is within two edges of them."""
-        from corporeal.evaluation.penetration_cpu import ways_out
-
-        entered = np.flatnonzero(self._inside(positions) & ~self._at_rest)
-        depths, folds = np.zeros(len(positions)), np.zeros(len(positions), bool)
-        normals = vertex_normals(positions, self.triangles)
-        distances, exits = ways_out(
-            np.ascontiguousarray(positions), self.triangles, normals, entered, *self._near
-        )
+        points = np.ascontiguousarray(positions)
+        tree = SurfaceTree(points, self.triangles)
+        entered = np.flatnonzero(self._inside(tree, points) & ~self._at_rest)
+        normals = vertex_normals(points, self.triangles)
+        distances = ways_out(points, self.triangles, normals, entered, *self._near)
+        which, triangles, feet, nearer = nearer_skin(points, self.triangles, entered, distances)
+        free = ~self._is_inside(tree, points, triangles, feet)
+        np.minimum.at(distances, which[free], nearer[free])
+        np.minimum(distances, self._beside(tree, points, entered), out=distances)
+        depths = np.zeros(len(points))
         depths[entered] = distances
-        starts, beside = self._folding
-        for v, triangle in zip(entered, exits, strict=True):
-            near = beside[starts[v] : starts[v + 1]]
-            folds[v] = triangle >= 0 and np.isin(self.triangles[triangle], near).any()
-        return depths, folds
+        return depths
 
-    def _inside(self, positions: Float64[NumpyArray, "V 3"]) -> Bool[NumpyArray, "V"]:
+    def _inside(
+        self, tree: SurfaceTree, positions: Float64[NumpyArray, "V 3"]
+    ) -> Bool[NumpyArray, "V"]:
         """Which vertices have nothing but inside around them."""
-        tree = SurfaceTree(positions, self.triangles)
         normals = vertex_normals(positions, self.triangles)
         inside = tree.winding(positions + _JUST_OUTSIDE * normals) > 0.5
         triangles, corners = np.nonzero(inside[self.triangles])
-        chosen = self.triangles[triangles]
-        vertices, places = chosen[np.arange(len(chosen)), corners], positions[chosen]
-        start = positions[vertices]
-        on_skin = start + _BESIDE * (places.mean(axis=1) - start)
-        outward = _JUST_OUTSIDE * _normals(places)
-        inside[vertices[tree.winding(on_skin + outward) <= 0.5]] = False
+        vertices = self.triangles[triangles, corners]
+        free = ~self._is_inside(tree, positions, triangles, positions[vertices])
+        inside[vertices[free]] = False
         return inside
 
+    def _beside(
+        self,
+        tree: SurfaceTree,
+        positions: Float64[NumpyArray, "V 3"],
+        chosen: Int[NumpyArray, "n"],
+    ) -> Float64[NumpyArray, "n"]:
+        """Metres from chosen vertices to the outside along their own triangles; inf if unseen."""
+        nearest = np.full(len(positions), np.inf)
+        wanted = np.zeros(len(positions), bool)
+        wanted[chosen] = True
+        triangles, corners = np.nonzero(wanted[self.triangles])
+        order = (corners[:, None] + np.arange(3)) % 3
+        turned = np.take_along_axis(self.triangles[triangles], order, axis=1)
+        start = positions[turned[:, 0]]
+        for place in _PLACES:
+            towards = np.einsum("c,ncx->nx", place, positions[turned]) - start
+            length = np.linalg.norm(towards, axis=1)
+            for way in _WAYS:
+                free = ~self._is_inside(tree, positions, triangles, start + way * towards)
+                np.minimum.at(nearest, turned[free, 0], way * length[free])
+        return nearest[chosen]
 
-def _normals(corners: Float64[NumpyArray, "n 3 3"]) -> Float64[NumpyArray, "n 3"]:
-    """Outward unit normals of triangles; zero for those without area."""
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-    return np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0)
+    def _is_inside(
+        self,
+        tree: SurfaceTree,
+        positions: Float64[NumpyArray, "V 3"],
+        triangles: Int[NumpyArray, "n"],
+        points: Float64[NumpyArray, "n 3"],
+    ) -> Bool[NumpyArray, "n"]:
+        """Whether it is inside just before points on triangles."""
+        corners = positions[self.triangles[triangles]]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        lengths = np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+        off_edges = points + _BESIDE * (corners.mean(axis=1) - points)
+        return tree.winding(off_edges + _JUST_OUTSIDE * normals / lengths) > 0.5

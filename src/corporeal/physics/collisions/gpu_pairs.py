@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, vertices_inside
 from corporeal.physics.collisions.gpu_lists import chosen
+from corporeal.physics.collisions.skin_contacts import CLEARANCE
 from corporeal.physics.upsampling_gpu import DeviceSurface, surface_normals
 
 WALK = 3
@@ -72,7 +73,7 @@ def skin_contacts(
         jnp.concatenate([at[:, None], corners], axis=1),
         jnp.where(valid, jnp.concatenate([jnp.ones((1, len(at))), -shares]), 0.0).T,
         normal,
-        jnp.minimum(gap + skin.push, 0.0),
+        jnp.where(valid, jnp.minimum(gap + skin.push, CLEARANCE * skin.push), 0.0),
     )
     return rows, kept, full
 

@@ -8,6 +8,9 @@ from corporeal.runtime.kernels import kernel
 MOST_STEPS = 16
 """Of the walk from a triangle to the nearest one."""
 
+STAY = 0.9
+"""An old pair moves on to what is nearer by more than this share (of squared distances): right over
+an edge, two triangles are as near as each other."""
 SIDEWAYS = 0.5
 """Cosine against the normal above which a vertex away from a triangle is beside it, not behind."""
 FOLD = 0.5
@@ -85,6 +88,7 @@ def _walk(v, t, old, points, triangles, normals, around_starts, around, near, co
     is nearer, both are needed.
     """
     best, s, r = _distance(v, t, points, triangles, corner)
+    limit = STAY * best if old else best
     for _ in range(0 if old and s > 0.0 and r > 0.0 and s + r < 1.0 else MOST_STEPS):
         here = t
         for m in range(3):
@@ -94,8 +98,9 @@ def _walk(v, t, old, points, triangles, normals, around_starts, around, near, co
                 if other == here or _is_own(v, other, triangles, normals, near):
                     continue
                 squared, s_other, r_other = _distance(v, other, points, triangles, corner)
-                if squared < best:
-                    best, s, r, t = squared, s_other, r_other, other
+                if squared < limit:
+                    limit = best = squared
+                    s, r, t = s_other, r_other, other
         if t == here:
             break
     return t, best, s, r
