@@ -1,0 +1,229 @@
+"""`corporeal anatomy` and `--deformer layered`: masses in, masses out, and what is refused."""
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_body import small_identity, small_template
+
+from corporeal.body.motion import Motion
+from corporeal.cli.main import main
+from corporeal.formats.layers import LayeredBody, read_layers, write_layers
+from corporeal.formats.native import (
+    Body,
+    read_animation,
+    read_body,
+    write_body,
+    write_motion,
+)
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.pipelines.example_creature import write_dragon
+from corporeal.pipelines.layered_body import layers_for
+from corporeal.runtime.manifest import manifest_path, read_manifest
+
+Capture = pytest.CaptureFixture[str]
+
+
+def call(line: str) -> int:
+    return main(shlex.split(line))
+
+
+def call_json(line: str, capsys: Capture) -> dict:
+    assert call(f"{line} --json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a woman of about 50 kg (anna.npz) and her layers (layers.npz)."""
+    folder = tmp_path_factory.mktemp("anatomy")
+    body = f"body --gender female --age 30 --stature 1.62 --mass 50 --out {folder}/anna.npz"
+    assert call(body) == 0
+    assert call(f"anatomy fit {folder}/anna.npz --out {folder}/layers.npz") == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, fitted: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test works in a folder of its own, on copies."""
+    for file in fitted.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(line: str, capsys: Capture) -> str:
+    """What is said; nothing in the folder may change, and nothing may come."""
+    before = {file.name: file.read_bytes() for file in Path().iterdir()}
+    assert call(line) == 2
+    assert {file.name: file.read_bytes() for file in Path().iterdir()} == before
+    return capsys.readouterr().err
+
+
+class TestFit:
+    def test_the_file_holds_the_body_and_its_layers(self) -> None:
+        body, layered = read_body("anna.npz"), read_layers("layers.npz")
+        np.testing.assert_array_equal(
+            layered.body.identity.rest_vertices, body.identity.rest_vertices
+        )
+        assert (layered.layers.metadata or {})["sex"] == "female"
+        content = read_manifest(manifest_path("layers.npz"))
+        assert content["verb"] == "anatomy"
+        assert content["inputs"][0]["path"].endswith("anna.npz")
+        held = layered.layers.composition
+        assert held is not None
+        assert content["report"]["after"]["fat"] == held.fat_mass
+        assert content["report"]["after"]["body"] == pytest.approx(50, abs=0.2)
+
+    def test_people_are_told_masses_and_what_to_do_next(self, capsys: Capture) -> None:
+        assert call("anatomy fit anna.npz --fat-mass 35 --out fat.npz") == 0
+        words = capsys.readouterr()
+        assert "fitting bones, muscles and fat into anna.npz" in words.err
+        assert "asked for 35.0 kg of fat; its surface has room for" in words.err
+        assert "fat         35.00" in words.out
+        assert "--deformer layered" in words.out
+
+    @pytest.mark.parametrize(
+        ("flags", "words"),
+        [
+            ("--fat-mass -3", "-3 kg; expected 0 kg or more"),
+            ("--muscle-mass nan", "nan kg; expected 0 kg or more"),
+            ("--fat-mass 30 --muscle-mass 25", "55 kg were asked for in a body of 50"),
+            ("--age 7", "age is 7 years"),
+        ],
+    )
+    def test_impossible_people_are_refused(self, flags: str, words: str, capsys: Capture) -> None:
+        assert words in refused(f"anatomy fit anna.npz {flags} --out layers.npz", capsys)
+
+    def test_another_topology_is_refused(self, capsys: Capture) -> None:
+        template = small_template()
+        write_body("tube.npz", Body(template, small_identity(template), {}))
+        words = refused("anatomy fit tube.npz --out layers.npz", capsys)
+        assert "another topology" in words
+        assert "Register the surface first" in words
+
+    def test_a_body_without_gender_is_asked_for_its_sex(self, capsys: Capture) -> None:
+        model = PhenotypeModel()
+        nameless = model.prepare()
+        identity = type(nameless)(nameless.rest_vertices, nameless.joints, {})
+        write_body("nobody.npz", Body(model.template, identity, {}))
+        assert "--sex" in refused("anatomy fit nobody.npz --out layers.npz", capsys)
+
+    def test_another_format_or_folder_is_refused(self, capsys: Capture) -> None:
+        assert ".npz" in refused("anatomy fit anna.npz --out layers.obj", capsys)
+        assert "there is no file" in refused("anatomy fit none.npz --out layers.npz", capsys)
+
+
+class TestGrow:
+    def test_fat_by_region(self, capsys: Capture) -> None:
+        """Mass by layer densities is met to 2 %; fat is gained where it was asked for."""
+        told = call_json(
+            "anatomy grow layers.npz --mass +6 --region belly,hips --out heavier.npz", capsys
+        )
+        assert told["after"]["body"] - told["before"]["body"] == pytest.approx(6, rel=0.02)
+        assert told["after"]["fat"] > told["before"]["fat"] + 4
+        assert told["after"]["muscle"] == told["before"]["muscle"]
+        thin, heavy = read_layers("layers.npz"), read_layers("heavier.npz")
+        moved = np.linalg.norm(heavy.layers.skin - thin.layers.skin, axis=1)
+        parts = np.array(thin.body.template.part_names)[thin.body.template.part_labels]
+        assert moved[parts == "belly"].mean() > 20 * moved[parts == "left_forearm"].mean()
+        waist = "waist_circumference"
+        assert heavy.body.measurements[waist] > thin.body.measurements[waist] + 0.03
+
+    def test_what_was_gained_is_lost_again_muscle_too(self, capsys: Capture) -> None:
+        """A second run starts from what the first one weighed."""
+        told = call_json("anatomy grow layers.npz --mass -3 --out less.npz", capsys)
+        again = call_json("anatomy grow less.npz --mass -1 --tissue muscle --out weak.npz", capsys)
+        assert again["before"] == told["after"]
+        assert again["after"]["muscle"] == pytest.approx(told["after"]["muscle"] - 1, abs=1e-9)
+        assert again["after"]["body"] == pytest.approx(told["before"]["body"] - 4, abs=0.08)
+
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            ("layers.npz --mass -40", "asked to lose 40 kg"),
+            ("layers.npz --mass -30 --tissue muscle", "asked for -30 kg of muscle"),
+            ("layers.npz --mass +500", "at most +80 kg"),
+            ("layers.npz --mass nan", "expected kilograms to gain"),
+            ("layers.npz --mass 0", "expected kilograms to gain"),
+            ("layers.npz --mass 5 --region belly,knees", "there is no region 'knees'"),
+            ("layers.npz --mass -5 --visceral", "--visceral is for fat that is gained"),
+            ("anna.npz --mass 5", "anna.npz is a corporeal-body file"),
+            ("anna.npz.manifest.json --mass 5", "anna.npz.manifest.json"),
+        ],
+    )
+    def test_refusals(self, line: str, words: str, capsys: Capture) -> None:
+        assert words in refused(f"anatomy grow {line} --out layers.npz", capsys)
+
+
+class TestTransfer:
+    def test_fat_goes_where_the_donor_has_it(self, capsys: Capture) -> None:
+        """A donor whose fat lies at the belly alone gives a belly; the default name says whose."""
+        own = read_layers("layers.npz")
+        parts = np.array(own.body.template.part_names)[own.body.template.part_labels]
+        lean = own.layers.muscle + 0.1 * (own.layers.skin - own.layers.muscle)
+        skin = np.where((parts == "belly")[:, None], own.layers.skin, lean)
+        donor = type(own.layers)(
+            skin, own.layers.muscle, own.layers.bone, own.layers.triangles, own.layers.layered
+        )
+        old = own.body.identity
+        identity = type(old)(skin, old.joints, old.parameters)
+        write_layers("ben.npz", LayeredBody(Body(own.body.template, identity, {}), donor))
+        told = call_json("anatomy transfer-fat --from ben.npz --to layers.npz --mass 4", capsys)
+        assert told["out"] == "layers-like-ben.npz"
+        assert told["after"]["body"] - told["before"]["body"] == pytest.approx(4, rel=0.02)
+        call_json("anatomy grow layers.npz --mass 4 --out plain.npz", capsys)
+        belly = [
+            np.linalg.norm(read_layers(file).layers.skin - own.layers.skin, axis=1)[
+                parts == "belly"
+            ].mean()
+            for file in ("layers-like-ben.npz", "plain.npz")
+        ]
+        assert belly[0] > 1.3 * belly[1]
+
+    def test_a_body_without_layers_is_refused(self, capsys: Capture) -> None:
+        line = "anatomy transfer-fat --from anna.npz --to layers.npz --mass 4"
+        assert "expected corporeal-layers" in refused(line, capsys)
+
+
+class TestAnimate:
+    def test_the_layers_of_the_file_are_moved(self, capsys: Capture) -> None:
+        """Standing still in the zero pose, the skin of the layers is what is seen."""
+        layered = read_layers("layers.npz")
+        skeleton = layered.body.template.skeleton
+        zero = np.zeros((2, skeleton.joint_count, 3), np.float32)
+        write_motion("still.npz", Motion("still", 30.0, zero, zero[:, 0], skeleton))
+        line = "animate --body layers.npz --motion still.npz --raw --deformer layered --static"
+        told = call_json(f"{line} --out moved.npz", capsys)
+        assert told["deformer"] == "layered"
+        assert told["report"]["body_notes"] == []
+        vertices = read_animation("moved.npz").vertices
+        assert np.abs(vertices - layered.layers.skin).max() < 5e-5
+
+    def test_a_plain_body_gets_layers_first(self) -> None:
+        """Those that `anatomy fit` writes, and it is said; stored ones are taken as they are."""
+        body, stored = read_body("anna.npz"), read_layers("layers.npz").layers
+        layers, notes = layers_for(Path("anna.npz"), body)
+        np.testing.assert_allclose(layers.muscle, stored.muscle, rtol=0, atol=1e-9)
+        assert "it holds no layers, so they were fitted first" in notes[0]
+        assert layers_for(Path("layers.npz"), body)[1] == []
+
+    def test_an_own_mesh_is_refused(self, capsys: Capture) -> None:
+        write_dragon(".")
+        line = "animate --mesh dragon.off --skeleton dragon.skel --motion flap.bvh"
+        words = refused(f"{line} --deformer layered --out layers.npz", capsys)
+        assert "an own mesh came" in words
+
+    @pytest.mark.parametrize(
+        ("flags", "words"),
+        [
+            ("--soft belly=0.5", "--soft came with the deformer 'layered'"),
+            ("--collisions local", "deformer 'layered' has no control collisions"),
+            ("--age 7", "control age is 7 years"),
+        ],
+    )
+    def test_refusals(self, flags: str, words: str, capsys: Capture) -> None:
+        line = f"animate --body layers.npz --motion jumping-jacks --deformer layered {flags}"
+        assert words in refused(f"{line} --out layers.npz", capsys)
