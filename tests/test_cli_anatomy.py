@@ -10,6 +10,7 @@ from small_body import small_identity, small_template
 
 from corporeal.body.motion import Motion
 from corporeal.cli.main import main
+from corporeal.formats.gltf_read import read_glb_mesh
 from corporeal.formats.layers import LayeredBody, read_layers, write_layers
 from corporeal.formats.native import (
     Body,
@@ -186,6 +187,17 @@ class TestTransfer:
     def test_a_body_without_layers_is_refused(self, capsys: Capture) -> None:
         line = "anatomy transfer-fat --from anna.npz --to layers.npz --mass 4"
         assert "expected corporeal-layers" in refused(line, capsys)
+
+
+def test_layers_are_separate_nodes_of_a_glb(capsys: Capture) -> None:
+    """Read back by a reader that knows nothing of layers, the three surfaces follow each other."""
+    told = call_json("convert layers.npz layers.glb", capsys)
+    assert told["kind"] == "layers"
+    assert told["report"]["nodes"] == ["bone", "muscle", "skin"]
+    layers, mesh = read_layers("layers.npz").layers, read_glb_mesh("layers.glb")
+    stacked = np.concatenate([layers.bone, layers.muscle, layers.skin])
+    np.testing.assert_allclose(mesh.vertices, stacked, rtol=0, atol=2e-7)
+    assert len(mesh.triangles) == 3 * len(layers.triangles)
 
 
 class TestAnimate:

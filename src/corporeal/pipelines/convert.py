@@ -7,7 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from corporeal.errors import FormatError, InputError
-from corporeal.formats.native import read_animation, read_body
+from corporeal.formats.gltf_layers import COLOURS, write_glb_layers
+from corporeal.formats.layers import read_layers
+from corporeal.formats.native import LAYERS, read_animation, read_body
 from corporeal.formats.npz import open_npz
 from corporeal.formats.registry import SURFACE_SUFFIXES, format_to_read, read_mesh, write_mesh
 from corporeal.pipelines.exports import (
@@ -27,7 +29,7 @@ from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 from corporeal.skinning.playback import character_vertices
 
-Kind = Literal["surface", "character", "body", "animation"]
+Kind = Literal["surface", "character", "body", "animation", "layers"]
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,22 @@ def _from_archive(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:
     if found == "corporeal-body":
         require_body_output(config.out)
         return "body", write_body_result(config.out, read_body(config.source))
+    if found == LAYERS:
+        return "layers", _from_layers(config)
     raise FormatError(
         f"{config.source} is {found}; expected a body or an animation. Motions are moved with "
         f"'corporeal animate'."
     )
+
+
+def _from_layers(config: ConvertConfig) -> dict[str, Any]:
+    """Three nodes of a .glb; other formats take the body."""
+    require_body_output(config.out)
+    layered = read_layers(config.source)
+    if config.out.suffix.lower() != ".glb":
+        return write_body_result(config.out, layered.body)
+    write_glb_layers(config.out, layered.layers)
+    return {"nodes": list(COLOURS), "vertices": len(layered.layers.skin)}
 
 
 def _from_character(config: ConvertConfig) -> dict[str, Any]:
