@@ -65,7 +65,7 @@ ROUNDS = 7
 GPU = jax.default_backend() != "cpu"
 CONTACT_WAYS = (
     (Room(384, 80_000, 240_000), Way(kernels=GPU, rounds=3)),
-    (Room(384, 80_000, 240_000), Way(kernels=GPU, rounds=2)),
+    (Room(384, 80_000, 240_000), Way(kernels=GPU, rounds=8)),
     (Room(5120), Way(kernels=GPU, rounds=3, unrolled=1)),
 )
 MANY = Room(7168, 2**19, 3 * 2**20)

@@ -46,8 +46,8 @@ class DeviceSkin:
     base_places: Float[Array, "V"]
     near: Int[Array, "V r"]
     """Vertices within three edges; −1 behind the last."""
-    ignored: Int[Array, "V q"]
-    """Triangles that a vertex overlaps at rest; −1 behind the last."""
+    ignored: Int[Array, "q"]
+    """Triangles that vertices overlap at rest: F vertex + triangle, ascending; at least one."""
     fixed: Bool[Array, "V"]
     """Vertices that follow a joint rigidly."""
     rest: Float[Array, "V 3"]
@@ -140,9 +140,10 @@ def _inside(
         within &= shares[0] + shares[1] + shares[2] <= volume
         found |= ((kinds & bit) > 0) & (volume > 0.0) & within
     behind = side * _triple(x - a, b - a, c - a) < 0.0
-    own = jnp.any(vertex[:, None] == corners[:, :3], axis=1)
-    ignored = jnp.any(skin.ignored[vertex] == prism[:, None], axis=1)
-    return found & behind & ~own & ~ignored
+    own = (vertex == corners[:, 0]) | (vertex == corners[:, 1]) | (vertex == corners[:, 2])
+    key = vertex * len(skin.prisms) + prism
+    place = jnp.minimum(placed(skin.ignored, key, "left"), len(skin.ignored) - 1)
+    return found & behind & ~own & (skin.ignored[place] != key)
 
 
 def _triple(u: Array, v: Array, w: Array) -> Array:

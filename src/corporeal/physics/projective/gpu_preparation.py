@@ -110,17 +110,18 @@ def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
     """What global collisions need on a device."""
     detection, ignored = contacts.detection, contacts.ignored
     triangles, vertices = len(model.triangles), model.vertex_count
+    if triangles * vertices >= 2**31:
+        raise InputError(
+            f"a skin of {vertices} vertices and {triangles} triangles came; on a device pairs of "
+            f"them are numbered with 31 bits. Simulate a coarser skin, or on the CPU."
+        )
     return DeviceSkin(
         detection.prisms,
         detection.kinds,
         detection.base.bones.astype(np.int32),
         detection.base.places.astype(np.float32),
         _listed(*contacts.near, vertices),
-        _listed(
-            np.searchsorted(ignored // triangles, np.arange(vertices + 1)),
-            ignored % triangles,
-            vertices,
-        ),
+        (ignored if len(ignored) else np.array([-1])).astype(np.int32),
         np.asarray(model.rigid, bool),
         np.asarray(model.skin, np.float32),
         (_CELL * detection.mean_edge).astype(np.float32),

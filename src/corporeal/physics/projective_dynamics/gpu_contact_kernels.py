@@ -17,9 +17,9 @@ from jax.experimental.pallas import triton
 from corporeal._typing import Array, Float
 from corporeal.physics.projective_dynamics.gpu_contacts import ContactRows, ahead_by, allowed_forces
 
-ROWS, WIDTH = 4, 256
+ROWS, WIDTH = 2, 512
 """Contacts that one block of threads works on, and forces it reads at a time."""
-COLUMNS, HEIGHT = 32, 128
+COLUMNS, HEIGHT = 16, 128
 """Vertices that one block of threads moves, and contacts it reads at a time."""
 
 
