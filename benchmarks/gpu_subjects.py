@@ -4,8 +4,8 @@
 
 Writes `build/gpu/`: the default body prepared for a device, eight other people, bodies of other
 sizes, three clips of 120 frames (two steps each) with where the float64 reference and the CPU
-simulation end, one with contacts, and a full-resolution body with thousands of them. The benchmark itself (`benchmarks/gpu.py`) then needs NumPy,
-SciPy, JAX and jaxtyping alone.
+simulation end, one with contacts, and a full-resolution body with thousands of them. The benchmark
+itself (`benchmarks/gpu.py`) then needs NumPy, SciPy, JAX and jaxtyping alone.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """The device solver, on JAX's CPU backend, against the float64 reference."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -88,6 +89,15 @@ def test_results_repeat_to_the_last_bit() -> None:
     rule = StepRule(1 / 120, 5, 5.0)
     first, second = (shaken(GpuSolver(SYSTEM, rule, REST), 5).positions for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("batch", [1, 256])
+def test_kernels_can_be_made_for_a_gpu(batch: int) -> None:
+    """Triton's types are stricter than those of the interpreter, and are checked without a GPU."""
+    order = np.concatenate([SYSTEM.free, np.flatnonzero(SYSTEM.anchored)])
+    flesh, positions = flesh_of(elements_of(SYSTEM, order)), jnp.zeros((3, len(order), batch))
+    program = jax.jit(kernel_forces).trace(flesh, positions).lower(lowering_platforms=("cuda",))
+    assert "forces" in program.as_text()
 
 
 def test_forces_are_what_the_matrices_say() -> None:

@@ -30,7 +30,6 @@ from corporeal.physics.projective_dynamics.gpu_polar import closest_rotation
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.runtime.nouns import noun
 
-
 WARP = 32
 """Lists of incidences are as long as a multiple of this."""
 
@@ -153,7 +152,7 @@ def incidence_forces(
         for j in range(3)
     ]
     # Where there is no element, F = 1: a derivative that weighs nothing must still be a number.
-    missing = jnp.where(weights > 0.0, 0.0, 1.0)
+    missing = (weights <= 0.0).astype(weights.dtype)
     gradient = [f + missing if k % 4 == 0 else f for k, f in enumerate(gradient)]
     rotation = closest_rotation(gradient)
     away = _pulls(weights, g)
