@@ -27,8 +27,8 @@ from corporeal.geometry.volume import enclosed_volume
 
 INFLUENCES = 4
 HEAT = 8.0
-"""c: greater values follow the nearest bone more closely. On the default body 8 comes nearest to the
-weights an artist painted (1.2 mm mean over three clips; 1.9 at 1, 1.4 at 32)."""
+"""c: greater values follow the nearest bone more closely. On the default body 8 comes nearest to
+the weights an artist painted (1.2 mm mean over three clips; 1.9 at 1, 1.4 at 32)."""
 _LEAST_COSINE = 0.1
 """Between the skin's normal and the way from a bone that counts as behind it."""
 
