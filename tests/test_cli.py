@@ -358,7 +358,8 @@ def test_demo(inside: Path) -> None:
 def test_stopping_leaves_nothing_half_done(inside: Path, number: int, code: int) -> None:
     """Stopped while the first file is being written."""
     script = (
-        "import sys, time\n"
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs\n"
         "from corporeal.cli import main as cli\n"
         "from corporeal.runtime.files import atomic_write\n"
         "class Slow:\n"
