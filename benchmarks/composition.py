@@ -302,15 +302,16 @@ def main() -> None:
     for sex in SEXES:
         people = read_people(data / NHANES, sex)
         soldiers, facts = soldiers_fat(data / "ansur2", sex)
+        errors = accuracy(people)
         report[sex] = {
-            "accuracy": accuracy(people),
+            "accuracy": errors,
             "percentiles": percentile_rows(people, soldiers),
             "ANSUR II": facts,
             "young and slim": young_and_slim(people),
             "default bodies": default_bodies(sex),
             "through a surface": through_a_surface(people),
         }
-        print(sex, json.dumps(report[sex]["accuracy"]["forms, leave-one-out rmse, points"]))  # type: ignore[index]
+        print(sex, json.dumps(errors["forms, leave-one-out rmse, points"]))
     RESULTS.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"wrote {RESULTS.name}")
 

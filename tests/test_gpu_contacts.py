@@ -8,7 +8,6 @@ import synthetic
 
 from corporeal.body.pose import Pose
 from corporeal.errors import SolverError
-from corporeal.physics.collisions import gpu_pairs, skin_contacts
 from corporeal.physics.collisions.gpu_detection import Room, require_room, vertices_inside
 from corporeal.physics.collisions.gpu_lists import chosen, listed, running_total, sorted_order
 from corporeal.physics.projective.gpu_clip import clip_frames, device_state, run_clip
@@ -161,7 +160,3 @@ def test_kernels_do_what_plain_programs_do(count: int) -> None:
     shapes = (rows, held, begun, ahead, first)
     made = jax.jit(kernel_contacts, static_argnums=5).trace(*shapes, 3)
     assert "_moved" in made.lower(lowering_platforms=("cuda",)).as_text()
-
-
-def test_clearance_is_that_of_the_cpu() -> None:
-    assert gpu_pairs.CLEARANCE == skin_contacts.CLEARANCE

@@ -7,11 +7,9 @@ from scipy.spatial.transform import Rotation
 from solids import icosphere
 
 from corporeal.errors import InputError
+from corporeal.geometry.laplacian import cotangent_laplacian
 from corporeal.physics.projective_dynamics.constraints.anchor import anchor_constraint
-from corporeal.physics.projective_dynamics.constraints.bending import (
-    bending_constraint,
-    cotangent_laplacian,
-)
+from corporeal.physics.projective_dynamics.constraints.bending import bending_constraint
 from corporeal.physics.projective_dynamics.constraints.constraint import energy
 from corporeal.physics.projective_dynamics.constraints.position_strain import (
     position_strain_constraint,

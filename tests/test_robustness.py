@@ -57,6 +57,13 @@ def test_two_hundred_characters_survive_violence(first: int):
     assert not unwell
 
 
+@pytest.mark.slow
+@pytest.mark.xfail(strict=True, reason="known misses; take a seed out of NOT_BACK when it is well")
+@pytest.mark.parametrize("seed", NOT_BACK)
+def test_a_known_miss_is_still_one(seed: int):
+    assert mistreat(random_character(seed)).is_well
+
+
 def test_an_outcome_is_judged_by_its_numbers():
     who = (0, "body", ())
     assert Outcome(*who, refused="InputError: …").is_well

@@ -14,11 +14,12 @@ from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError, OutputError
 from corporeal.formats.png import read_png
+from corporeal.geometry.laplacian import cotangent_laplacian
 from corporeal.scene.camera import Camera, direction_from, frame
 from corporeal.scene.casting import Performance, Wardrobe
 from corporeal.scene.colour_map import ColourScale, ramp, rgb_from_oklab
 from corporeal.scene.complexion import complexion
-from corporeal.scene.drape import Drape, cotangent_laplacian
+from corporeal.scene.drape import Drape
 from corporeal.scene.labels import label_bodies
 from corporeal.scene.legend import draw_legend, legend_box, srgb_bytes
 from corporeal.scene.lineup import line_up

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
-from corporeal.physics.projective_dynamics.constraints.bending import cotangent_laplacian
+from corporeal.geometry.laplacian import cotangent_laplacian
 
 
 class SurfaceEnergy:

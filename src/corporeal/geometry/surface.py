@@ -21,6 +21,12 @@ def unique_edges(triangles: Int[NumpyArray, "F 3"]) -> Int[NumpyArray, "E 2"]:
     return np.unique(np.sort(directed, axis=1), axis=0)
 
 
+def mean_side(vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]) -> float:
+    """Mean length of all triangles' sides, metres: edges between two triangles count twice."""
+    sides = vertices[triangles] - vertices[np.roll(triangles, 1, axis=1)]
+    return float(np.linalg.norm(sides, axis=-1).mean())
+
+
 def edge_triangles(
     triangles: Int[NumpyArray, "F 3"],
 ) -> tuple[Int[NumpyArray, "E 2"], Int[NumpyArray, "E 2"]]:

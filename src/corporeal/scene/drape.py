@@ -10,6 +10,7 @@ hem only the part of the step along the cloth's normal is taken: hems stay where
 import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
+from corporeal.geometry.laplacian import cotangent_laplacian
 from corporeal.geometry.surface import vertex_normals
 
 SMOOTHING = 2e-4
@@ -43,8 +44,10 @@ class Drape:
         self._triangles = number[triangles[inside]].astype(np.int32)
         if len(self._covered):
             rest = np.asarray(rest_vertices, np.float64)[self._covered]
-            laplacian, self._areas = cotangent_laplacian(rest, self._triangles)
-            matrix = csc_array(diags_array(self._areas) + SMOOTHING * laplacian)
+            # obtuse corners would make weights negative, and the smoothing unstable
+            laplacian, areas = cotangent_laplacian(rest, self._triangles, least=0.0)
+            self._areas = np.maximum(areas, 1e-12)
+            matrix = csc_array(diags_array(self._areas) - SMOOTHING * laplacian)
             self._solve = splu(matrix).solve
 
     def over(self, vertices: Float[NumpyArray, "V 3"]) -> Float[NumpyArray, "V 3"]:
@@ -60,24 +63,3 @@ class Drape:
         draped = vertices.copy()
         draped[self._covered] += self._freedom * rise * normals + self._slip * along
         return draped
-
-
-def cotangent_laplacian(vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]):
-    """Positive semi-definite Laplacian, V × V sparse, and the vertices' areas, m²."""
-    from scipy.sparse import coo_array, diags_array
-
-    corners = vertices[triangles]
-    areas = np.zeros(len(vertices))
-    rows, columns, weights = [], [], []
-    for k in range(3):
-        a, b = (corners[:, (k + s) % 3] - corners[:, k] for s in (1, 2))
-        twice_area = np.maximum(np.linalg.norm(np.cross(a, b), axis=1), 1e-12)
-        np.add.at(areas, triangles[:, k], twice_area / 6)
-        rows.append(triangles[:, (k + 1) % 3])
-        columns.append(triangles[:, (k + 2) % 3])
-        # obtuse corners would make weights negative, and the smoothing unstable
-        weights.append(np.maximum(np.sum(a * b, axis=1) / twice_area, 0.0) / 2)
-    i, j, w = np.concatenate(rows), np.concatenate(columns), np.concatenate(weights)
-    half = coo_array((w, (i, j)), shape=(len(vertices), len(vertices))).tocsr()
-    both = half + half.T
-    return diags_array(both.sum(axis=1)) - both, np.maximum(areas, 1e-12)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from corporeal.anatomy.prisms_cpu import volume_slopes
 from corporeal.runtime.kernels import kernel
 
 
@@ -14,21 +15,8 @@ def volume_ways(points, tetrahedra, volumes, count, ways, weights):
     ways[:], weights[:] = 0.0, 0.0
     slope = np.empty((4, 3))
     for t in range(len(tetrahedra)):
-        o, p, q, r = tetrahedra[t, 0], tetrahedra[t, 1], tetrahedra[t, 2], tetrahedra[t, 3]
-        x, y, z = points[o, 0], points[o, 1], points[o, 2]
-        ax, ay, az = points[p, 0] - x, points[p, 1] - y, points[p, 2] - z
-        bx, by, bz = points[q, 0] - x, points[q, 1] - y, points[q, 2] - z
-        cx, cy, cz = points[r, 0] - x, points[r, 1] - y, points[r, 2] - z
-        ux, uy, uz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
-        slope[1, 0], slope[1, 1], slope[1, 2] = ux, uy, uz
-        slope[2, 0], slope[2, 1] = cy * az - cz * ay, cz * ax - cx * az
-        slope[2, 2] = cx * ay - cy * ax
-        slope[3, 0], slope[3, 1] = ay * bz - az * by, az * bx - ax * bz
-        slope[3, 2] = ax * by - ay * bx
-        missing = 6.0 * volumes[t] - (ax * ux + ay * uy + az * uz)
+        missing = 6.0 * volumes[t] - volume_slopes(points, tetrahedra[t], slope)
         squared = 0.0
-        for d in range(3):
-            slope[0, d] = -(slope[1, d] + slope[2, d] + slope[3, d])
         for k in range(4):
             if tetrahedra[t, k] < count:
                 for d in range(3):

@@ -9,6 +9,7 @@ out, and so are those that a pose has turned inside out.
 import numpy as np
 
 from corporeal._typing import Bool, Float, Float64, Int, NumpyArray
+from corporeal.geometry.surface import mean_side
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.coupling import node_positions
 from corporeal.physics.volume.base_points import BasePoints, closest_base_points
@@ -42,8 +43,7 @@ class SkinDetection:
         self.prisms = np.concatenate([sorted_corners, sorted_corners + count], axis=1).astype(
             np.int32
         )
-        sides = model.skin[triangles] - model.skin[np.roll(triangles, 1, axis=1)]
-        self.mean_edge = float(np.linalg.norm(sides, axis=-1).mean())
+        self.mean_edge = mean_side(model.skin, triangles)
         """Of the rest skin, metres."""
 
     def base_points(

@@ -12,14 +12,11 @@ import jax.numpy as jnp
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, vertices_inside
 from corporeal.physics.collisions.gpu_lists import chosen
+from corporeal.physics.collisions.rules import CLEARANCE, FOLD
 from corporeal.physics.upsampling_gpu import DeviceSurface, surface_normals
 
 WALK = 3
 """Steps downhill: in motion a pair moves on by one or two triangles a frame."""
-FOLD = 0.5
-"""As in `pairs_cpu`: deeper pairs are folds of one patch of skin."""
-CLEARANCE = 0.1
-"""As in `skin_contacts`, which takes more to import than a GPU machine has."""
 _TINY = 1e-20
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from corporeal.geometry.surface_tree_cpu import triangle_shares
+from corporeal.physics.collisions.rules import FOLD
 from corporeal.runtime.kernels import kernel
 
 MOST_STEPS = 16
@@ -13,9 +14,6 @@ STAY = 0.9
 an edge, two triangles are as near as each other."""
 SIDEWAYS = 0.5
 """Cosine against the normal above which a vertex away from a triangle is beside it, not behind."""
-FOLD = 0.5
-"""A pair deeper than this share of its distance at rest is a fold of one patch of skin: strain
-undoes it."""
 
 
 @kernel()

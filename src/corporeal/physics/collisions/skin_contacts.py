@@ -11,17 +11,9 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.geometry.surface import vertex_adjacency
 from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.collisions.detection import SkinDetection
+from corporeal.physics.collisions.rules import CLEARANCE, FRICTION, RESTING, WEIGHT
 from corporeal.physics.volume.model import VolumetricModel
 
-RESTING = 0.25
-"""A pair is kept within this share of the mean edge (the seed's δ_col)."""
-CLEARANCE = 0.1
-"""Pairs come apart by this share of the distance they are kept within: 0.5 mm on the default body.
-Walls of a crease that met at no distance would cross each other by what is not converged."""
-WEIGHT = 1e6
-"""N/m, against 200 to 7 000 N/m of a skin vertex: a thousandth of an overlap is left."""
-FRICTION = 0.5
-"""Coulomb's coefficient of skin on skin."""
 _OWN_RINGS = 3
 """Triangles within so many edges of a vertex, facing the same way, are not what it entered."""
 

@@ -8,15 +8,13 @@ from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.geometry.surface import unique_edges
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.collisions.contacts import Contacts
+from corporeal.physics.collisions.rules import RESTING
 from corporeal.physics.collisions.skin_contacts import SkinContacts
 from corporeal.physics.projective.preparation import Integrator, Preparation
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective_dynamics.fast import CpuSolver
 from corporeal.physics.projective_dynamics.integration import State
 from corporeal.skinning.kinematics import rest_to_world
-
-_RESTING_SHARE = 0.25
-"""Contacts are kept while closer than this share of the mean edge (section 3.2.5)."""
 
 
 class SimulatedBody:
@@ -37,7 +35,7 @@ class SimulatedBody:
         self.gravity = np.array([0.0, -settings.gravity, 0.0])
         self.weight = self.system.masses[:, None] * self.gravity
         self.touchable = np.flatnonzero(~self.system.anchored[: self.model.vertex_count])
-        self.touch_reach = _RESTING_SHARE * mean_edge(self.model.skin, self.model.triangles)
+        self.touch_reach = RESTING * mean_edge(self.model.skin, self.model.triangles)
         self._preparation = preparation
         self._bone_joints = self.model.bones.bone_joints[self.model.inner_bones]
 

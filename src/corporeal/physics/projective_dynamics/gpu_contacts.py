@@ -14,12 +14,11 @@ import jax.numpy as jnp
 from jax import lax
 
 from corporeal._typing import Array, Float, Int
+from corporeal.physics.collisions.rules import FRICTION, WEIGHT
 from corporeal.physics.projective_dynamics.gpu_flesh import sum_together
 
-SOFTNESS = 1e-6
+SOFTNESS = 1.0 / WEIGHT
 """m/N: the inverse of the contacts' weight."""
-FRICTION = 0.5
-"""Coulomb's coefficient of skin on skin."""
 
 
 Coordinates: TypeAlias = Sequence[Array] | Array

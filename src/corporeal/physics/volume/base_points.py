@@ -6,7 +6,7 @@ Seed: layered characters, section 3.2.1, "Skin Shrinking", equation (3.1) and fi
 import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
-from corporeal.geometry.surface import vertex_adjacency
+from corporeal.geometry.surface import mean_side, vertex_adjacency
 from corporeal.physics.volume.bones import VolumetricSkeleton
 from corporeal.runtime.nouns import noun
 
@@ -63,7 +63,7 @@ def smooth_base_points(
     indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64)
     neighbour_start, neighbour_bones = _joined_bones(skeleton.bones)
     fixed = skeleton.leaf_nodes()[skeleton.bones[points.bones, 1]] & (points.places >= 1.0)
-    edge = _mean_edge(vertices, triangles)
+    edge = mean_side(vertices, triangles)
     bones, places, rounds = points.bones.copy(), points.places.copy(), 0
     while rounds < MOST_ROUNDS:
         rounds += 1
@@ -132,8 +132,3 @@ def _joined_bones(
     lists = [np.flatnonzero(np.isin(bones, ends).any(axis=1)) for ends in bones]
     starts = np.concatenate([[0], np.cumsum([len(row) for row in lists])])
     return starts.astype(np.int64), np.concatenate(lists).astype(np.int64)
-
-
-def _mean_edge(vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]) -> float:
-    sides = vertices[triangles] - vertices[np.roll(triangles, 1, axis=1)]
-    return float(np.linalg.norm(sides, axis=-1).mean())
