@@ -18,10 +18,11 @@ class Convert:
     Examples:
       corporeal convert anna.glb anna.fbx
       corporeal convert anna.npz anna.usdc
+      corporeal convert anna_layers.npz anna_layers.usd
       corporeal convert scan.stl scan.ply
       corporeal convert anna.glb anna.obj --frame 30
 
-    Reads .npz (bodies, animations), .glb (characters, surfaces), .obj, .ply, .off and .stl.
+    Reads .npz (bodies, animations, layers), .glb (characters, surfaces), .obj, .ply, .off and .stl.
     Vertices keep their order and are never merged.
     """
 

@@ -37,18 +37,18 @@ _FRAMES_AT_ONCE = 16
 def write_usd(path: str | Path, character: Character) -> None:
     """Write a character with its take: a UsdSkel rig, blend shapes with weights from 0 to 1."""
     character = unsigned_weights(character)
-    pxr = _Pxr()
+    pxr = Pxr()
     stage = pxr.stage(character.fps, character.frame_count)
     root = pxr.UsdSkel.Root.Define(stage, _ROOT)
     stage.SetDefaultPrim(root.GetPrim())
     joints = _joint_paths(pxr, character)
     _add_skeleton(pxr, stage, character, joints)
     _add_take(pxr, stage, character, joints)
-    body = _add_mesh(pxr, stage, f"{_ROOT}/body", character.template.mesh, character.vertex_colours)
+    body = add_mesh(pxr, stage, f"{_ROOT}/body", character.template.mesh, character.vertex_colours)
     _bind_body(pxr, stage, character, body)
     for index, attachment in enumerate(character.attachments):
         _add_attachment(pxr, stage, index, attachment)
-    _export(stage, path)
+    export_stage(stage, path)
 
 
 def write_usd_cache(
@@ -66,9 +66,9 @@ def write_usd_cache(
             f"cache has {vertices.shape[1]} vertices a frame and the mesh {mesh.vertex_count}; "
             f"expected as many."
         )
-    pxr = _Pxr()
+    pxr = Pxr()
     stage = pxr.stage(fps, len(vertices))
-    prim = _add_mesh(pxr, stage, f"{_ROOT}_cache", mesh, None)
+    prim = add_mesh(pxr, stage, f"{_ROOT}_cache", mesh, None)
     stage.SetDefaultPrim(prim.GetPrim())
     points, turned, extent = (
         prim.GetPointsAttr(),
@@ -86,10 +86,10 @@ def write_usd_cache(
                 turned.Set(pxr.vectors(directions[offset]), frame)
     if not normals:
         prim.GetPrim().RemoveProperty("normals")
-    _export(stage, path)
+    export_stage(stage, path)
 
 
-class _Pxr:
+class Pxr:
     """The modules of the `usd` extra, and numpy arrays in their types."""
 
     def __init__(self) -> None:
@@ -126,14 +126,15 @@ class _Pxr:
         return self.Vt.QuatfArray([self.Gf.Quatf(*map(float, row)) for row in wxyz])
 
 
-def _export(stage: Any, path: str | Path) -> None:
+def export_stage(stage: Any, path: str | Path) -> None:
+    """Write a scene as `.usd`, `.usdc` or `.usda`."""
     if Path(path).suffix not in (".usd", ".usda", ".usdc"):
         raise InputError(f"cannot write USD as {path}; expected the suffix .usd, .usdc or .usda.")
     with atomic_write(path) as temporary:
         stage.GetRootLayer().Export(str(temporary))
 
 
-def _joint_paths(pxr: _Pxr, character: Character) -> list[str]:
+def _joint_paths(pxr: Pxr, character: Character) -> list[str]:
     """Joints as USD names them: by their way from the root, in valid and unique words."""
     skeleton = character.template.skeleton
     paths: list[str] = []
@@ -145,7 +146,7 @@ def _joint_paths(pxr: _Pxr, character: Character) -> list[str]:
     return paths
 
 
-def _add_skeleton(pxr: _Pxr, stage: Any, character: Character, joints: list[str]) -> None:
+def _add_skeleton(pxr: Pxr, stage: Any, character: Character, joints: list[str]) -> None:
     skeleton = pxr.UsdSkel.Skeleton.Define(stage, _RIG)
     skeleton.CreateJointsAttr(joints)
     skeleton.CreateBindTransformsAttr(
@@ -162,7 +163,7 @@ def _shifts(places: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "J 4 4"]:
     return matrices
 
 
-def _add_take(pxr: _Pxr, stage: Any, character: Character, joints: list[str]) -> None:
+def _add_take(pxr: Pxr, stage: Any, character: Character, joints: list[str]) -> None:
     take = pxr.UsdSkel.Animation.Define(stage, _TAKE)
     take.CreateJointsAttr(joints)
     take.CreateScalesAttr(pxr.Vt.Vec3hArray(len(joints), pxr.Gf.Vec3h(1, 1, 1)))
@@ -184,7 +185,7 @@ def _morph_words(character: Character) -> list[str]:
     return [f"morph_{index}" for index in range(character.morph_count)]
 
 
-def _add_mesh(pxr: _Pxr, stage: Any, place: str, mesh: Mesh, colours: NumpyArray | None) -> Any:
+def add_mesh(pxr: Pxr, stage: Any, place: str, mesh: Mesh, colours: NumpyArray | None) -> Any:
     """A polygon surface at rest."""
     prim = pxr.UsdGeom.Mesh.Define(stage, place)
     faces, corner_uv = authored_faces(mesh), authored_uv(mesh)
@@ -209,7 +210,7 @@ def _add_mesh(pxr: _Pxr, stage: Any, place: str, mesh: Mesh, colours: NumpyArray
     return prim
 
 
-def _bind_body(pxr: _Pxr, stage: Any, character: Character, body: Any) -> None:
+def _bind_body(pxr: Pxr, stage: Any, character: Character, body: Any) -> None:
     binding = pxr.UsdSkel.BindingAPI.Apply(body.GetPrim())
     weights = character.template.weights
     influences = weights.values.shape[1]
@@ -233,11 +234,11 @@ def _bind_body(pxr: _Pxr, stage: Any, character: Character, body: Any) -> None:
     binding.CreateBlendShapeTargetsRel().SetTargets([f"{_ROOT}/body/{word}" for word in words])
 
 
-def _add_attachment(pxr: _Pxr, stage: Any, index: int, attachment: Attachment) -> None:
+def _add_attachment(pxr: Pxr, stage: Any, index: int, attachment: Attachment) -> None:
     """A rigid part: every vertex has one joint with weight 1, which all readers play."""
     word = pxr.Tf.MakeValidIdentifier(attachment.name)
     place = f"{_ROOT}/{word}_{index}"
-    prim = _add_mesh(pxr, stage, place, attachment.mesh, attachment.vertex_colours)
+    prim = add_mesh(pxr, stage, place, attachment.mesh, attachment.vertex_colours)
     binding = pxr.UsdSkel.BindingAPI.Apply(prim.GetPrim())
     count = attachment.mesh.vertex_count
     binding.CreateJointIndicesPrimvar(False, 1).Set(pxr.integers(np.full(count, attachment.joint)))

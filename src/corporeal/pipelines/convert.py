@@ -103,12 +103,18 @@ def _from_archive(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:
 
 
 def _from_layers(config: ConvertConfig) -> dict[str, Any]:
-    """Three nodes of a .glb; other formats take the body."""
-    require_body_output(config.out)
+    """Three nodes of a .glb, .usd, .usdc or .usda; other formats take the body."""
+    suffix = config.out.suffix.lower()
+    if suffix not in (".glb", ".usd", ".usdc", ".usda"):
+        require_body_output(config.out)
+        return write_body_result(config.out, read_layers(config.source).body)
     layered = read_layers(config.source)
-    if config.out.suffix.lower() != ".glb":
-        return write_body_result(config.out, layered.body)
-    write_glb_layers(config.out, layered.layers)
+    if suffix == ".glb":
+        write_glb_layers(config.out, layered.layers)
+    else:
+        from corporeal.formats.usd_layers import write_usd_layers
+
+        write_usd_layers(config.out, layered.layers)
     return {"nodes": list(COLOURS), "vertices": len(layered.layers.skin)}
 
 
