@@ -1,4 +1,4 @@
-"""Writing files so that a reader never meets half of one.
+"""Writing files and folders so that a reader never meets half of one.
 
 A result is first written beside its place under a hidden name, flushed to the disk, and then moved
 over its place in one step. An error leaves the old file as it was and nothing beside it. A killed
@@ -10,6 +10,7 @@ import errno
 import hashlib
 import os
 import secrets
+import shutil
 import socket
 import time
 from collections.abc import Iterator
@@ -57,6 +58,37 @@ def atomic_write(path: str | Path, *, inside: str | Path | None = None) -> Itera
         raise _output_error(target, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """Give an empty hidden folder to fill; move it to `path` in one step when the block ends well.
+
+    A folder that is there already stays as it is, and the new one is dropped: of two writers of
+    the same thing the first wins. Raises `OutputError` for what the system refuses.
+    """
+    target = Path(path).resolve()
+    make_folder(target.parent)
+    _remove_stale(target)
+    temporary = _temporary_beside(target)
+    try:
+        temporary.mkdir()
+        yield temporary
+        for item in (*temporary.rglob("*"), temporary):
+            _flush(item)
+        try:
+            temporary.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not target.is_dir():
+                raise
+        _flush(target.parent)
+    except OSError as error:
+        inside = error.filename is not None and Path(error.filename).is_relative_to(temporary)
+        if isinstance(error, OutputError) or not (inside or _is_about(error, temporary, target)):
+            raise
+        raise _output_error(target, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_bytes(path: str | Path, content: bytes, *, inside: str | Path | None = None) -> None:
@@ -134,7 +166,11 @@ def _remove_stale(target: Path) -> None:
     for leftover in target.parent.iterdir():
         if leftover.name.startswith(prefix) and _MARK in leftover.name:
             machine, pid, *_ = leftover.name[len(prefix) :].split("-")
-            if _is_abandoned(leftover, machine, pid):
+            if not _is_abandoned(leftover, machine, pid):
+                continue
+            if leftover.is_dir():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
                 leftover.unlink(missing_ok=True)
 
 
