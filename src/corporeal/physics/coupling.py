@@ -18,6 +18,7 @@ from corporeal.geometry.rotations import (
 from corporeal.physics.anchors import Bindings, bind_sliding, bind_sticking, make_rings
 from corporeal.physics.volume.bones import VolumetricSkeleton
 from corporeal.physics.volume.model import VolumetricModel
+from corporeal.skinning.kinematics import rest_to_world
 
 
 class Coupling:
@@ -79,6 +80,29 @@ class Coupling:
         offset = self.model.skin[self.rigid_vertices] - self._joints[joints]
         frame = world_from_joint[..., joints, :, :]
         return np.einsum("...rij,rj->...ri", frame[..., :3, :3], offset) + frame[..., :3, 3]
+
+    def carriers(
+        self, world_from_joint: Float[NumpyArray, "*batch J 4 4"]
+    ) -> Float[NumpyArray, "*batch n 3"]:
+        """Where bones put each of the 2V vertices: inner and rigid ones where they are, simulated
+        skin where its inner copy is (metres)."""
+        inner = self.inner_positions(world_from_joint)
+        carried = np.concatenate([inner, inner], axis=-2)
+        carried[..., self.rigid_vertices, :] = self.rigid_positions(world_from_joint)
+        return carried
+
+    def carry(
+        self,
+        positions: Float[NumpyArray, "n 3"],
+        before: Float[NumpyArray, "J 4 4"],
+        after: Float[NumpyArray, "J 4 4"],
+    ) -> Float[NumpyArray, "n 3"]:
+        """The 2V vertices moved rigidly with the bones they lie on, from one pose to another."""
+        motion = rest_to_world(after, self._joints) @ np.linalg.inv(
+            rest_to_world(before, self._joints)
+        )
+        each = motion[np.tile(self._bone_joints[self.model.inner_bones], 2)]
+        return np.einsum("nij,nj->ni", each[:, :3, :3], positions) + each[:, :3, 3]
 
     def _frames(self, world_from_joint: Float[NumpyArray, "*batch J 4 4"]) -> NumpyArray:
         if world_from_joint.shape[-3] != len(self._joints):

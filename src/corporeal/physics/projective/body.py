@@ -10,11 +10,11 @@ from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.collisions.rules import RESTING
 from corporeal.physics.collisions.skin_contacts import SkinContacts
-from corporeal.physics.projective.preparation import Integrator, Preparation
+from corporeal.physics.projective.parts import BodyParts, Integrator
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective_dynamics.fast import CpuSolver
 from corporeal.physics.projective_dynamics.integration import State
-from corporeal.skinning.kinematics import rest_to_world
+from corporeal.physics.volume.model import VolumetricModel
 
 
 class SimulatedBody:
@@ -24,30 +24,35 @@ class SimulatedBody:
     not. `touch_reach` is the distance, in metres, below which a contact is kept.
     """
 
-    def __init__(self, preparation: Preparation, settings: ProjectiveSettings) -> None:
+    def __init__(self, preparation: BodyParts, settings: ProjectiveSettings) -> None:
         self.settings = settings
         self.joints, self.skeleton = preparation.joints, preparation.skeleton
         self.upsampler = preparation.upsampler
-        self.model = preparation.model(settings)
+        self.surface = preparation.surface
+        self.rest = preparation.rest(settings)
         self.coupling = preparation.coupling(settings)
         self.system = preparation.system(settings)
         self.material = preparation.material(settings)
         self.gravity = np.array([0.0, -settings.gravity, 0.0])
         self.weight = self.system.masses[:, None] * self.gravity
-        self.touchable = np.flatnonzero(~self.system.anchored[: self.model.vertex_count])
-        self.touch_reach = RESTING * mean_edge(self.model.skin, self.model.triangles)
+        self.touchable = np.flatnonzero(~self.system.anchored[: self.surface.vertex_count])
+        self.touch_reach = RESTING * mean_edge(self.surface.vertices, self.surface.triangles)
         self._preparation = preparation
-        self._bone_joints = self.model.bones.bone_joints[self.model.inner_bones]
+
+    @property
+    def model(self) -> VolumetricModel:
+        """The simulated skin over its bone lines."""
+        return self._preparation.model(self.settings)
 
     @cached_property
     def rest_skin(self) -> Float64[NumpyArray, "W 3"]:
         """The full skin at rest, metres."""
-        return np.asarray(self.skin(np.asarray(self.model.vertices, np.float64)), np.float64)
+        return np.asarray(self.skin(self.rest), np.float64)
 
     @cached_property
     def rest_tree(self) -> SurfaceTree:
         """The simulated skin at rest, for closest points."""
-        return SurfaceTree(np.asarray(self.model.skin, np.float64), self.model.triangles)
+        return SurfaceTree(np.asarray(self.surface.vertices, np.float64), self.surface.triangles)
 
     def solver(self, step: float, integrator: Integrator | None = None) -> CpuSolver:
         """The factored system for steps of `step` seconds; made when first asked for."""
@@ -69,13 +74,8 @@ class SimulatedBody:
     def carriers(
         self, world_from_joint: Float64[NumpyArray, "*batch J 4 4"]
     ) -> Float64[NumpyArray, "*batch n 3"]:
-        """Where bones put each of the 2V vertices: inner and rigid ones where they are, simulated
-        skin where its inner copy is (metres)."""
-        inner = self.coupling.inner_positions(world_from_joint)
-        carried = np.concatenate([inner, inner], axis=-2)
-        rigid = self.coupling.rigid_vertices
-        carried[..., rigid, :] = self.coupling.rigid_positions(world_from_joint)
-        return carried
+        """Where bones put every simulated vertex: anchored ones where they are (metres)."""
+        return self.coupling.carriers(world_from_joint)
 
     def carry(
         self,
@@ -83,22 +83,18 @@ class SimulatedBody:
         before: Float64[NumpyArray, "J 4 4"],
         after: Float64[NumpyArray, "J 4 4"],
     ) -> Float64[NumpyArray, "n 3"]:
-        """The vertices moved rigidly with the bones they lie on, from one pose to another."""
-        motion = rest_to_world(after, self.joints) @ np.linalg.inv(
-            rest_to_world(before, self.joints)
-        )
-        each = motion[np.concatenate([self._bone_joints, self._bone_joints])]
-        return np.einsum("nij,nj->ni", each[:, :3, :3], positions) + each[:, :3, 3]
+        """The vertices moved with the bones they lie on, from one pose to the next."""
+        return self.coupling.carry(positions, before, after)
 
     def skin(self, positions: Float64[NumpyArray, "*batch n 3"]) -> Float[NumpyArray, "*batch W 3"]:
         """The full skin of the simulated vertices, metres."""
-        coarse = positions[..., : self.model.vertex_count, :]
+        coarse = positions[..., : self.surface.vertex_count, :]
         return coarse.copy() if self.upsampler is None else self.upsampler.upsample(coarse)
 
     def pull(self, forces: Float64[NumpyArray, "W 3"]) -> Float64[NumpyArray, "n 3"]:
         """Forces on the full skin as forces on the simulated vertices, by equal work (newtons)."""
-        count = self.model.vertex_count
-        spread = np.zeros((2 * count, 3))
+        count = self.surface.vertex_count
+        spread = np.zeros_like(self.rest)
         if self.upsampler is None:
             spread[:count] = forces
         else:

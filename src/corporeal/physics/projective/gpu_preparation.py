@@ -22,18 +22,20 @@ _CELL = np.array([1.5, 1.5, 0.25])
 
 def device_body(body: SimulatedBody) -> DeviceBody:
     """Everything that a device needs of a body, float32."""
-    system, model = body.system, body.model
+    system, model, coupling = body.system, body.model, body.coupling
+    if not isinstance(coupling, Coupling):
+        raise InputError("only two-layer flesh runs on a GPU; simulate this body on the CPU.")
     rest = np.asarray(model.vertices, np.float64)
     order = device_order(system, rest)
     place, free = np.argsort(order), len(system.free)
     elements = elements_of(system, order)
     return DeviceBody(
         order.astype(np.int32),
-        _sources(body.coupling)[order],
+        _sources(coupling)[order],
         place[: model.vertex_count].astype(np.int32),
         elements,
         body.weight[order[:free]].T.astype(np.float32),
-        device_coupling(body.coupling),
+        device_coupling(coupling),
         device_upsampler(body.upsampler, model.vertex_count),
         device_surface(np.asarray(model.triangles), model.vertex_count),
         rest,

@@ -51,10 +51,10 @@ class Outside:
         """Weight, user forces and wind on the simulated vertices, newtons."""
         if self.wind is None:
             return self._steady
-        count = self.body.model.vertex_count
+        count = self.body.surface.vertex_count
         forces = self._steady.copy()
         forces[:count] += self.wind.forces(
-            flesh.positions[:count], flesh.velocities[:count], self.body.model.triangles
+            flesh.positions[:count], flesh.velocities[:count], self.body.surface.triangles
         )
         return forces
 
@@ -87,14 +87,14 @@ class Outside:
 
 def _grip(body: SimulatedBody, grab: Grab) -> tuple[Int[NumpyArray, "3"], Float64[NumpyArray, "3"]]:
     """Triangle of the simulated skin under a held point, at rest, and barycentric coordinates."""
-    model = body.model
+    skin = body.surface
     nearest, triangles = body.rest_tree.closest(grab.point(body.rest_skin)[None])
-    corners = np.asarray(model.triangles[triangles[0]], np.int64)
+    corners = np.asarray(skin.triangles[triangles[0]], np.int64)
     if body.system.anchored[corners].all():
         raise InputError(
             f"grab holds vertices {grab.vertices.tolist()}, which follow a bone rigidly; grab a "
             f"place where flesh is simulated."
         )
-    a, b, c = model.skin[corners]
+    a, b, c = np.asarray(skin.vertices)[corners]
     shares, *_ = np.linalg.lstsq(np.stack([b - a, c - a], axis=1), nearest[0] - a, rcond=None)
     return corners, np.array([1.0 - shares.sum(), *shares])

@@ -14,7 +14,7 @@ solver          those of the system, damping, iterations, length of step
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,6 +30,7 @@ from corporeal.physics.collisions.skin_contacts import SkinContacts
 from corporeal.physics.coupling import Coupling
 from corporeal.physics.materials import Material
 from corporeal.physics.projective.flesh import flesh_system
+from corporeal.physics.projective.parts import Integrator
 from corporeal.physics.projective.settings import ProjectiveSettings
 from corporeal.physics.projective_dynamics.fast import CpuSolver
 from corporeal.physics.projective_dynamics.integration import StepRule
@@ -40,7 +41,6 @@ from corporeal.physics.upsampling import Upsampler, build_upsampler
 from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
 from corporeal.physics.volume.rigid_parts import FEET, HEAD_PARTS, rigid_head_and_toes
 
-Integrator = Literal["bdf2", "implicit-euler", "static"]
 _Made = TypeVar("_Made")
 
 _MOST_KEPT = 4
@@ -75,6 +75,15 @@ class Preparation:
             else None
         )
         self.volume = abs(float(enclosed_volume(self._rest, np.asarray(skin.triangles))))
+
+    @property
+    def surface(self) -> Mesh:
+        """The simulated skin at rest, metres."""
+        return self.coarse.surface(self._rest)
+
+    def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:
+        """Skin and inner vertices at rest, metres."""
+        return np.asarray(self.model(settings).vertices, np.float64)
 
     def model(self, settings: ProjectiveSettings) -> VolumetricModel:
         """Tetrahedra between skin and bones."""

@@ -26,6 +26,7 @@ from corporeal.physics.collisions.local_pairs import find_local_pairs
 from corporeal.physics.projective.body import SimulatedBody
 from corporeal.physics.projective.local import LocalCollisions
 from corporeal.physics.projective.outside import Outside, Surroundings
+from corporeal.physics.projective.parts import Bodies
 from corporeal.physics.projective.preparation import Preparations
 from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.projective_dynamics.integration import State, resting
@@ -47,7 +48,7 @@ class SimulationState:
 
     identity: Identity
     flesh: State
-    """Of the simulated vertices: skin, then inner."""
+    """Of the simulated vertices: skin, then what lies beneath."""
     pose: Pose
     """Where the skeleton is now."""
     time: float = 0.0
@@ -62,13 +63,13 @@ class ProjectiveSimulation:
         template: Template,
         settings: ProjectiveSettings | None = None,
         *,
-        preparations: Preparations | None = None,
+        preparations: Bodies | None = None,
     ) -> None:
         """`preparations` may be shared by simulations of one template under several settings; they
         also say how many vertices are simulated, and hold painted maps."""
         self.template = template
         self.settings = settings or ProjectiveSettings()
-        self._preparations = preparations or Preparations(template)
+        self._preparations: Bodies = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
         self._locals: WeakKeyDictionary[SimulatedBody, LocalCollisions] = WeakKeyDictionary()
 
@@ -97,7 +98,7 @@ class ProjectiveSimulation:
         body = self.body(identity)
         apart, outside = Outside(body, without_ground=True), Outside(body, surroundings)
         rest = Pose(np.zeros((len(body.joints), 3)), np.zeros(3))
-        flesh = resting(np.asarray(body.model.vertices, np.float64), LARGEST_STEP)
+        flesh = resting(body.rest, LARGEST_STEP)
         if pose is None:
             return SimulationState(identity, flesh, rest)
         target = require_pose(self.template, pose)
