@@ -76,7 +76,11 @@ class ProjectiveSettings:
     @classmethod
     def from_controls(cls, controls: Mapping[str, Array] | None) -> "ProjectiveSettings":
         """Settings of named controls; what is not named keeps its default."""
-        given = {name: _number(name, value) for name, value in (controls or {}).items()}
+        return cls.from_numbers(control_numbers("projective", CONTROLS, controls))
+
+    @classmethod
+    def from_numbers(cls, given: Mapping[str, float]) -> "ProjectiveSettings":
+        """Settings of checked numbers by control."""
         return cls(
             stiffness=given.get("stiffness", cls.stiffness),
             mass=given.get("mass", cls.mass),
@@ -99,17 +103,25 @@ class ProjectiveSettings:
         return Material(self.stiffness, density, self.damping)
 
 
-def _number(name: str, value: Array) -> float:
+def control_numbers(
+    deformer: str, rows: tuple[Parameter, ...], controls: Mapping[str, Array] | None
+) -> dict[str, float]:
+    """The number of every control given to a deformer, in the range of its row."""
+    known = {row.name: row for row in rows}
+    for name in controls or {}:
+        if name not in known:
+            raise InputError(
+                f"deformer {deformer!r} has no control {name!r}; it has {', '.join(known)}."
+            )
+    return {name: _number(known[name], value) for name, value in (controls or {}).items()}
+
+
+def _number(row: Parameter, value: Array) -> float:
     """The one number of a control, in its range."""
-    rows = {row.name: row for row in CONTROLS}
-    if name not in rows:
-        raise InputError(
-            f"deformer 'projective' has no control {name!r}; it has {', '.join(rows)}."
-        )
-    row, numbers = rows[name], np.asarray(value, np.float64).ravel()
+    numbers = np.asarray(value, np.float64).ravel()
     if numbers.size != 1 or not row.low <= numbers[0] <= row.high:
         raise InputError(
-            f"control {name!r} is {value}; expected one number from {row.low:g} to {row.high:g} "
+            f"control {row.name!r} is {value}; expected one number from {row.low:g} to {row.high:g} "
             f"{row.unit}".rstrip()
             + "."
         )
