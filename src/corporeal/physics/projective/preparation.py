@@ -12,9 +12,7 @@ solver          those of the system, damping, iterations, length of step
 `dynamics`, `loop`, `ground` and `collisions` make nothing anew.
 """
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,21 +28,17 @@ from corporeal.physics.collisions.skin_contacts import SkinContacts
 from corporeal.physics.coupling import Coupling
 from corporeal.physics.materials import Material
 from corporeal.physics.projective.flesh import flesh_system
+from corporeal.physics.projective.kept_parts import KeptParts
 from corporeal.physics.projective.parts import Integrator
 from corporeal.physics.projective.settings import ProjectiveSettings
+from corporeal.physics.projective.step_solver import kept_solver
 from corporeal.physics.projective_dynamics.fast import CpuSolver
-from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT, SimulationMesh, simulation_mesh
 from corporeal.physics.tissue import has_known_parts, skeleton_scale, tissue_factors
 from corporeal.physics.upsampling import Upsampler, build_upsampler
 from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
 from corporeal.physics.volume.rigid_parts import FEET, HEAD_PARTS, rigid_head_and_toes
-
-_Made = TypeVar("_Made")
-
-_MOST_KEPT = 4
-"""Parts of one kind that are kept; the least recently used one goes first."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ class Preparation:
         self.skeleton = Skeleton(template.skeleton.names, template.skeleton.parents, self.joints)
         self._rest = np.asarray(identity.rest_vertices, np.float64)
         self._maps = maps
-        self._made: dict[Hashable, object] = {}
+        self._kept = KeptParts()
         self.coarse: SimulationMesh = simulation_mesh(template, vertex_count)
         skin = Mesh(self._rest, template.mesh.triangles)
         self.upsampler: Upsampler | None = (
@@ -91,7 +85,7 @@ class Preparation:
         def make() -> VolumetricModel:
             return self._shrunk(self._rest, self.skeleton, settings.bone_radii)
 
-        return self._kept("model", (settings.bone_radii,), make)
+        return self._kept.get("model", (settings.bone_radii,), make)
 
     def coupling(self, settings: ProjectiveSettings) -> Coupling:
         """How bones carry the inner vertices."""
@@ -99,7 +93,7 @@ class Preparation:
         def make() -> Coupling:
             return Coupling(self.model(settings), self.skeleton, sliding=settings.sliding)
 
-        return self._kept("coupling", (settings.bone_radii, settings.sliding), make)
+        return self._kept.get("coupling", (settings.bone_radii, settings.sliding), make)
 
     def skin_contacts(self, settings: ProjectiveSettings) -> SkinContacts:
         """What finds skin inside the body, anywhere."""
@@ -107,7 +101,7 @@ class Preparation:
         def make() -> SkinContacts:
             return SkinContacts(self.model(settings), self.joints)
 
-        return self._kept("skin contacts", (settings.bone_radii,), make)
+        return self._kept.get("skin contacts", (settings.bone_radii,), make)
 
     def material(self, settings: ProjectiveSettings) -> Material:
         """Stiffness, density and damping of the whole body."""
@@ -115,21 +109,14 @@ class Preparation:
 
     def system(self, settings: ProjectiveSettings) -> System:
         """Masses and stiffness, in balance under gravity."""
-        return self._kept("system", _system_key(settings), lambda: self._system(settings))
+        return self._kept.get("system", _system_key(settings), lambda: self._system(settings))
 
     def solver(
         self, settings: ProjectiveSettings, step: float, integrator: Integrator
     ) -> CpuSolver:
         """The factored system for steps of `step` seconds."""
-        iterations = settings.iterations * (2 if integrator == "static" else 1)
-        length = round(1e9 * step) if integrator != "static" else 0
-        key = (*_system_key(settings), settings.damping, iterations, integrator, length)
-
-        def make() -> CpuSolver:
-            rule = StepRule(step, iterations, settings.damping, integrator)
-            return CpuSolver(self.system(settings), rule, accelerated=True)
-
-        return self._kept("solver", key, make)
+        key, system = _system_key(settings), self.system(settings)
+        return kept_solver(self._kept, key, system, settings, step, integrator)
 
     def tissue(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "V"]:
         """Factors on the stiffness by body part and depth; 1 on bodies without known parts."""
@@ -146,7 +133,7 @@ class Preparation:
                 skeleton_scale(self.skeleton, self.template.skeleton),
             )
 
-        return self._kept("tissue", (settings.bone_radii,), make)
+        return self._kept.get("tissue", (settings.bone_radii,), make)
 
     def _system(self, settings: ProjectiveSettings) -> System:
         stiffness = self.tissue(settings) ** settings.tissue
@@ -170,16 +157,6 @@ class Preparation:
             rigid_vertices=rigid_joints(self.template)[self.coarse.vertex_indices],
             radius_factor=radius_factor,
         )
-
-    def _kept(self, kind: str, key: tuple[Hashable, ...], make: Callable[[], _Made]) -> _Made:
-        """The part `key` of a kind, made unless it is among those kept."""
-        name = (kind, *key)
-        part = self._made.pop(name) if name in self._made else make()
-        self._made[name] = part
-        same = [other for other in self._made if other[0] == kind]  # pyright: ignore[reportIndexIssue]
-        for oldest in same[:-_MOST_KEPT]:
-            del self._made[oldest]
-        return part  # pyright: ignore[reportReturnType]
 
 
 class Preparations:

@@ -121,8 +121,8 @@ def _number(row: Parameter, value: Array) -> float:
     numbers = np.asarray(value, np.float64).ravel()
     if numbers.size != 1 or not row.low <= numbers[0] <= row.high:
         raise InputError(
-            f"control {row.name!r} is {value}; expected one number from {row.low:g} to {row.high:g} "
-            f"{row.unit}".rstrip()
+            f"control {row.name!r} is {value}; expected one number from {row.low:g} to "
+            f"{row.high:g} {row.unit}".rstrip()
             + "."
         )
     return float(numbers[0])

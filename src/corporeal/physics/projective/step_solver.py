@@ -1,0 +1,32 @@
+"""The factored system of a body for steps of one length, made once for all settings that share it."""
+
+from collections.abc import Hashable
+
+from corporeal.physics.projective.kept_parts import KeptParts
+from corporeal.physics.projective.parts import Integrator
+from corporeal.physics.projective.settings import ProjectiveSettings
+from corporeal.physics.projective_dynamics.fast import CpuSolver
+from corporeal.physics.projective_dynamics.integration import StepRule
+from corporeal.physics.projective_dynamics.system import System
+
+
+def kept_solver(
+    kept: KeptParts,
+    made_from: tuple[Hashable, ...],
+    system: System,
+    settings: ProjectiveSettings,
+    step: float,
+    integrator: Integrator,
+) -> CpuSolver:
+    """The solver of a `system`, which `made_from` tells from others, for steps of `step` seconds.
+
+    Static shapes are sought with twice the iterations of a moving step.
+    """
+    iterations = settings.iterations * (2 if integrator == "static" else 1)
+    length = round(1e9 * step) if integrator != "static" else 0
+
+    def make() -> CpuSolver:
+        rule = StepRule(step, iterations, settings.damping, integrator)
+        return CpuSolver(system, rule, accelerated=True)
+
+    return kept.get("solver", (*made_from, settings.damping, iterations, integrator, length), make)
