@@ -12,5 +12,5 @@ def topology_hash(triangles: Int[NumpyArray, "F 3"], vertex_count: int) -> str:
 
     Two surfaces with the same hash have the same vertices in the same order; their shapes differ.
     """
-    content = np.int64([vertex_count, len(triangles)]).astype("<i8").tobytes()
+    content = np.array([vertex_count, len(triangles)], "<i8").tobytes()
     return hashlib.sha256(content + triangles.astype("<i8").tobytes()).hexdigest()

@@ -113,7 +113,8 @@ def _layout(path: Path, content: dict[str, Any]) -> ArrayLayout:
     kind = content["data_type"]
     if not isinstance(kind, str) or kind not in _DTYPES:
         raise FormatError(
-            f"{path} holds {str(kind)[:60]!r}; expected plain numbers ({', '.join(sorted(_DTYPES))})."
+            f"{path} holds {str(kind)[:60]!r}; expected plain numbers: "
+            f"{', '.join(sorted(_DTYPES))}."
         )
     shape = _lengths(path, "shape", content["shape"])
     grid = content["chunk_grid"]

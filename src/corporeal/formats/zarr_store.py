@@ -254,7 +254,8 @@ class ZarrStore:
         attributes = read_attributes(path.resolve())
         if attributes.get(_FORMAT) != kind:
             raise FormatError(
-                f"{path} is a Zarr store of {str(attributes.get(_FORMAT))[:60]!r}; expected {kind!r}."
+                f"{path} is a Zarr store of {str(attributes.get(_FORMAT))[:60]!r}; expected "
+                f"{kind!r}."
             )
         if attributes.get(_VERSION) != version:
             raise FormatError(

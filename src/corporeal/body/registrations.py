@@ -1,0 +1,162 @@
+"""Registered recordings: many frames of one topology, with who, what and when.
+
+A set may be larger than the memory: a take's vertices are anything that gives rows when asked, an
+array or an open file, and `Registrations.blocks` walks through all frames a few at a time.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from corporeal._typing import Float, Float32, Int, NumpyArray
+from corporeal.body.checks import require_indices
+from corporeal.body.composition import Composition
+from corporeal.body.identity import Identity
+from corporeal.body.layers import Layers
+from corporeal.body.topology import topology_hash
+from corporeal.errors import InputError
+
+Split = Literal["train", "test", ""]
+"""Which half of an experiment a take belongs to; empty where nobody has said."""
+
+
+class Rows(Protocol):
+    """An array, or one on the disk: `rows[10:20]` gives the rows themselves."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __getitem__(self, rows: slice, /) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What made a take, where that is known."""
+
+    joint_rotations: Rows
+    """N × J × 3: parent-relative axis-angle vectors, radians."""
+    root_translation: Rows
+    """N × 3, metres; see `Pose`."""
+    materials: Mapping[str, float] = field(default_factory=dict)
+    """What the deformer was told, by the names of its controls; SI units."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Whose body it is; fields are None where the truth is not known."""
+
+    name: str
+    identity: Identity | None = None
+    layers: Layers | None = None
+    composition: Composition | None = None
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+    """Sex, age (years), and measurements by name, SI units."""
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """One recording of one subject."""
+
+    subject: str
+    sequence: str
+    fps: float
+    """Frames a second; 0 for poses that are not a movement."""
+    vertices: Rows
+    """N × V × 3 float32, metres."""
+    truth: Truth | None = None
+    split: Split = ""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """Seeds, what was found wrong; JSON values."""
+
+    def __post_init__(self) -> None:
+        shape = tuple(self.vertices.shape)
+        if len(shape) != 3 or shape[2] != 3 or shape[0] == 0:
+            raise InputError(
+                f"take {self.subject} {self.sequence} has vertices of shape {shape}; expected "
+                f"frames × vertices × 3, and at least one frame."
+            )
+        if not (np.isfinite(self.fps) and self.fps >= 0):
+            raise InputError(
+                f"take {self.subject} {self.sequence} has {self.fps} frames a second; expected a "
+                f"number of at least 0."
+            )
+
+    @property
+    def frame_count(self) -> int:
+        return self.vertices.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameBlock:
+    """Neighbouring frames of one take."""
+
+    take: Take
+    first: int
+    """Number of the first frame in its take."""
+    vertices: Float32[NumpyArray, "N V 3"]
+    """Metres."""
+
+
+@dataclass(frozen=True, eq=False)
+class Registrations:
+    """Many meshes of one topology."""
+
+    template: str
+    """Name of the topology, such as `corporeal-13380`."""
+    triangles: Int[NumpyArray, "F 3"]
+    vertex_count: int
+    takes: tuple[Take, ...]
+    subjects: Mapping[str, Subject] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """What made the set; JSON values."""
+
+    def __post_init__(self) -> None:
+        require_indices("registration triangles", self.triangles, self.vertex_count)
+        for take in self.takes:
+            require_topology(f"take {take.subject} {take.sequence}", take, self.vertex_count)
+
+    @property
+    def topology_hash(self) -> str:
+        return topology_hash(self.triangles, self.vertex_count)
+
+    @property
+    def frame_count(self) -> int:
+        return sum(take.frame_count for take in self.takes)
+
+    def where(self, wanted: Callable[[Take], bool]) -> "Registrations":
+        """The takes that are wanted, with their subjects."""
+        takes = tuple(take for take in self.takes if wanted(take))
+        names = {take.subject for take in takes}
+        subjects = {name: who for name, who in self.subjects.items() if name in names}
+        return replace(self, takes=takes, subjects=subjects)
+
+    def blocks(self, most_frames: int = 64) -> Iterator[FrameBlock]:
+        """All frames, at most so many at a time: memory is bounded by one block."""
+        if most_frames < 1:
+            raise InputError(f"blocks of {most_frames} frames were asked for; expected at least 1.")
+        for take in self.takes:
+            for first in range(0, take.frame_count, most_frames):
+                rows = take.vertices[first : first + most_frames]
+                yield FrameBlock(take, first, np.asarray(rows, np.float32))
+
+    def vertices(self, most_bytes: int = 2 * 1024**3) -> Float[NumpyArray, "N V 3"]:
+        """All frames in one array, metres; refused if it would take more than `most_bytes`."""
+        needed = self.frame_count * self.vertex_count * 12
+        if needed > most_bytes:
+            raise InputError(
+                f"{self.frame_count} frames take {needed} bytes; expected at most {most_bytes}. "
+                f"Walk through them with blocks(), or choose fewer with where()."
+            )
+        return np.concatenate([block.vertices for block in self.blocks()])
+
+
+def require_topology(what: str, take: Take, vertex_count: int) -> None:
+    """Raise `InputError` for a take whose frames have another number of vertices."""
+    if take.vertices.shape[1] != vertex_count:
+        raise InputError(
+            f"{what} has {take.vertices.shape[1]} vertices a frame; the set's topology has "
+            f"{vertex_count}. Registrations of one set share one topology: keep the others in a "
+            f"set of their own."
+        )

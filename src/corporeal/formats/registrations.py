@@ -1,0 +1,231 @@
+"""Registrations in a Zarr store: a part a take, a part a subject.
+
+===================== ============================================================================
+`triangles`           F × 3 int32, common to all takes; attributes: template, its hash, provenance
+`sequences/A__b`      `vertices` N × V × 3 float32, in groups of frames; where known also
+                      `joint_rotations` N × J × 3 and `root_translation` N × 3 float32; attributes:
+                      subject, sequence, fps, split, materials, notes
+`subjects/A`          where known `rest_vertices`, `joints`, and `muscle`, `bone`, `layered` of its
+                      layers; attributes: parameters, composition, facts
+`scans/A__b`          raw scans, if they were asked for (see `formats.scans`)
+===================== ============================================================================
+
+Everything survives the round trip. Metres, radians, y up.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from corporeal._typing import Int, NumpyArray
+from corporeal.body.composition import Composition
+from corporeal.body.identity import Identity
+from corporeal.body.layers import Layers
+from corporeal.body.registrations import Registrations, Subject, Take, Truth, require_topology
+from corporeal.body.topology import topology_hash
+from corporeal.errors import FormatError, InputError
+from corporeal.formats.zarr_store import GroupReader, ZarrStore
+
+KIND = "corporeal-registrations"
+SEQUENCES, SUBJECTS, SCANS = "sequences", "subjects", "scans"
+_LAYERS = ("muscle", "bone")
+_BLOCK = 64
+"""Frames held in memory while a take is copied."""
+
+
+def take_name(subject: str, sequence: str) -> str:
+    """What the part of a take is called."""
+    return f"{subject}__{sequence}"
+
+
+class RegistrationsStore:
+    """A set of registrations on the disk, written take by take, by many processes at once."""
+
+    def __init__(self, store: ZarrStore) -> None:
+        self.store = store
+
+    @staticmethod
+    def create(
+        path: str | Path,
+        template: str,
+        triangles: Int[NumpyArray, "F 3"],
+        vertex_count: int,
+        run: Mapping[str, Any],
+        provenance: Mapping[str, Any] | None = None,
+    ) -> "RegistrationsStore":
+        """Make a store, or take up the one that the same `run` began.
+
+        `run` is what decides the content: a store of another run is refused by name.
+        """
+        stamp = {
+            "template": template,
+            "topology_hash": topology_hash(triangles, vertex_count),
+            "vertex_count": vertex_count,
+        }
+        store = ZarrStore.create(
+            path,
+            KIND,
+            {**run, **stamp},
+            (SEQUENCES, SUBJECTS, SCANS),
+            {"triangles": triangles.astype(np.int32)},
+            {"provenance": dict(provenance or {})},
+        )
+        return RegistrationsStore(store)
+
+    @staticmethod
+    def open(path: str | Path) -> "RegistrationsStore":
+        """A store that is there."""
+        return RegistrationsStore(ZarrStore.open(path, KIND))
+
+    @property
+    def vertex_count(self) -> int:
+        count = self.store.run.get("vertex_count")
+        if type(count) is not int or not 0 < count < 2**31:
+            raise FormatError(f"{self.store.path} does not say how many vertices a frame has.")
+        return count
+
+    def has_take(self, subject: str, sequence: str) -> bool:
+        """Whether a take is there; then it is whole."""
+        return self.store.has(SEQUENCES, take_name(subject, sequence))
+
+    def write_take(self, take: Take) -> None:
+        """Write a take, wholly or not at all; one that is there is kept."""
+        name = take_name(take.subject, take.sequence)
+        require_topology(f"take {take.subject} {take.sequence}", take, self.vertex_count)
+        with self.store.writing(SEQUENCES, name) as part:
+            _copy(part.stream("vertices", take.vertices.shape, np.float32), take.vertices, name)
+            part.attributes = {
+                "subject": take.subject,
+                "sequence": take.sequence,
+                "fps": float(take.fps),
+                "split": take.split,
+                "notes": dict(take.notes),
+            }
+            if take.truth is not None:
+                for key in ("joint_rotations", "root_translation"):
+                    rows = getattr(take.truth, key)
+                    _copy(part.stream(key, rows.shape, np.float32), rows, name)
+                part.attributes["materials"] = dict(take.truth.materials)
+
+    def write_subject(self, subject: Subject) -> None:
+        """Write what is known of a person; one that is there is kept."""
+        with self.store.writing(SUBJECTS, subject.name) as part:
+            part.attributes = {"facts": dict(subject.facts)}
+            if subject.composition is not None:
+                part.attributes["composition"] = {
+                    "fat_mass": subject.composition.fat_mass,
+                    "muscle_mass": subject.composition.muscle_mass,
+                }
+            if subject.identity is not None:
+                part.add("rest_vertices", np.asarray(subject.identity.rest_vertices, np.float32))
+                part.add("joints", np.asarray(subject.identity.joints, np.float32))
+                part.attributes["parameters"] = {
+                    name: np.asarray(value).tolist()
+                    for name, value in subject.identity.parameters.items()
+                }
+            if subject.layers is not None:
+                for name in _LAYERS:
+                    part.add(name, np.asarray(getattr(subject.layers, name), np.float32))
+                part.add("layered", subject.layers.layered)
+
+    def read(self) -> Registrations:
+        """The set; vertices stay on the disk until rows are asked for."""
+        store, count = self.store, self.vertex_count
+        triangles = store.common.array("triangles", "i", (None, 3)).astype(np.int64)
+        provenance = store.common.attributes.get("provenance", {})
+        try:
+            read = Registrations(
+                template=str(store.run.get("template", ""))[:200],
+                triangles=triangles,
+                vertex_count=count,
+                takes=tuple(self._take(name) for name in store.parts(SEQUENCES)),
+                subjects={name: self._subject(name, triangles) for name in store.parts(SUBJECTS)},
+                provenance=provenance if isinstance(provenance, dict) else {},
+            )
+        except InputError as error:
+            raise FormatError(f"{store.path}: {error}") from error
+        if read.topology_hash != store.run.get("topology_hash"):
+            raise FormatError(
+                f"{store.path} has triangles that do not belong to its topology's hash. It is "
+                f"damaged; make it again."
+            )
+        return read
+
+    def _take(self, name: str) -> Take:
+        part = self.store.part(SEQUENCES, name)
+        subject, sequence = _text(part, "subject"), _text(part, "sequence")
+        if name != take_name(subject, sequence):
+            raise FormatError(f"{part.path} says that it is {subject!r}, {sequence!r}.")
+        vertices = part.rows("vertices", "f", (None, self.vertex_count, 3))
+        truth = None
+        if part.has("joint_rotations"):
+            frames = len(vertices)
+            truth = Truth(
+                part.rows("joint_rotations", "f", (frames, None, 3)),
+                part.rows("root_translation", "f", (frames, 3)),
+                _numbers(part, "materials"),
+            )
+        fps, notes = part.attributes.get("fps"), part.attributes.get("notes", {})
+        if not isinstance(fps, int | float) or not isinstance(notes, dict):
+            raise FormatError(f"{part.path} does not say its frame rate and notes.")
+        return Take(subject, sequence, float(fps), vertices, truth, _split(part), notes)
+
+    def _subject(self, name: str, triangles: Int[NumpyArray, "F 3"]) -> Subject:
+        part, count = self.store.part(SUBJECTS, name), self.vertex_count
+        identity = layers = composition = None
+        if part.has("rest_vertices"):
+            parameters = part.attributes.get("parameters", {})
+            identity = Identity(
+                part.array("rest_vertices", "f", (count, 3)),
+                part.array("joints", "f", (None, 3)),
+                {str(key): np.asarray(value, np.float64) for key, value in parameters.items()},
+            )
+            if part.has("layered"):
+                layers = Layers(
+                    skin=np.asarray(identity.rest_vertices),
+                    muscle=part.array("muscle", "f", (count, 3)),
+                    bone=part.array("bone", "f", (count, 3)),
+                    triangles=triangles,
+                    layered=part.array("layered", "b", (count,)),
+                )
+        masses = _numbers(part, "composition")
+        if {"fat_mass", "muscle_mass"} <= set(masses):
+            composition = Composition(masses["fat_mass"], masses["muscle_mass"])
+        facts = part.attributes.get("facts", {})
+        plain = {str(k): v for k, v in facts.items() if isinstance(v, int | float | str)}
+        return Subject(name, identity, layers, composition, plain)
+
+
+def _copy(append: Any, rows: Any, name: str) -> None:
+    """Copy rows a few at a time; refuse what is not finite."""
+    for start in range(0, rows.shape[0], _BLOCK):
+        block = np.asarray(rows[start : start + _BLOCK], np.float32)
+        if not np.isfinite(block).all():
+            bad = start + int(np.argmin(np.isfinite(block).all(axis=tuple(range(1, block.ndim)))))
+            raise InputError(f"take {name} is not finite in frame {bad}; nothing was written.")
+        append(block)
+
+
+def _text(part: GroupReader, key: str) -> str:
+    value = part.attributes.get(key)
+    if not isinstance(value, str):
+        raise FormatError(f"{part.path} does not say its {key}.")
+    return value
+
+
+def _split(part: GroupReader) -> Literal["train", "test", ""]:
+    value = part.attributes.get("split", "")
+    if value == "train" or value == "test" or value == "":
+        return value
+    raise FormatError(f"{part.path} has the split {str(value)[:40]!r}; expected train or test.")
+
+
+def _numbers(part: GroupReader, key: str) -> dict[str, float]:
+    values = part.attributes.get(key, {})
+    if not isinstance(values, dict) or not all(
+        isinstance(value, int | float) for value in values.values()
+    ):
+        raise FormatError(f"{part.path} has {key} that are not numbers by name.")
+    return {str(name): float(value) for name, value in values.items()}
