@@ -33,20 +33,22 @@ from corporeal.errors import FormatError
 from corporeal.formats.npz import NpzReader, open_npz
 from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 
-_BODY: Final = (
+BODY_JOINTS: Final = (
     *("pelvis", "left_hip", "right_hip", "spine1", "left_knee", "right_knee", "spine2"),
     *("left_ankle", "right_ankle", "spine3", "left_foot", "right_foot", "neck"),
     *("left_collar", "right_collar", "head", "left_shoulder", "right_shoulder"),
     *("left_elbow", "right_elbow", "left_wrist", "right_wrist"),
 )
+"""What SMPL, SMPL-H and SMPL-X share, in their order."""
 _FACE: Final = ("jaw", "left_eye", "right_eye")
-_HANDS: Final = tuple(
+HAND_JOINTS: Final = tuple(
     f"{side}_{finger}{knuckle}"
     for side in ("left", "right")
     for finger in ("index", "middle", "pinky", "ring", "thumb")
     for knuckle in (1, 2, 3)
 )
-LAYOUTS: Final = {156: (*_BODY, *_HANDS), 165: (*_BODY, *_FACE, *_HANDS)}
+"""The fingers of SMPL-H and SMPL-X, in their order."""
+LAYOUTS: Final = {156: (*BODY_JOINTS, *HAND_JOINTS), 165: (*BODY_JOINTS, *_FACE, *HAND_JOINTS)}
 """Joint names of a row of `poses`, by its length: SMPL-H and SMPL-X."""
 
 MAX_BYTES: Final = 8 * 1024**3

@@ -93,7 +93,7 @@ class DualQuaternionSkinning(GeometricSkinning):
         world_from_rest, weights = as_one_kind(world_from_rest, dense)
         return blend_dual_quaternions(world_from_rest, pairs, weights)
 
-    def _kernel(self) -> SkinKernel:
+    def kernel(self) -> SkinKernel:
         from corporeal.skinning.dual_quaternion_cpu import pose_and_skin_dual
 
         return pose_and_skin_dual

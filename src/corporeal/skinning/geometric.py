@@ -72,7 +72,7 @@ class GeometricSkinning(ABC):
         """Motion of every vertex, from the motion of every joint."""
 
     @abstractmethod
-    def _kernel(self) -> SkinKernel:
+    def kernel(self) -> SkinKernel:
         """The compiled program for NumPy arrays."""
 
     def _skin(
@@ -102,11 +102,12 @@ class GeometricSkinning(ABC):
         key = np.dtype(dtype)
         by_dtype = self._prepared.setdefault(identity, {})
         if key not in by_dtype:
-            parents, blocks = self.template.skeleton.parents, self._template_blocks(key)
-            by_dtype[key] = PreparedSkin(identity, parents, blocks, self._kernel())
+            parents, blocks = self.template.skeleton.parents, self.template_blocks(key)
+            by_dtype[key] = PreparedSkin(identity, parents, blocks, self.kernel())
         return by_dtype[key]
 
-    def _template_blocks(self, dtype: np.dtype) -> SkinBlocks:
+    def template_blocks(self, dtype: np.dtype) -> SkinBlocks:
+        """The template's weights laid out for the kernel; made once."""
         exact = np.result_type(dtype, np.float32)  # half precision is computed in single
         if exact not in self._blocks:
             self._blocks[exact] = pack_blocks(self.template.weights, exact)

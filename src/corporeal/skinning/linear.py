@@ -111,7 +111,7 @@ class LinearBlendSkinning(GeometricSkinning):
             self._dense[dtype] = self.template.weights.dense().astype(dtype)
         return self._dense[dtype]
 
-    def _kernel(self) -> SkinKernel:
+    def kernel(self) -> SkinKernel:
         from corporeal.skinning.linear_cpu import pose_and_skin_linear
 
         return pose_and_skin_linear

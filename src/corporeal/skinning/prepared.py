@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Array, Float, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
@@ -26,7 +26,7 @@ class PreparedSkin:
     ) -> None:
         rest = np.asarray(identity.rest_vertices, dtype=blocks.weights.dtype)
         joints = np.asarray(identity.joints, dtype=np.float64)
-        self._batch = _common_batch(rest.shape[:-2], joints.shape[:-2])
+        self._batch = common_batch(rest.shape[:-2], joints.shape[:-2])
         self._vertex_count = rest.shape[-2]
         count = prod(self._batch)
         rest = np.broadcast_to(rest, (*self._batch, *rest.shape[-2:])).reshape(count, -1, 3)
@@ -43,13 +43,17 @@ class PreparedSkin:
     ) -> Float[NumpyArray, "*batch V 3"]:
         """Posed skin, metres, in the dtype this was prepared for."""
         rotations, translation = pose.joint_rotations, pose.root_translation
-        batch = _common_batch(rotations.shape[:-2], translation.shape[:-1], self._batch)
-        rotations, translation = _flatten(rotations, batch, 2), _flatten(translation, batch, 1)
+        batch = common_batch(rotations.shape[:-2], translation.shape[:-1], self._batch)
+        rotations, translation = (
+            flatten_batch(rotations, batch, 2),
+            flatten_batch(translation, batch, 1),
+        )
         if self._batch:
-            identity_of_pose = _flatten(self._identity_indices, batch, 0)
+            identity_of_pose = flatten_batch(self._identity_indices, batch, 0)
         else:
             identity_of_pose = np.zeros(len(rotations), np.int32)
-        result = self._result((*batch, self._vertex_count, 3), out)
+        shape = (*batch, self._vertex_count, 3)
+        result = result_array(shape, self._blocks.weights.dtype, out)
         flat_result = result.reshape(-1, self._vertex_count, 3)
         blocks = self._blocks
 
@@ -63,25 +67,26 @@ class PreparedSkin:
         over_slices(work, len(rotations), _POSES_A_SLICE)
         return result
 
-    def _result(self, shape: tuple[int, ...], out: NumpyArray | None) -> NumpyArray:
-        dtype = self._blocks.weights.dtype
-        if out is None:
-            return np.empty(shape, dtype)
-        if out.shape != shape or out.dtype != dtype or not out.flags.carray:
-            raise InputError(
-                f"out is {out.dtype}{out.shape}; expected a contiguous {dtype}{shape} that can be "
-                f"written to. Make it with numpy.empty."
-            )
-        return out
+
+def result_array(shape: tuple[int, ...], dtype: Array, out: NumpyArray | None) -> NumpyArray:
+    """Where to write: `out`, if it fits, or a new array."""
+    if out is None:
+        return np.empty(shape, dtype)
+    if out.shape != shape or out.dtype != dtype or not out.flags.carray:
+        raise InputError(
+            f"out is {out.dtype}{out.shape}; expected a contiguous {dtype}{shape} that can be "
+            f"written to. Make it with numpy.empty."
+        )
+    return out
 
 
-def _common_batch(*batches: tuple[int, ...]) -> tuple[int, ...]:
+def common_batch(*batches: tuple[int, ...]) -> tuple[int, ...]:
     """What the leading axes broadcast to; the usual cases without NumPy's slow general rule."""
     distinct = {batch for batch in batches if batch}
     return distinct.pop() if len(distinct) == 1 else np.broadcast_shapes(*distinct)
 
 
-def _flatten(array: NumpyArray, batch: tuple[int, ...], inner: int) -> NumpyArray:
+def flatten_batch(array: NumpyArray, batch: tuple[int, ...], inner: int) -> NumpyArray:
     """Broadcast the leading axes to `batch` and join them into one.
 
     Always a copy: contiguous and writable, so that kernels are compiled for one layout alone.

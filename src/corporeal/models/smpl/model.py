@@ -1,0 +1,195 @@
+"""A trained SMPL: shape coefficients to a person, a person and a pose to a skin.
+
+The equations are those of `equations`, in batches: what changes once (`prepare`) is kept apart from
+what changes every frame (`vertices`). Results have the pose's kind of array (NumPy, JAX, PyTorch).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from corporeal._typing import Array, Float, NumpyArray
+from corporeal.body.animation import Animation
+from corporeal.body.identity import Identity
+from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.mesh import Mesh
+from corporeal.body.motion import Motion
+from corporeal.body.parameter import Parameter
+from corporeal.body.pose import Pose
+from corporeal.body.skeleton import Skeleton
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.geometry.rotations import matrix_from_axis_angle
+from corporeal.models.smpl.posing import PosedSkin
+from corporeal.runtime.arrays import as_kind_of, as_one_kind, full_precision, is_numpy, namespace_of
+from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
+from corporeal.skinning.geometric import GeometricSkinning, move_points
+from corporeal.skinning.linear import LinearBlendSkinning
+
+SHAPE = "shape"
+"""Name of the shape coefficients among an identity's parameters."""
+
+
+@dataclass(frozen=True)
+class SmplOutput:
+    """What `SmplModel.__call__` gives back, by the names that `smplx` uses."""
+
+    vertices: Float[Array, "*batch V 3"]
+    """Posed skin, metres."""
+    joints: Float[Array, "*batch J 3"]
+    """Posed joint centres, metres."""
+    full_pose: Float[Array, "*batch 3*J"]
+    """Axis-angles of all joints, the root first, radians."""
+    v_shaped: Float[Array, "*batch V 3"]
+    """The person in the zero pose, metres."""
+
+
+class SmplModel:
+    """Deformer `smpl`: skinning with blend shapes of identity and pose."""
+
+    name = "smpl"
+    controls: tuple[Parameter, ...] = ()
+
+    def __init__(self, data: LinearBodyModel, template: Template | None = None) -> None:
+        """`template` gives the surface its quads, texture and parts, where it is a known one."""
+        self.data = data
+        self.template = _template(data, template)
+        kinds = {"lbs": LinearBlendSkinning, "dqbs": DualQuaternionSkinning}
+        self.skinning: GeometricSkinning = kinds[data.blending](self.template)
+        self.parameters: tuple[Parameter, ...] = (
+            Parameter(
+                SHAPE, -5.0, 5.0, 0.0, "principal components of shape", size=data.shape_count
+            ),
+        )
+        self._posed: WeakKeyDictionary[Identity, dict[np.dtype, PosedSkin]] = WeakKeyDictionary()
+
+    def prepare(self, betas: Float[Array, "*batch s"] | None = None) -> Identity:
+        """The person with these shape coefficients; those not given are 0."""
+        data = self.data
+        if betas is None:
+            betas = np.zeros(data.shape_count)
+        count = betas.shape[-1]
+        if count > data.shape_count:
+            raise InputError(
+                f"{count} shape coefficients came; the model has {data.shape_count}. Leave out "
+                f"the last ones."
+            )
+        xp = namespace_of(betas)
+        mean = as_kind_of(betas, data.mean_vertices)
+        offsets = as_kind_of(betas, data.shape_offsets[:count])
+        with full_precision(xp):
+            rest = mean + xp.tensordot(betas, offsets, axes=1)
+            # J(β) = 𝒥 (T̄ + B_S(β))
+            joints = xp.matmul(as_kind_of(betas, data.joint_regressor), rest)
+        return Identity(rest, joints, {SHAPE: betas})
+
+    def vertices(
+        self, identity: Identity, pose: Pose, out: NumpyArray | None = None
+    ) -> Float[Array, "*batch V 3"]:
+        """Posed skin, metres; the batches of identity and pose broadcast together.
+
+        NumPy poses of one person go through a compiled kernel, `out` (for these alone) being a
+        contiguous array of the result's shape and dtype to write to.
+        """
+        arrays = (pose.joint_rotations, pose.root_translation, identity.rest_vertices)
+        if is_numpy(namespace_of(*arrays)) and identity.rest_vertices.ndim == 2:
+            return self._prepared(identity, pose.joint_rotations.dtype).vertices(pose, out)
+        if out is not None:
+            raise InputError("`out` is for NumPy poses of one person; leave it out.")
+        world = self.skinning.world_from_rest(identity, pose)
+        rest, offsets = as_one_kind(identity.rest_vertices, self.pose_offsets(pose))
+        return move_points(self.skinning.blend(world), rest + offsets)
+
+    def pose_offsets(self, pose: Pose) -> Float[Array, "*batch V 3"]:
+        """B_P(θ): rest-pose displacements that the pose causes, metres."""
+        features = pose_features(pose.joint_rotations)
+        xp = namespace_of(features)
+        with full_precision(xp):
+            return xp.tensordot(features, as_kind_of(features, self.data.pose_offsets), axes=1)
+
+    def animate(
+        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
+    ) -> Animation:
+        """Pose the identity by every frame of the motion; there are no controls."""
+        if controls:
+            raise InputError(
+                f"deformer {self.name!r} was given the controls {sorted(controls)}; it has none. "
+                f"Leave them out."
+            )
+        return Animation(
+            deformer=self.name,
+            template=self.template,
+            identity=identity,
+            motion=motion,
+            vertices=self.vertices(identity, motion.poses),
+            world_from_joint=self.skinning.world_from_joint(identity, motion.poses),
+            pose_offsets=self.pose_offsets(motion.poses),
+        )
+
+    def __call__(
+        self,
+        betas: Float[Array, "*batch s"] | None = None,
+        body_pose: Float[Array, "*batch n"] | None = None,
+        global_orient: Float[Array, "*batch 3"] | None = None,
+        transl: Float[Array, "*batch 3"] | None = None,
+    ) -> SmplOutput:
+        """Call as `smplx` is called: flat axis-angles, the root apart; what is left out is zero."""
+        given = [a for a in (betas, body_pose, global_orient, transl) if a is not None]
+        like = given[0] if given else np.zeros(1)
+        xp = namespace_of(*given) if given else namespace_of(like)
+        count = 3 * (self.data.joint_count - 1)
+        batch = np.broadcast_shapes(*(a.shape[:-1] for a in given)) if given else ()
+        sizes = {"body_pose": count, "global_orient": 3, "transl": 3}
+        parts = {"body_pose": body_pose, "global_orient": global_orient, "transl": transl}
+        for name, part in parts.items():
+            if part is not None and part.shape[-1] != sizes[name]:
+                raise InputError(
+                    f"{name} has {part.shape[-1]} numbers; expected {sizes[name]} for "
+                    f"{self.data.joint_count} joints."
+                )
+            if part is None:
+                parts[name] = as_kind_of(like, np.zeros((*batch, sizes[name])))
+            else:
+                parts[name] = xp.broadcast_to(part, (*batch, sizes[name]))
+        identity = self.prepare(as_kind_of(like, np.zeros(1)) if betas is None else betas)
+        full_pose = xp.concat([parts["global_orient"], parts["body_pose"]], axis=-1)
+        rotations = xp.reshape(full_pose, (*batch, self.data.joint_count, 3))
+        pose = Pose(rotations, parts["transl"])
+        frames = self.skinning.world_from_joint(identity, pose)
+        return SmplOutput(
+            self.vertices(identity, pose), frames[..., :3, 3], full_pose, identity.rest_vertices
+        )
+
+    def _prepared(self, identity: Identity, dtype: Array) -> PosedSkin:
+        key = np.dtype(dtype)
+        by_dtype = self._posed.setdefault(identity, {})
+        if key not in by_dtype:
+            by_dtype[key] = PosedSkin(self.skinning, identity, self.data.pose_offsets, key)
+        return by_dtype[key]
+
+
+def pose_features(joint_rotations: Float[Array, "*batch J 3"]) -> Float[Array, "*batch P"]:
+    """R(θ) − R(θ*): nine numbers a joint without the root, zero in the zero pose."""
+    xp = namespace_of(joint_rotations)
+    matrices = matrix_from_axis_angle(joint_rotations[..., 1:, :])
+    differences = matrices - xp.eye(3, dtype=matrices.dtype)
+    return xp.reshape(differences, (*differences.shape[:-3], -1))
+
+
+def _template(data: LinearBodyModel, known: Template | None) -> Template:
+    """A rigged surface of the model's mean; quads, texture and parts from a known one."""
+    skeleton = Skeleton(data.joint_names, data.parents, data.joint_regressor @ data.mean_vertices)
+    if known is None:
+        mesh = Mesh(data.mean_vertices, data.triangles)
+        labels = np.zeros(data.vertex_count, np.int64)
+        return Template(mesh, skeleton, data.weights, ("body",), labels)
+    old = known.mesh
+    if not np.array_equal(old.triangles, data.triangles):
+        raise InputError(
+            f"model and template have different triangles ({len(data.triangles)} and "
+            f"{len(old.triangles)}); expected one topology."
+        )
+    mesh = Mesh(data.mean_vertices, data.triangles, old.quads, old.uv, old.uv_triangles, old.mirror)
+    return Template(mesh, skeleton, data.weights, known.part_names, known.part_labels)
