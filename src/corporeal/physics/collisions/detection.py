@@ -64,10 +64,7 @@ class SkinDetection:
 
         low, cell, counts = self._grid(skin)
         per_metre = (1.0 / cell).astype(np.float32)
-        grid = sort_by_cell(skin, low, per_metre, counts)
-        corners = np.empty((2 * len(skin), 3), np.float32)
-        corners[: len(skin)] = skin - low
-        corners[len(skin) :] = base_points - low
+        grid = sort_by_cell(skin, base_points, low, per_metre, counts)
         slots, prisms = thread_count(), len(self.prisms)
         results: list[NumpyArray] = [np.zeros((0, 2), np.int32)] * slots
 
@@ -78,8 +75,7 @@ class SkinDetection:
                 while True:
                     found = np.empty((size, 2), np.int32)
                     needed = find_inside(
-                        self.prisms, self.kinds, corners, per_metre, counts, *grid,
-                        first, last, found,
+                        self.prisms, self.kinds, per_metre, counts, *grid, first, last, found,
                     )  # fmt: skip
                     if needed <= size:
                         break
@@ -93,7 +89,10 @@ class SkinDetection:
         self, skin: Float64[NumpyArray, "V 3"]
     ) -> tuple[Float64[NumpyArray, "3"], Float64[NumpyArray, "3"], Int[NumpyArray, "3"]]:
         """Corner, cell size (metres) and number of cells; larger cells for what is spread far."""
-        low, extent = skin.min(axis=0), np.ptp(skin, axis=0)
+        from corporeal.physics.collisions.detection_cpu import box_of
+
+        low, high = box_of(skin)
+        extent = high - low
         cell = self.mean_edge * np.array(_CELL)
         while True:
             counts = np.floor(extent / cell) + 1

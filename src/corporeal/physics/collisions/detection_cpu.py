@@ -13,99 +13,101 @@ from corporeal.runtime.kernels import kernel
 
 
 @kernel()
-def sort_by_cell(points, low, per_metre, counts):
-    """Vertices in the order of their cells, where every cell starts, and their places."""
-    cells = np.empty(len(points), np.int64)
-    starts = np.zeros(counts[0] * counts[1] * counts[2] + 1, np.int32)
+def box_of(points):
+    """Lowest and highest coordinates, metres."""
+    low, high = points[0].copy(), points[0].copy()
     for v in range(len(points)):
+        for k in range(3):
+            low[k], high[k] = min(low[k], points[v, k]), max(high[k], points[v, k])
+    return low, high
+
+
+@kernel()
+def sort_by_cell(skin, base_points, low, per_metre, counts):
+    """Skin vertices in the order of their cells, where every cell starts, and their places; then
+    the places of all skin and base points by their own numbers."""
+    count = len(skin)
+    cells = np.empty(count, np.int32)
+    starts = np.zeros(counts[0] * counts[1] * counts[2] + 1, np.int32)
+    corners = np.empty((2 * count, 3), np.float32)
+    for v in range(count):
         cell = 0
         for k in range(3):
-            i = int(np.float32(points[v, k] - low[k]) * per_metre[k])
+            corners[v, k] = skin[v, k] - low[k]
+            corners[count + v, k] = base_points[v, k] - low[k]
+            i = int(corners[v, k] * per_metre[k])
             cell = cell * counts[k] + min(max(i, 0), counts[k] - 1)
         cells[v] = cell
         starts[cell + 1] += 1
     for c in range(1, len(starts)):
         starts[c] += starts[c - 1]
-    order = np.empty(len(points), np.int32)
-    places = np.empty((3, len(points)), np.float32)
+    order = np.empty(count, np.int32)
+    places = np.empty((3, count), np.float32)
     filled = starts[:-1].copy()
-    for v in range(len(points)):
+    for v in range(count):
         slot = filled[cells[v]]
         filled[cells[v]] += 1
         order[slot] = v
         for k in range(3):
-            places[k, slot] = np.float32(points[v, k] - low[k])
-    return order, starts, places
+            places[k, slot] = corners[v, k]
+    return order, starts, places, corners
 
 
 @kernel(fastmath=True)
-def _shares_of(corners, a, b, c, d, at, planes):
-    """How the shares of b, c and d depend on a place: twelve numbers into `planes` from `at` on.
+def _inside(corners, prisms, t, kind, ax, ay, az, x, y, z):
+    """Whether a place behind a prism's triangle is inside one of its usable tetrahedra.
 
-    Gives six times the signed volume; without any, the shares are those of nowhere.
+    All three tetrahedra have the corner `a`, and each two neighbours a face: a place is on one side
+    of it or the other, so that two faces tell which tetrahedra are left to be asked. Those that
+    are inside out hold nothing.
     """
-    ox, oy, oz = corners[a, 0], corners[a, 1], corners[a, 2]
-    bx, by, bz = corners[b, 0] - ox, corners[b, 1] - oy, corners[b, 2] - oz
-    cx, cy, cz = corners[c, 0] - ox, corners[c, 1] - oy, corners[c, 2] - oz
-    dx, dy, dz = corners[d, 0] - ox, corners[d, 1] - oy, corners[d, 2] - oz
-    px, py, pz = cy * dz - cz * dy, cz * dx - cx * dz, cx * dy - cy * dx
-    qx, qy, qz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
-    rx, ry, rz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
-    volume = bx * px + by * py + bz * pz
-    if volume == 0.0:
-        for k in range(12):
-            planes[at + k] = np.float32(-1.0 if k % 4 == 3 else 0.0)
-        return volume
-    scale = np.float32(1.0) / volume
-    planes[at], planes[at + 1], planes[at + 2] = scale * px, scale * py, scale * pz
-    planes[at + 3] = -scale * (px * ox + py * oy + pz * oz)
-    planes[at + 4], planes[at + 5], planes[at + 6] = scale * qx, scale * qy, scale * qz
-    planes[at + 7] = -scale * (qx * ox + qy * oy + qz * oz)
-    planes[at + 8], planes[at + 9], planes[at + 10] = scale * rx, scale * ry, scale * rz
-    planes[at + 11] = -scale * (rx * ox + ry * oy + rz * oz)
-    return volume
-
-
-@kernel(fastmath=True)
-def _tetrahedra_of(corners, prism, kind, planes):
-    """Shares of a prism's usable tetrahedra; only those that are the right side out stay usable."""
-    a, b, c = prism[0], prism[1], prism[2]
-    base_a, base_b, base_c = prism[3], prism[4], prism[5]
-    outward = -1.0 if kind & COUNTER_CLOCKWISE else 1.0
-    usable = 0
-    if kind & 1 and outward * _shares_of(corners, a, b, c, base_c, 0, planes) > 0.0:
-        usable |= 1
-    if kind & 2 and outward * _shares_of(corners, a, b, base_c, base_b, 12, planes) > 0.0:
-        usable |= 2
-    if kind & 4 and outward * _shares_of(corners, a, base_b, base_c, base_a, 24, planes) > 0.0:
-        usable |= 4
-    return usable
-
-
-@kernel(fastmath=True)
-def _inside_any(planes, usable, x, y, z):
-    """Whether a place is inside one of a prism's usable tetrahedra."""
-    for e in range(3):
-        if usable & (1 << e):
-            o = 12 * e
-            p = planes[o] * x + planes[o + 1] * y + planes[o + 2] * z + planes[o + 3]
-            q = planes[o + 4] * x + planes[o + 5] * y + planes[o + 6] * z + planes[o + 7]
-            r = planes[o + 8] * x + planes[o + 9] * y + planes[o + 10] * z + planes[o + 11]
-            if (p >= 0.0) & (q >= 0.0) & (r >= 0.0) & (p + q + r <= 1.0):
-                return True
-    return False
+    b, c = prisms[t, 1], prisms[t, 2]
+    base_a, base_b, base_c = prisms[t, 3], prisms[t, 4], prisms[t, 5]
+    out = np.float32(-1.0 if kind & COUNTER_CLOCKWISE else 1.0)
+    x, y, z = out * (x - ax), out * (y - ay), out * (z - az)
+    bx, by, bz = corners[b, 0] - ax, corners[b, 1] - ay, corners[b, 2] - az
+    ex, ey, ez = corners[base_c, 0] - ax, corners[base_c, 1] - ay, corners[base_c, 2] - az
+    # between the first, a b c base_c, and the second, a b base_c base_b
+    nx, ny, nz = by * ez - bz * ey, bz * ex - bx * ez, bx * ey - by * ex
+    beyond = x * nx + y * ny + z * nz
+    if beyond <= 0.0 and kind & 1:
+        cx, cy, cz = corners[c, 0] - ax, corners[c, 1] - ay, corners[c, 2] - az
+        volume = -out * (cx * nx + cy * ny + cz * nz)
+        of_b = x * (cy * ez - cz * ey) + y * (cz * ex - cx * ez) + z * (cx * ey - cy * ex)
+        of_base = x * (by * cz - bz * cy) + y * (bz * cx - bx * cz) + z * (bx * cy - by * cx)
+        if (of_b >= 0.0) & (of_base >= 0.0) & (of_b + of_base - beyond <= volume) & (volume > 0.0):
+            return True
+    if not kind & 4 and not (beyond >= 0.0 and kind & 2):
+        return False
+    fx, fy, fz = corners[base_b, 0] - ax, corners[base_b, 1] - ay, corners[base_b, 2] - az
+    # between the second and the third, a base_b base_c base_a
+    px, py, pz = fy * ez - fz * ey, fz * ex - fx * ez, fx * ey - fy * ex
+    further = x * px + y * py + z * pz
+    if beyond >= 0.0 and further <= 0.0 and kind & 2:
+        volume = out * (fx * nx + fy * ny + fz * nz)
+        of_base = x * (fy * bz - fz * by) + y * (fz * bx - fx * bz) + z * (fx * by - fy * bx)
+        if (of_base >= 0.0) & (beyond + of_base - further <= volume) & (volume > 0.0):
+            return True
+    if further < 0.0 or not kind & 4:
+        return False
+    gx, gy, gz = corners[base_a, 0] - ax, corners[base_a, 1] - ay, corners[base_a, 2] - az
+    volume = out * (gx * px + gy * py + gz * pz)
+    of_b = x * (ey * gz - ez * gy) + y * (ez * gx - ex * gz) + z * (ex * gy - ey * gx)
+    of_c = x * (gy * fz - gz * fy) + y * (gz * fx - gx * fz) + z * (gx * fy - gy * fx)
+    within = (of_b >= 0.0) & (of_c >= 0.0) & (of_b + of_c + further <= volume)
+    return within & (volume > 0.0)
 
 
 @kernel(fastmath=True)
 def find_inside(
-    prisms, kinds, corners, per_metre, counts, order, starts, places, first, last, found
+    prisms, kinds, per_metre, counts, order, starts, places, corners, first, last, found
 ):
     """Pairs (vertex, triangle) of vertices inside the prisms `first` … `last` − 1.
 
     `corners` are all skin and base points; a prism's own corners are passed over. Gives how many
     pairs there are, even where `found` is too short for all.
     """
-    planes = np.empty(36, np.float32)
+    candidates = np.empty(len(order) + 1, np.int32)
     count = 0
     for t in range(first, last):
         a, b, c = prisms[t, 0], prisms[t, 1], prisms[t, 2]
@@ -126,24 +128,27 @@ def find_inside(
             side * (uz * wx - ux * wz),
             side * (ux * wy - uy * wx),
         )
-        level, usable = nx * ax + ny * ay + nz * az, -1
+        level = nx * ax + ny * ay + nz * az
+        # without branches: what fails a test is written over by the next
+        near = 0
         for i in range(i0, i1 + 1):
             for j in range(j0, j1 + 1):
                 row = (i * counts[1] + j) * counts[2]
                 for s in range(starts[row + k0], starts[row + k1 + 1]):
                     x, y, z = places[0, s], places[1, s], places[2, s]
-                    if (
-                        (x < lx) | (x > hx) | (y < ly) | (y > hy) | (z < lz) | (z > hz)
-                        | (nx * x + ny * y + nz * z >= level)
-                    ):  # fmt: skip
-                        continue
-                    v = order[s]
-                    if (v == a) | (v == b) | (v == c):
-                        continue
-                    if usable < 0:
-                        usable = _tetrahedra_of(corners, prisms[t], kinds[t], planes)
-                    if _inside_any(planes, usable, x, y, z):
-                        if count < len(found):
-                            found[count, 0], found[count, 1] = v, t
-                        count += 1
+                    candidates[near] = s
+                    near += (
+                        (x >= lx) & (x <= hx) & (y >= ly) & (y <= hy) & (z >= lz) & (z <= hz)
+                        & (nx * x + ny * y + nz * z < level)
+                    )  # fmt: skip
+        for m in range(near):
+            s = candidates[m]
+            v = order[s]
+            if (v == a) | (v == b) | (v == c):
+                continue
+            x, y, z = places[0, s], places[1, s], places[2, s]
+            if _inside(corners, prisms, t, kinds[t], ax, ay, az, x, y, z):
+                if count < len(found):
+                    found[count, 0], found[count, 1] = v, t
+                count += 1
     return count

@@ -19,7 +19,7 @@ UNFELT = 1e-6
 
 
 @kernel()
-def _rows_of_vertices(vertices, coefficients, free):
+def rows_of_vertices(vertices, coefficients, free):
     """Rows that every free vertex takes part in, and with which coefficient, as sparse rows."""
     starts = np.zeros(free + 1, np.int32)
     for i in range(len(vertices)):
@@ -43,22 +43,24 @@ def _rows_of_vertices(vertices, coefficients, free):
 
 @kernel(fastmath=True)
 def assemble_compliance(
-    vertices, coefficients, free, starts, columns, values, row_starts, others, entries, diagonal
-):
-    """S_ij = Σ_kl c_ik A⁻¹_kl c_jl as sparse rows into `others` and `entries`, and its diagonal.
+    vertices, coefficients, vertex_starts, vertex_rows, vertex_shares, starts, columns, values,
+    first, last, row_starts, others, entries, diagonal,
+):  # fmt: skip
+    """S_ij = Σ_kl c_ik A⁻¹_kl c_jl of the rows `first` … `last` − 1, and its diagonal.
 
-    Gives the entries needed; where they are more than fit, what was written is of no use.
+    Row i is in `others` and `entries` from `row_starts[i]` to `row_starts[i + 1]`, counted from the
+    first one on. Gives the entries needed; where they are more than fit, what was written is of
+    no use.
     """
-    vertex_starts, vertex_rows, vertex_shares = _rows_of_vertices(vertices, coefficients, free)
-    count = len(vertices)
+    free, count = len(vertex_starts) - 1, len(vertices)
     moves, moved = np.zeros(free, np.float32), np.empty(free, np.int32)
     moving = np.zeros(free, np.bool_)
     sums = np.zeros(count, np.float32)
     seen = np.zeros(count, np.bool_)
     touched = np.empty(count, np.int32)
     total = 0
-    for i in range(count):
-        row_starts[i] = total
+    for i in range(first, last):
+        row_starts[i - first] = total
         # m_w = Σ_k c_ik A⁻¹_kw, over the vertices that some row has
         reached = 0
         for k in range(4):
@@ -95,23 +97,27 @@ def assemble_compliance(
             total += 1
             sums[j] = np.float32(0.0)
             seen[j] = False
-    row_starts[count] = total
+    row_starts[last - first] = total
     return total
 
 
 @kernel()
-def drop_slight(row_starts, others, entries, diagonal):
-    """Leave out, in place, what two rows share below `SLIGHT` of their own compliances."""
-    kept, first = 0, 0
-    for i in range(len(diagonal)):
+def drop_slight(first, row_starts, others, entries, diagonal):
+    """Leave out, in place, what two rows share below `SLIGHT` of their own compliances.
+
+    The rows are those from `first` on. Gives how many entries are left.
+    """
+    kept, start = 0, 0
+    for i in range(len(row_starts) - 1):
         last = row_starts[i + 1]
-        for e in range(first, last):
+        for e in range(start, last):
             j = others[e]
-            if entries[e] ** 2 > SLIGHT * SLIGHT * diagonal[i] * diagonal[j]:
+            if entries[e] ** 2 > SLIGHT * SLIGHT * diagonal[first + i] * diagonal[j]:
                 others[kept], entries[kept] = j, entries[e]
                 kept += 1
         row_starts[i + 1] = kept
-        first = last
+        start = last
+    return kept
 
 
 @kernel()

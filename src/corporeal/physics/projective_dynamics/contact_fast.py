@@ -9,6 +9,7 @@ import numpy as np
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.physics.collisions.contacts import Contacts
+from corporeal.runtime.threads import over_slices, thread_count
 
 KEPT = 1e-2
 """Entries of A⁻¹ are kept above this share of the diagonal's geometric mean."""
@@ -74,22 +75,42 @@ class CompiledContacts:
 
     def _assemble(self, count: int) -> tuple[NumpyArray, ...]:
         """Sparse rows of S = Q A⁻¹ Qᵀ, and its diagonal, m/N."""
-        from corporeal.physics.projective_dynamics.contact_cpu import (
-            assemble_compliance,
-            drop_slight,
-        )
+        from corporeal.physics.projective_dynamics.contact_cpu import drop_slight, rows_of_vertices
 
-        inverse, size = self._inverse, _NEIGHBOURS * count
-        row_starts, diagonal = np.empty(count + 1, np.int32), np.empty(count)
+        free, slots = len(self._inverse.starts) - 1, min(thread_count(), max(count, 1))
+        rows, diagonal = rows_of_vertices(*self._rows, free), np.empty(count)
+        edges = [count * slot // slots for slot in range(slots + 1)]
+        parts: list[tuple[NumpyArray, NumpyArray, NumpyArray]] = [(diagonal,) * 3] * slots
+
+        def work(start: int, stop: int) -> None:
+            for slot in range(start, stop):
+                parts[slot] = self._compliance_of(rows, edges[slot], edges[slot + 1], diagonal)
+
+        over_slices(work, slots)
+        starts, others, entries = [np.zeros(1, np.int32)], [], []
+        for edge, (row_starts, near, values) in zip(edges, parts, strict=False):
+            kept = drop_slight(edge, row_starts, near, values, diagonal)
+            starts.append(row_starts[1:] + starts[-1][-1])
+            others.append(near[:kept])
+            entries.append(values[:kept])
+        return (*(np.concatenate(part) for part in (starts, others, entries)), diagonal)
+
+    def _compliance_of(
+        self, rows: tuple[NumpyArray, ...], first: int, last: int, diagonal: NumpyArray
+    ) -> tuple[NumpyArray, NumpyArray, NumpyArray]:
+        """The rows `first` … `last` − 1 of S: where each starts, columns and entries."""
+        from corporeal.physics.projective_dynamics.contact_cpu import assemble_compliance
+
+        inverse, size = self._inverse, _NEIGHBOURS * (last - first)
+        row_starts = np.empty(last - first + 1, np.int32)
         while True:
             others, entries = np.empty(size, np.int32), np.empty(size, np.float32)
             needed = assemble_compliance(
-                *self._rows, len(inverse.starts) - 1, inverse.starts, inverse.columns,
-                inverse.values, row_starts, others, entries, diagonal,
+                *self._rows, *rows, inverse.starts, inverse.columns, inverse.values, first, last,
+                row_starts, others, entries, diagonal,
             )  # fmt: skip
             if needed <= size:
-                drop_slight(row_starts, others, entries, diagonal)
-                return row_starts, others, entries, diagonal
+                return row_starts, others, entries
             size = needed
 
     def begin(self, z: Float64[NumpyArray, "V 3"]) -> None:
