@@ -34,16 +34,24 @@ LIMITS_DEG: Final = {
 }
 
 
+def joint_limits(
+    names: tuple[str, ...],
+) -> tuple[Float[NumpyArray, "J 3"], Float[NumpyArray, "J 3"]]:
+    """Least and greatest turn of the named joints about x, y and z, radians."""
+    ranges = np.radians([LIMITS_DEG[_kind(name)] for name in names])
+    right = np.array([name.startswith("right_") for name in names])[:, None]
+    mirrored = right & np.array([False, True, True])
+    low = np.where(mirrored, -ranges[..., 1], ranges[..., 0])
+    high = np.where(mirrored, -ranges[..., 0], ranges[..., 1])
+    return low, high
+
+
 def limit_excess(motion: Motion) -> Float[NumpyArray, "J"]:
     """How far every joint goes past its range at worst, radians; 0 where it never does."""
-    excess = np.zeros(motion.skeleton.joint_count)
+    low, high = joint_limits(motion.skeleton.names)
     rotations = np.asarray(motion.joint_rotations)
-    for index, name in enumerate(motion.skeleton.names):
-        low, high = np.radians(LIMITS_DEG[_kind(name)]).T
-        turns = rotations[:, index] * ([1, -1, -1] if name.startswith("right_") else [1, 1, 1])
-        over = np.maximum(turns - high, low - turns).max()
-        excess[index] = max(0.0, float(over))
-    return excess
+    over = np.maximum(rotations - high, low - rotations).max(axis=(0, 2))
+    return np.maximum(over, 0.0).astype(np.float64)
 
 
 def _kind(name: str) -> str:

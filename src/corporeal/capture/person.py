@@ -1,0 +1,37 @@
+"""Who is recorded."""
+
+from typing import Literal
+
+from corporeal.body.composition import Composition
+from corporeal.body.identity import Identity
+from corporeal.body.measurements import Measurements
+from corporeal.errors import InputError
+from corporeal.runtime.nouns import noun
+
+Sex = Literal["female", "male"]
+
+
+@noun(static=("name", "sex", "age", "composition"))
+class Person:
+    """A body of the default topology, and what is known of it."""
+
+    name: str
+    sex: Sex
+    age: float
+    """Years."""
+    identity: Identity
+    composition: Composition
+    measurements: Measurements
+
+    def check(self) -> None:
+        soft = self.composition.fat_mass + self.composition.muscle_mass
+        if soft >= self.measurements.mass:
+            raise InputError(
+                f"person {self.name} has {soft:.1f} kg of fat and muscle and weighs "
+                f"{self.measurements.mass:.1f} kg; expected less than that."
+            )
+
+    @property
+    def fat_share(self) -> float:
+        """Fat mass over body mass."""
+        return self.composition.fat_mass / self.measurements.mass

@@ -1,0 +1,45 @@
+"""The fourteen motions of the Dyna protocol (Pons-Moll et al. 2015, section 3.2)."""
+
+from dataclasses import dataclass
+
+from corporeal.body.template import Template
+from corporeal.capture.person import Person
+from corporeal.capture.protocols.protocol import Recording
+from corporeal.errors import InputError
+from corporeal.motions.library import MOTIONS, make_motion
+
+
+@dataclass(frozen=True)
+class DynaProtocol:
+    """Fast movements that set flesh in motion, each from an A-pose."""
+
+    fps: float = 60.0
+    """Frames a second."""
+    duration: float = 5.0
+    """Seconds a motion."""
+    motions: tuple[str, ...] = tuple(MOTIONS)
+    """Names of authored motions."""
+    name = "dyna"
+
+    def __post_init__(self) -> None:
+        unknown = [motion for motion in self.motions if motion not in MOTIONS]
+        if unknown or not self.motions or len(set(self.motions)) != len(self.motions):
+            raise InputError(
+                f"motions {', '.join(unknown or self.motions) or '(none)'} were asked for; "
+                f"expected some of {', '.join(MOTIONS)}, each once."
+            )
+
+    def sequences(self) -> tuple[str, ...]:
+        return self.motions
+
+    def direct(self, person: Person, template: Template, sequence: str, seed: int) -> Recording:
+        motion = make_motion(
+            sequence,
+            person.identity,
+            template,
+            seed=seed,
+            fps=self.fps,
+            duration=self.duration,
+            a_pose=True,
+        )
+        return Recording(motion, moving=True)

@@ -1,0 +1,44 @@
+"""Given clips of motion capture, retargeted to every person."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corporeal.body.template import Template
+from corporeal.capture.person import Person
+from corporeal.capture.protocols.protocol import Recording
+from corporeal.errors import InputError
+from corporeal.motions.incoming import IncomingOptions, motion_for_body
+from corporeal.motions.resample import resample
+
+
+@dataclass(frozen=True)
+class MocapProtocol:
+    """Clips in the order in which they were given."""
+
+    clips: tuple[Path, ...]
+    """Motion files (.bvh, .npz)."""
+    fps: float | None = None
+    """Frames a second; None keeps each clip's own."""
+    options: IncomingOptions = field(default_factory=IncomingOptions)
+    name = "mocap"
+
+    def __post_init__(self) -> None:
+        if not self.clips:
+            raise InputError("protocol mocap came without clips; give --clips A.bvh B.bvh …")
+        names = self.sequences()
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InputError(
+                f"clips {', '.join(twice)} stand twice; expected different file names: sequences "
+                f"are called after them."
+            )
+
+    def sequences(self) -> tuple[str, ...]:
+        return tuple(re.sub(r"[^A-Za-z0-9_.\-]", "_", clip.stem)[:60] for clip in self.clips)
+
+    def direct(self, person: Person, template: Template, sequence: str, seed: int) -> Recording:
+        clip = self.clips[self.sequences().index(sequence)]
+        came = motion_for_body(clip, template, person.identity, self.options)
+        motion = came.motion if self.fps is None else resample(came.motion, self.fps)
+        return Recording(motion, moving=True, notes={"clip": clip.name, **came.facts})

@@ -1,0 +1,83 @@
+"""What a person's soft tissue is like, by composition.
+
+Stiffness is the mixture of fat and lean flesh by their shares of the soft volume (Lichtenecker's
+rule, between the bounds of layers along and across), density that of two compartments (Siri 1961),
+and damping keeps the loss a cycle: it grows with the frequency, √(E/ρ). People of one composition
+differ by a factor that is drawn for each person.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from corporeal.capture.person import Person
+from corporeal.capture.seeds import generator
+
+FAT_STIFFNESS: Final = 3.25e3
+"""Young's modulus of fat, Pa (Samani, Zubovits and Plewes 2007: 3.25 ± 0.91 kPa, breast fat)."""
+USUAL_STIFFNESS: Final = 12e3
+"""Of soft flesh with the usual share of fat, Pa: what the deformers take by default."""
+USUAL_FAT_SHARE: Final = 0.45
+"""Share of fat in the soft volume of an average adult: 20 kg of fat, 27 kg of muscle."""
+FAT_DENSITY: Final = 900.0
+LEAN_DENSITY: Final = 1100.0
+"""kg/m³ (Siri 1961)."""
+USUAL_DAMPING: Final = 10.0
+"""1/s, of flesh with the usual stiffness."""
+SPREAD: Final = 0.10
+"""Standard deviation of ln(stiffness) between people of one composition. Published ones are larger
+(28 % in the study above), but hold the error of the measurement as well."""
+
+
+@dataclass(frozen=True)
+class Tissue:
+    """A person's flesh as one soft solid."""
+
+    stiffness: float
+    """Young's modulus, Pa."""
+    density: float
+    """Of the whole body without air, kg/m³."""
+    damping: float
+    """1/s."""
+
+    def controls(self, names: frozenset[str], mass: float) -> dict[str, float]:
+        """What a deformer with controls of these names is told of a body of `mass` kg."""
+        told = {"stiffness": self.stiffness, "damping": self.damping, "mass": mass}
+        return {name: value for name, value in told.items() if name in names}
+
+    def facts(self) -> Mapping[str, float]:
+        return {
+            "stiffness": self.stiffness,
+            "density": self.density,
+            "damping": self.damping,
+        }
+
+
+def tissue_of(person: Person, seed: int) -> Tissue:
+    """The soft tissue of a person; `seed` draws what composition does not say."""
+    fat, muscle = person.composition.fat_mass, person.composition.muscle_mass
+    own = math.exp(SPREAD * generator("tissue", seed, person.name).standard_normal())
+    stiffness = own * mixed_stiffness(soft_fat_share(fat, muscle))
+    density = two_compartment_density(person.fat_share)
+    usual = two_compartment_density(0.25)
+    swifter = math.sqrt(stiffness / USUAL_STIFFNESS * usual / density)
+    return Tissue(stiffness, density, USUAL_DAMPING * swifter)
+
+
+def soft_fat_share(fat_mass: float, muscle_mass: float) -> float:
+    """Share of fat in the volume of fat and muscle; masses in kg."""
+    fat, lean = fat_mass / FAT_DENSITY, muscle_mass / LEAN_DENSITY
+    return fat / (fat + lean) if fat + lean > 0 else USUAL_FAT_SHARE
+
+
+def mixed_stiffness(fat_share: float) -> float:
+    """E = E_fat^φ E_lean^(1−φ), Pa; E_lean makes the usual share φ₀ as stiff as usual flesh."""
+    rest = 1.0 - USUAL_FAT_SHARE
+    lean = (USUAL_STIFFNESS / FAT_STIFFNESS**USUAL_FAT_SHARE) ** (1.0 / rest)
+    return FAT_STIFFNESS**fat_share * lean ** (1.0 - fat_share)
+
+
+def two_compartment_density(fat_share: float) -> float:
+    """1/ρ = f/ρ_fat + (1 − f)/ρ_lean, with the share f of fat in the mass; kg/m³."""
+    return 1.0 / (fat_share / FAT_DENSITY + (1.0 - fat_share) / LEAN_DENSITY)
