@@ -1,4 +1,4 @@
-"""Gradients through the simulation, against differences; materials found again by descent."""
+"""Gradients through a simulation, and materials found by them."""
 
 import sys
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 import recover_material
 
+from corporeal.errors import SolverError
 from corporeal.physics.projective.gpu_materials import (
     Take,
     materials_of,
@@ -22,10 +23,11 @@ from corporeal.physics.projective.gpu_materials import (
 def test_gradients_in_material_and_motion_are_those_of_differences() -> None:
     """Central differences of step 1e-4 in float64, whose error is ∝ 1e-8 of the gradient."""
     with jax.enable_x64(True):
-        flesh, regions, rule, take = jax.tree.map(
+        scene = recover_material.block_scene()
+        rule = scene.rule
+        flesh, parts, take = jax.tree.map(
             lambda x: jnp.asarray(x, jnp.float64) if np.asarray(x).dtype.kind == "f" else x,
-            recover_material.scene(),
-            is_leaf=lambda x: not isinstance(x, tuple) and not hasattr(x, "corners"),
+            (scene.flesh, scene.parts, scene.take),
         )
         take = Take(take.start, *(part[:4] for part in take[1:4]), take.gravity)
         target = take.start + 0.01
@@ -34,7 +36,7 @@ def test_gradients_in_material_and_motion_are_those_of_differences() -> None:
             driven = take._replace(
                 anchors=take.anchors + share * jnp.array([1.0, 2.0, 0.5])[:, None]
             )
-            made = simulated(materials_of(flesh, regions, stiffness, mass), rule, driven)
+            made = simulated(materials_of(flesh, parts, stiffness, mass), rule, driven)
             return jnp.sum((made - target) ** 2)
 
         at = (jnp.array([0.9, 1.1, 1.0, 1.2]), jnp.array([1.0, 0.8, 1.3, 1.0]), jnp.array(0.01))
@@ -46,25 +48,39 @@ def test_gradients_in_material_and_motion_are_those_of_differences() -> None:
             behind = [p - 1e-4 * way if k == number else p for k, p in enumerate(at)]
             difference = (value(*ahead) - value(*behind)) / 2e-4
             np.testing.assert_allclose(jnp.sum(gradient * way), difference, rtol=1e-4)
+            forward = jax.jit(
+                lambda p, w, n=number: jax.jvp(
+                    lambda x: loss(*(x if k == n else q for k, q in enumerate(at))), (p,), (w,)
+                )[1]
+            )
+            np.testing.assert_allclose(forward(point, way), difference, rtol=1e-4)
 
 
-def test_descent_goes_towards_the_material() -> None:
-    """A few rounds bring the take nearer and the factors to the right side of 1."""
-    flesh, regions, rule, take = recover_material.scene()
-    true = materials_of(
-        flesh,
-        regions,
-        jnp.asarray(recover_material.STIFFNESS, jnp.float32),
-        jnp.asarray(recover_material.MASS, jnp.float32),
-    )
-    seen = simulated(true, rule, take)
-    found = recovered(flesh, regions, rule, take, seen, 4, rounds=12)
-    assert float(found.losses[-1]) < 0.3 * float(found.losses[0])
-    assert float(found.stiffness[0]) < 1.0 < float(found.stiffness[3])
+def test_all_regions_of_a_block_are_recovered() -> None:
+    """A take without noise determines the factors up to rounding: 1e-7 of 3 cm against movements
+    of millimetres, enlarged by the condition of JᵀJ, √5000."""
+    scene = recover_material.block_scene()
+    found = recover_material.recover(scene)
+    np.testing.assert_allclose(found.stiffness, scene.stiffness, rtol=1e-3)
+    np.testing.assert_allclose(found.mass, scene.mass, rtol=1e-3)
+    assert found.losses[-1] < 1e-6 * found.losses[0]
+
+
+def test_a_take_that_does_not_tell_is_refused() -> None:
+    """Without pushes, all stiffnesses and masses may be multiplied by one number."""
+    scene = recover_material.block_scene(steps=6)
+    take = scene.take._replace(forces=np.zeros_like(scene.take.forces))
+    true = materials_of(scene.flesh, scene.parts, scene.stiffness, scene.mass)
+    seen = simulated(true, scene.rule, take)
+    with pytest.raises(SolverError, match="Push every part"):
+        recovered(scene.flesh, scene.parts, scene.rule, take, seen)
 
 
 @pytest.mark.slow
-def test_the_example_recovers_all_regions() -> None:
-    found = recover_material.recover()
-    np.testing.assert_allclose(found.stiffness, recover_material.STIFFNESS, rtol=0.05)
-    np.testing.assert_allclose(found.mass, recover_material.MASS, rtol=0.05)
+def test_the_maps_of_a_body_are_recovered() -> None:
+    """Six parts that fade into each other, seen with a tenth of a millimetre of noise: averaged
+    over 20 frames of 400 vertices, some hundredths of the factors are left."""
+    scene = recover_material.body_scene()
+    found = recover_material.recover(scene, noise=1e-4)
+    np.testing.assert_allclose(found.stiffness, scene.stiffness, rtol=0.05)
+    np.testing.assert_allclose(found.mass, scene.mass, rtol=0.05)

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flesh import bar
+from scipy.sparse import csc_array, diags_array
 
 from corporeal.errors import InputError, SolverError
 from corporeal.physics.collisions.contacts import Contacts
@@ -28,12 +29,18 @@ from corporeal.physics.projective_dynamics.gpu_flesh import (
     system_matrix,
 )
 from corporeal.physics.projective_dynamics.gpu_inverse import (
+    MOST_INVERTED,
     DenseInverse,
     correction,
+    global_step,
     inverse_of,
     inverted,
     inverted_on_device,
     local_inverse,
+)
+from corporeal.physics.projective_dynamics.gpu_iterative import (
+    IterativeInverse,
+    iterative_inverse,
 )
 from corporeal.physics.projective_dynamics.gpu_kernels import kernel_forces
 from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
@@ -225,3 +232,42 @@ def touched_step(state: State, anchors: np.ndarray, contacts: Contacts, rule: St
     flesh, inverse = flesh_of(elements), DenseInverse(jnp.asarray(dense))
     after = take_step(flesh, inverse, rule, moving, drive, way, Contact(rows, begun))
     return np.asarray(after.positions[..., 0]).T
+
+
+def test_several_steps_at_once_are_those_one_by_one() -> None:
+    """The same programs: equal to the last bit, and the state goes on alike."""
+    rule = StepRule(1 / 120, 5, 5.0)
+    solver = GpuSolver(SYSTEM, rule, REST)
+    path = np.stack([REST[SYSTEM.anchored] + [0.0, 0.01 * np.sin(k), 0.0] for k in range(4)])
+    drawn = np.repeat(np.full((1, *REST.shape), 0.1), 4, axis=0)
+    state = resting(REST, rule.step)
+    together, positions = solver.steps(state, path, GRAVITY, drawn)
+    for number, anchors in enumerate(path):
+        state = solver.step(state, anchors, GRAVITY, drawn[number])
+        np.testing.assert_allclose(positions[number], state.positions, atol=1e-7)
+    for name in ("velocities", "earlier_positions", "earlier_velocities"):
+        np.testing.assert_allclose(getattr(together, name), getattr(state, name), atol=1e-4)
+
+
+def test_conjugate_gradients_solve_and_carry_a_step() -> None:
+    """After 24 rounds 1e-3 of a solve is left at most; steps with them end where exact ones do,
+    since what is left is corrected by the next iteration."""
+    rule = StepRule(1 / 120, 10, 5.0)
+    exact, found = (GpuSolver(SYSTEM, rule, REST) for _ in range(2))
+    elements = elements_of(SYSTEM, found.order)
+    matrix = system_matrix(elements, rule.inertia, len(REST))
+    found.inverse = iterative_inverse(matrix)
+    right = np.random.default_rng(8).normal(size=(3, len(SYSTEM.free), 2)).astype(np.float32)
+    expected = correction(DenseInverse(inverted(matrix).astype(np.float32)), jnp.asarray(right))
+    error = correction(found.inverse, jnp.asarray(right)) - expected
+    assert np.linalg.norm(error) < 1e-3 * np.linalg.norm(expected)
+    ends = [shaken(solver, 20).positions for solver in (exact, found)]
+    assert np.abs(ends[0] - ends[1]).max() < 2e-6
+
+
+def test_large_bodies_take_conjugate_gradients() -> None:
+    """A matrix of 20 001 vertices is never inverted."""
+    count = MOST_INVERTED + 1
+    assert isinstance(global_step(csc_array(diags_array(np.ones(count)))), IterativeInverse)
+    with pytest.raises(SolverError, match="not positive definite"):
+        iterative_inverse(csc_array(diags_array(np.repeat([1.0, 0.0], [40, 1]))))

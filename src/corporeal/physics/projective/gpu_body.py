@@ -20,7 +20,7 @@ from corporeal.physics.projective_dynamics.gpu_flesh import (
     flesh_of,
     system_matrix,
 )
-from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, inverse_of, inverted
+from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, global_step
 from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
 from corporeal.runtime.nouns import noun
@@ -56,7 +56,7 @@ class DeviceBody:
     def inverse(self, rule: StepRule, dense: bool = False) -> Inverse:
         """The global step of a rule; `dense` keeps what is negligible too."""
         matrix = system_matrix(self.elements, rule.inertia, len(self.order))
-        return inverse_of(inverted(matrix), dense)
+        return global_step(matrix, dense)
 
 
 def save_device_body(path: str | Path, body: DeviceBody) -> None:

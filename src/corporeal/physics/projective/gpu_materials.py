@@ -1,18 +1,24 @@
-"""Gradients of a simulation in its materials: stiffness and mass by region, found by descent.
+"""Gradients of a simulation in its materials: maps of stiffness and mass, found from a take.
 
 The global step's inverse is made anew for every material but is not differentiated: with
 δ₀ = A⁻¹ r held fixed, the correction is written as δ = δ₀ + A⁻¹ (r(θ) − A(θ) δ₀), whose value is δ₀
 and whose derivative is A⁻¹ (dr − dA δ₀): that of the exact solve.
+
+Maps are few numbers θ blended over the body, and a take is thousands: the sum of squares is
+descended by Gauss and Newton's method, damped as Levenberg and Marquardt do, with the whole slope
+J = ∂x/∂θ from forward derivatives. Neighbouring parts share most of what they do to a movement (the
+condition of JᵀJ is thousands), which steps along the gradient alone need hundreds of rounds for.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from corporeal._typing import Array, Float, Int
+from corporeal._typing import Array, Float, Float64, Int, NumpyArray
+from corporeal.errors import SolverError
 from corporeal.physics.projective_dynamics.gpu_flesh import (
     Flesh,
     stiffness_product,
@@ -20,14 +26,22 @@ from corporeal.physics.projective_dynamics.gpu_flesh import (
 )
 from corporeal.physics.projective_dynamics.integration import StepRule
 
+_FIRST_DAMPING, _MOST_DAMPING = 0.1, 1e6
+"""Of a round, against the diagonal of JᵀJ."""
+_SETTLED = 1e-4
+"""A round that changes no logarithm of a factor by more is the last."""
+_LONGEST = 1.0
+"""A round changes no logarithm by more than this: the slope is not known to hold further."""
 
-class Regions(NamedTuple):
-    """Which region every part of the flesh belongs to."""
 
-    incidences: Int[Array, "f k"]
-    """Region of the tetrahedron of every incidence."""
-    vertices: Int[Array, "f"]
-    """Region of every free vertex, for its mass."""
+class Parts(NamedTuple):
+    """How much of every piece of flesh belongs to each of m parts; shares sum to one."""
+
+    owners: Int[Array, "f k"]
+    """Tetrahedron of every incidence."""
+    tetrahedra: Float[Array, "T m"]
+    vertices: Float[Array, "f m"]
+    """Of the free vertices, for their mass."""
 
 
 class Take(NamedTuple):
@@ -46,14 +60,17 @@ class Take(NamedTuple):
 
 
 def materials_of(
-    flesh: Flesh, regions: Regions, stiffness: Float[Array, "m"], mass: Float[Array, "m"]
+    flesh: Flesh, parts: Parts, stiffness: Float[Array, "m"], mass: Float[Array, "m"]
 ) -> Flesh:
-    """The flesh with stiffness and mass multiplied by a factor in every region."""
+    """The flesh with stiffness and mass multiplied by maps: geometric means of the parts' factors,
+    in their shares."""
+    stiff = jnp.exp(parts.tetrahedra @ jnp.log(stiffness))
+    heavy = jnp.exp(parts.vertices @ jnp.log(mass))
     return Flesh(
         flesh.corners,
         flesh.gradients,
-        flesh.weights * stiffness[regions.incidences],
-        flesh.masses * mass[regions.vertices],
+        flesh.weights * stiff[parts.owners],
+        flesh.masses * heavy,
     )
 
 
@@ -105,47 +122,88 @@ class Recovery(NamedTuple):
     """What a descent found."""
 
     stiffness: Float[Array, "m"]
-    """Factors of the regions."""
+    """Factors of the parts."""
     mass: Float[Array, "m"]
-    losses: Float[Array, "rounds"]
-    """Mean squared distance to the take, m²."""
+    losses: Float[NumpyArray, "rounds"]
+    """Mean squared distance to the take after every round that came nearer, m²."""
 
 
 def recovered(
     flesh: Flesh,
-    regions: Regions,
+    parts: Parts,
     rule: StepRule,
     take: Take,
     seen: Float[Array, "k 3 f"],
-    region_count: int,
-    rounds: int = 120,
-    rate: float = 0.1,
+    rounds: int = 20,
 ) -> Recovery:
     """Factors of stiffness and mass with which the simulation passes through what was `seen`.
 
-    Adam on the logarithms of the factors, all starting at 1, with a rate that falls to a tenth.
+    All start at 1. Raises where the take leaves some factor undetermined: without known forces
+    only ratios of stiffness to mass show, since gravity and inertia grow with mass as well.
     """
+    count = parts.tetrahedra.shape[1]
 
-    def loss(logarithms: Array) -> Array:
-        stiffness, mass = jnp.exp(logarithms)
-        made = simulated(materials_of(flesh, regions, stiffness, mass), rule, take)
-        return jnp.mean(jnp.sum((made - seen) ** 2, axis=1))
+    def missed(logarithms: Array) -> tuple[Array, Array]:
+        stiffness, mass = jnp.exp(logarithms.reshape(2, count))
+        made = simulated(materials_of(flesh, parts, stiffness, mass), rule, take)
+        away = (made - seen).ravel()
+        return away, away
 
-    def descend(state: tuple[Array, Array, Array], number: Array) -> tuple[tuple, Array]:
-        at, slope, square = state
-        value, gradient = jax.value_and_grad(loss)(at)
-        slope = 0.9 * slope + 0.1 * gradient
-        square = 0.99 * square + 0.01 * gradient**2
-        away = (slope / (1.0 - 0.9 ** (number + 1.0))) / (
-            jnp.sqrt(square / (1.0 - 0.99 ** (number + 1.0))) + 1e-20
+    @jax.jit
+    def squares(logarithms: Array) -> tuple[Array, Array, Array]:
+        """The sum of squares, half its gradient, and JᵀJ."""
+        slope, away = jax.jacfwd(missed, has_aux=True)(logarithms)
+        exact = lax.Precision.HIGHEST
+        return (
+            jnp.sum(away * away),
+            jnp.matmul(slope.T, away, precision=exact),
+            jnp.matmul(slope.T, slope, precision=exact),
         )
-        return (at - rate * 0.1 ** (number / rounds) * away, slope, square), value
 
-    start = jnp.zeros((2, region_count))
-    descent: Callable = jax.jit(lambda s: lax.scan(descend, s, jnp.arange(float(rounds))))
-    (logarithms, _, _), losses = descent((start, start, start))
-    stiffness, mass = jnp.exp(logarithms)
-    return Recovery(stiffness, mass, losses)
+    at, damping = np.zeros(2 * count), _FIRST_DAMPING
+    value, gradient, curvature = _on_host(squares(jnp.asarray(at, seen.dtype)))
+    losses = [value]
+    _require_determined(curvature)
+    for _ in range(rounds):
+        step = _damped_step(gradient, curvature, damping)
+        trial = _on_host(squares(jnp.asarray(at + step, seen.dtype)))
+        if trial[0] < value:
+            at, damping = at + step, 0.2 * damping
+            value, gradient, curvature = trial
+            losses.append(value)
+        else:
+            damping *= 10.0
+        if np.abs(step).max() < _SETTLED or damping > _MOST_DAMPING:
+            break
+    stiffness, mass = jnp.exp(jnp.asarray(at, seen.dtype)).reshape(2, count)
+    frames = seen.shape[0] * seen.shape[2]
+    return Recovery(stiffness, mass, np.array(losses) / frames)
+
+
+def _on_host(found: tuple[Array, Array, Array]) -> tuple[float, NumpyArray, NumpyArray]:
+    value, gradient, curvature = (np.asarray(part, np.float64) for part in found)
+    return float(value), gradient, curvature
+
+
+def _damped_step(
+    gradient: Float64[NumpyArray, "p"], curvature: Float64[NumpyArray, "p p"], damping: float
+) -> Float64[NumpyArray, "p"]:
+    """−(H + λ diag H)⁻¹ g, no longer than the slope is trusted."""
+    step = -np.linalg.solve(curvature + damping * np.diag(np.diag(curvature)), gradient)
+    return step * min(1.0, _LONGEST / max(np.abs(step).max(), 1e-30))
+
+
+def _require_determined(curvature: Float64[NumpyArray, "p p"]) -> None:
+    """Refuse a take in which some combination of factors does not show."""
+    scale = np.sqrt(np.diag(curvature))
+    least = 0.0
+    if (scale > 0.0).all():
+        least = float(np.linalg.eigvalsh(curvature / np.outer(scale, scale)).min())
+    if least < 1e-6:
+        raise SolverError(
+            f"the take does not tell the materials of all parts apart (least curvature {least:.1e} "
+            f"of 1). Push every part with a known force, or take fewer parts."
+        )
 
 
 def _product(inverse: Float[Array, "f f"], right: Float[Array, "3 f"]) -> Float[Array, "3 f"]:

@@ -33,8 +33,7 @@ from corporeal.physics.projective_dynamics.gpu_inverse import (
     Inverse,
     cluster_order,
     correction,
-    inverse_of,
-    inverted,
+    global_step,
 )
 from corporeal.physics.projective_dynamics.gpu_kernels import kernel_forces
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
@@ -184,9 +183,9 @@ class GpuSolver:
         elements = elements_of(system, self.order)
         self.flesh = flesh_of(elements)
         matrix = system_matrix(elements, rule.inertia, len(places))
-        self.inverse = inverse_of(inverted(matrix), dense)
+        self.inverse = global_step(matrix, dense)
         self._way = Way(accelerated)
-        self._step = jax.jit(take_step, static_argnums=(2, 5))
+        self._steps = jax.jit(_steps_taken, static_argnums=(2, 5))
 
     def step(
         self,
@@ -196,34 +195,78 @@ class GpuSolver:
         carried: Float64[NumpyArray, "V 3"] | None = None,
     ) -> State:
         """The state one step later; see `Solver`."""
+        path = None if carried is None else carried[None]
+        return self.steps(state, anchors[None], forces, path)[0]
+
+    def steps(
+        self,
+        state: State,
+        anchors: Float64[NumpyArray, "k b 3"],
+        forces: Float64[NumpyArray, "V 3"] | None = None,
+        carried: Float64[NumpyArray, "k V 3"] | None = None,
+    ) -> tuple[State, Float64[NumpyArray, "k V 3"]]:
+        """The state k steps later, and the positions after each: one program, one way there and
+        back. Arguments are those of `step` for every step; `forces` are the same in all."""
         past = rebased(state, self.rule.step)
         free, fixed = np.split(self.order, [len(self.flesh.masses)])
-        origin = np.round(np.mean(past.positions, axis=0))
-        nothing = np.zeros_like(past.positions)
+        origin, count = np.round(np.mean(past.positions, axis=0)), len(anchors)
         moving = Moving(
             _laid_out(past.positions[free] - origin),
             _laid_out(past.velocities[free]),
             _laid_out(past.earlier_positions[free] - origin),
             _laid_out(past.earlier_velocities[free]),
         )
-        given = np.empty_like(past.positions)
-        given[self.system.anchored] = anchors
-        drive = Drive(
-            _laid_out(given[fixed] - origin),
-            _laid_out((nothing if forces is None else forces)[free]),
-            _laid_out((nothing if carried is None else carried)[free]),
-            _laid_out(past.positions[fixed] - origin),
+        path = np.empty((count, *past.positions.shape))
+        path[:, self.system.anchored] = anchors
+        before = np.concatenate([past.positions[None, fixed], path[:-1, fixed]])
+        nothing = np.zeros_like(past.positions)
+        pull = (nothing if forces is None else forces)[free]
+        drives = Drive(
+            _laid_out(path[:, fixed] - origin),
+            _laid_out(np.broadcast_to(pull, (count, *pull.shape))),
+            _laid_out(
+                (np.broadcast_to(nothing, path.shape) if carried is None else carried)[:, free]
+            ),
+            _laid_out(before - origin),
         )
-        after = self._step(self.flesh, self.inverse, self.rule, moving, drive, self._way)
-        positions, velocities = given, np.empty_like(given)
-        positions[free] = _in_rows(after.positions) + origin
+        after, found = self._steps(self.flesh, self.inverse, self.rule, moving, drives, self._way)
+        path[:, free] = _in_rows(found) + origin
+        return self._ended(past, path, after, free, fixed), path
+
+    def _ended(
+        self,
+        past: State,
+        path: Float64[NumpyArray, "k V 3"],
+        after: Moving,
+        free: Int[NumpyArray, "f"],
+        fixed: Int[NumpyArray, "b"],
+    ) -> State:
+        """The state at the end of a path; anchors get the velocities that the rule gives them."""
         if self.rule.integrator == "static":
-            return resting(positions, self.rule.step)
-        velocities[free] = _in_rows(after.velocities)
+            return resting(path[-1].copy(), self.rule.step)
+        places = np.concatenate([past.earlier_positions[None], past.positions[None], path])
         now, earlier = self.rule.blend
-        place = now * past.positions[fixed] - earlier * past.earlier_positions[fixed]
-        velocities[fixed] = (positions[fixed] - place) / self.rule.reach
-        return State(positions, velocities, past.positions, past.velocities, self.rule.step)
+        pair = np.stack([past.velocities, past.velocities])  # a step before, now
+        for number in (len(path) - 1, len(path)):
+            if number > 0:
+                place = now * places[number, fixed] - earlier * places[number - 1, fixed]
+                speed = (places[number + 1, fixed] - place) / self.rule.reach
+                pair[number - len(path) + 1, fixed] = speed
+        pair[1, free] = _in_rows(after.velocities)
+        pair[0, free] = _in_rows(after.earlier_velocities)
+        return State(places[-1], pair[1], places[-2], pair[0], self.rule.step)
+
+
+def _steps_taken(
+    flesh: Flesh, inverse: Inverse, rule: StepRule, moving: Moving, drives: Drive, way: Way
+) -> tuple[Moving, Float[Array, "k 3 f B"]]:
+    """Steps one after the other; what each is given lies along the first axis."""
+
+    def go(moving: Moving, drive: Drive) -> tuple[Moving, Array]:
+        moving = take_step(flesh, inverse, rule, moving, drive, way)
+        return moving, moving.positions
+
+    return lax.scan(go, moving, drives)
 
 
 def device_order(system: System, places: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "V"]:
@@ -232,9 +275,9 @@ def device_order(system: System, places: Float64[NumpyArray, "V 3"]) -> Int[Nump
     return np.concatenate([free[cluster_order(places[free])], np.flatnonzero(system.anchored)])
 
 
-def _laid_out(rows: Float64[NumpyArray, "m 3"]) -> Float[NumpyArray, "3 m 1"]:
-    return np.ascontiguousarray(rows.T[..., None], np.float32)
+def _laid_out(rows: Float64[NumpyArray, "*k m 3"]) -> Float[NumpyArray, "*k 3 m 1"]:
+    return np.ascontiguousarray(np.swapaxes(rows, -1, -2)[..., None], np.float32)
 
 
-def _in_rows(values: Float[Array, "3 m 1"]) -> Float64[NumpyArray, "m 3"]:
-    return np.asarray(values, np.float64)[..., 0].T
+def _in_rows(values: Float[Array, "*k 3 m 1"]) -> Float64[NumpyArray, "*k m 3"]:
+    return np.swapaxes(np.asarray(values, np.float64)[..., 0], -1, -2)

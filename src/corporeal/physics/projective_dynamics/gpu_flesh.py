@@ -187,7 +187,7 @@ def _pulls(weights: Array, g: list[Array]) -> list[Array]:
     return [-weights * (g[j] + g[3 + j] + g[6 + j]) for j in range(3)]
 
 
-@jax.custom_vjp
+@jax.custom_jvp
 def sum_together(x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:
     """Sums of three arrays over their second axis, in one pass over what makes them."""
     zero = jnp.zeros((), x.dtype)
@@ -198,12 +198,9 @@ def _add(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, ...]
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
-def _sum_forward(x: Array, y: Array, z: Array) -> tuple[tuple[Array, Array, Array], int]:
-    return sum_together(x, y, z), x.shape[1]
-
-
-def _sum_backward(count: int, sums: tuple[Array, Array, Array]) -> tuple[Array, ...]:
-    return tuple(jnp.repeat(each[:, None], count, axis=1) for each in sums)
-
-
-sum_together.defvjp(_sum_forward, _sum_backward)
+@sum_together.defjvp
+def _summed_slopes(
+    parts: tuple[Array, ...], slopes: tuple[Array, ...]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Forward derivatives; plain sums, so that JAX can turn them round."""
+    return sum_together(*parts), tuple(jnp.sum(slope, axis=1) for slope in slopes)

@@ -1,12 +1,14 @@
 """The constant global step as dense products: δ = A⁻¹ r, exact to rounding.
 
 A = κ M_f + Q_fᵀ W Q_f is symmetric positive definite and constant while topology, masses, stiffness
-and step are. Two forms of its inverse:
+and step are. Three forms of its inverse:
 
 * `DenseInverse`: the whole of it, f² numbers.
 * `LocalInverse`: flesh hangs on bones, so that what is pulled here moves little a hand's breadth
   away: entries of A⁻¹ fall exponentially. Vertices go in clusters of 32 neighbours, and a cluster
   keeps the columns in which any of its rows has |A⁻¹_ij| > ε √(A⁻¹_ii A⁻¹_jj).
+* `IterativeInverse` (`gpu_iterative`): A itself and conjugate gradients, where f² numbers are too
+  many even to begin with.
 
 The iteration adds corrections, z ← z + A⁻¹ r(z): it ends where r(z) = 0 whatever stands for A⁻¹. So
 neither ε nor a storage of 16 bits changes what is converged to, only (by its own relative size) how
@@ -23,6 +25,11 @@ from scipy.sparse import csc_array
 from corporeal._typing import Array, Float, Float64, Int, NumpyArray
 from corporeal.errors import SolverError
 from corporeal.physics.projective_dynamics.gpu_flesh import sum_together
+from corporeal.physics.projective_dynamics.gpu_iterative import (
+    IterativeInverse,
+    iterative_inverse,
+    solved,
+)
 from corporeal.runtime.nouns import noun
 
 CLUSTER = 32
@@ -31,6 +38,8 @@ SMALLEST_KEPT = 1e-4
 """ε: entries of the inverse below this, against the diagonal, count as zero."""
 PIECE = 256
 """Columns in one piece: clusters in thick flesh have many, those on fingers few."""
+MOST_INVERTED = 20_000
+"""Free vertices above which the inverse is never made: 3 GB in float64."""
 _LOCAL_SHARE = 0.5
 """Of the dense inverse: a local one larger than this is not worth its indices."""
 
@@ -54,7 +63,7 @@ class LocalInverse:
     """Pieces of every cluster; p (none) behind the last."""
 
 
-Inverse: TypeAlias = DenseInverse | LocalInverse
+Inverse: TypeAlias = DenseInverse | LocalInverse | IterativeInverse
 
 
 def cluster_order(places: Float64[NumpyArray, "f 3"], size: int = CLUSTER) -> Int[NumpyArray, "f"]:
@@ -128,8 +137,18 @@ def inverse_of(whole: Float64[NumpyArray, "f f"], dense: bool = False) -> Invers
     return DenseInverse(whole.astype(np.float32))
 
 
+def global_step(matrix: csc_array, dense: bool = False) -> Inverse:
+    """The solve of a constant matrix whose vertices are in `cluster_order`, in the form that suits
+    its size; `dense` asks for the whole inverse."""
+    if not dense and len(matrix.indptr) - 1 > MOST_INVERTED:
+        return iterative_inverse(matrix)
+    return inverse_of(inverted(matrix), dense)
+
+
 def correction(inverse: Inverse, right_side: Float[Array, "3 f B"]) -> Float[Array, "3 f B"]:
     """δ = A⁻¹ r, metres, of forces r in newtons."""
+    if isinstance(inverse, IterativeInverse):
+        return solved(inverse, right_side)
     count, batch = right_side.shape[1:]
     if isinstance(inverse, DenseInverse) and batch == 1:  # memory-bound: one pass over the matrix
         return jnp.stack(sum_together(*(inverse.matrix[..., None] * side for side in right_side)))
