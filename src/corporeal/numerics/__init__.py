@@ -1,0 +1,1 @@
+"""Small solvers that know nothing of bodies."""
