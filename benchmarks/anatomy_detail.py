@@ -1,9 +1,9 @@
-"""Times of the detail transfer and of layered physics.
+"""Times of the detail transfer.
 
     python benchmarks/anatomy_detail.py
 
-Writes `benchmarks/results/anatomy_detail.json`: transfer of 100 000 vertices, how closely the
-warp follows the bone surface between its centres, and frames of layered physics a second.
+Writes `benchmarks/results/anatomy_detail.json`: transfer of 100 000 vertices, and how closely the
+warp follows the bone surface between its centres.
 """
 
 import json
@@ -16,15 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.anatomy.fit.layers import fit_layers
-from corporeal.anatomy.layered.deformer import CONTROLS, LayeredSimulation
 from corporeal.anatomy.template import layered_template
 from corporeal.anatomy.warp import bone_warp
 from corporeal.body.composition import Composition
-from corporeal.body.motion import Motion
 from corporeal.models.phenotype.model import PhenotypeModel
 
 RESULTS = Path(__file__).parent / "results" / "anatomy_detail.json"
-POINTS, FRAMES = 100_000, 60
+POINTS = 100_000
 
 
 def detail() -> dict[str, float]:
@@ -53,26 +51,6 @@ def detail() -> dict[str, float]:
     }
 
 
-def physics() -> dict[str, float]:
-    """Frames of layered physics a second, at 60 frames a second of clip."""
-    model = PhenotypeModel()
-    identity = model.prepare({"gender": 1.0})
-    layers = fit_layers(identity, "male", Composition(12.0, 28.0))
-    settings = {control.name: control.default for control in CONTROLS}
-    body = LayeredSimulation(layers, identity, model.template, "male", settings)
-    root = np.zeros((FRAMES, 3))
-    root[:, 1] = 0.05 * np.sin(0.4 * np.arange(FRAMES))
-    skeleton = model.template.skeleton
-    turns = np.zeros((FRAMES, skeleton.joint_count, 3))
-    motion = Motion("hop", 60.0, turns, root, skeleton)
-    body.clip(motion)
-    start = time.perf_counter()
-    skins = body.clip(motion)
-    seconds = time.perf_counter() - start
-    assert np.isfinite(skins).all()
-    return {"frames_a_second": FRAMES / seconds, "free": len(body.flesh.system.free)}
-
-
 def main() -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
@@ -82,7 +60,6 @@ def main() -> None:
         "machine": {"processor": platform.machine(), "cores": os.cpu_count()},
         "load": os.getloadavg()[0],
         "detail": detail(),
-        "physics": physics(),
     }
     RESULTS.write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))

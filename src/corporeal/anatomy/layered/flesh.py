@@ -1,71 +1,49 @@
-"""The system that is solved: skin and muscle free, bone carried, three tetrahedra a prism."""
-
-from dataclasses import dataclass
+"""The system that is solved: skin and muscle surface free, bone surface carried."""
 
 import numpy as np
 
-from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
-from corporeal.anatomy.prisms import Prisms
-from corporeal.body.layers import Layers
+from corporeal.anatomy.layered.mesh import LayeredMesh
 from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
 from corporeal.physics.projective_dynamics.prestress import balancing_stress, natural_stretch
 from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
-from corporeal.physics.volume.prisms import signed_volumes, smallest_altitudes
-
-THINNEST = 2e-4
-"""Tetrahedra with a smaller altitude are left out, metres: they would be stiff beyond reason."""
 
 
-@dataclass(frozen=True, eq=False)
-class LayeredFlesh:
-    """Skin, muscle and bone vertices of the layered region, one after the other."""
-
-    system: System
-    rest: Float64[NumpyArray, "n 3"]
-    members: Int[NumpyArray, "m"]
-    """Vertices of the body that are simulated; row k of each layer is `members[k]`."""
-    weight: Float64[NumpyArray, "n 3"]
-    """Newtons."""
-
-
-def layered_flesh(
-    layers: Layers,
-    held: Bool[NumpyArray, "V"],
+def layered_system(
+    mesh: LayeredMesh,
+    held: Bool[NumpyArray, "m"],
     stiffness: float,
     muscle_ratio: float,
     gravity: float,
-) -> LayeredFlesh:
+    stiffness_map: Float64[NumpyArray, "V"],
+    density_map: Float64[NumpyArray, "V"],
+) -> System:
     """Fat of `stiffness` (Pa) over muscle `muscle_ratio` times as stiff, in balance at `gravity`.
 
-    Bone vertices that are not `held` are free and massless: they slide.
+    Bone vertices that are not `held` are free and massless: they slide. The maps multiply stiffness
+    and density around every skin vertex; a tetrahedron takes the geometric mean of its corners.
     """
-    prisms = Prisms(layers.triangles, layers.layered)
-    members = np.unique(prisms.triangles)
-    place = np.full(len(layers.skin), -1)
-    place[members] = np.arange(len(members))
-    count = len(members)
-    top = place[prisms.tetrahedra % len(layers.skin)] + count * (
-        prisms.tetrahedra >= len(layers.skin)
-    )
-    tetrahedra = np.concatenate([top, top + count])
-    is_muscle = np.repeat([False, True], len(top))
-    rest = np.concatenate([layers.skin[members], layers.muscle[members], layers.bone[members]])
-    kept = smallest_altitudes(rest, tetrahedra) > THINNEST
-    kept &= signed_volumes(rest, tetrahedra) > 0
-    tetrahedra, is_muscle = tetrahedra[kept], is_muscle[kept]
-    solid = ~layers.layered[members]
-    anchored = np.concatenate([solid, solid, solid | held[members]])
-    used = np.zeros(len(rest), bool)
-    used[tetrahedra.ravel()] = True
-    anchored |= ~used
-    young = np.where(is_muscle, muscle_ratio, 1.0) * stiffness
-    density = np.where(is_muscle, MUSCLE_DENSITY, FAT_DENSITY)
-    masses = tetrahedral_masses(rest, tetrahedra, density)
-    masses[2 * count :] = 0.0
-    weight = masses[:, None] * np.array([0.0, -gravity, 0.0])
-    strain = strain_constraint(rest, tetrahedra, young)
+    anchored = anchored_vertices(mesh, held)
+    over = mesh.skin_of[mesh.tetrahedra]
+    young = stiffness * np.where(mesh.is_muscle, muscle_ratio, 1.0)
+    young = young * np.exp(np.log(stiffness_map)[over].mean(axis=1))
+    density = np.where(mesh.is_muscle, MUSCLE_DENSITY, FAT_DENSITY)
+    density = density * np.exp(np.log(density_map)[over].mean(axis=1))
+    masses = tetrahedral_masses(mesh.rest, mesh.tetrahedra, density)
+    masses[mesh.bone] = 0.0
+    strain = strain_constraint(mesh.rest, mesh.tetrahedra, young)
     if gravity > 0:
+        weight = masses[:, None] * np.array([0.0, -gravity, 0.0])
         stretch = natural_stretch(balancing_stress(strain, anchored, weight))
-        strain = strain_constraint(rest, tetrahedra, young, stretch)
-    return LayeredFlesh(System(masses, anchored, (strain,)), rest, members, weight)
+        strain = strain_constraint(mesh.rest, mesh.tetrahedra, young, stretch)
+    return System(masses, anchored, (strain,))
+
+
+def anchored_vertices(mesh: LayeredMesh, held: Bool[NumpyArray, "m"]) -> Bool[NumpyArray, "n"]:
+    """What joints carry: skin without layers, bone that is `held`, what is in no tetrahedron."""
+    solid = ~mesh.layered[mesh.members]
+    anchored = np.concatenate([~mesh.layered, solid, solid | held])
+    used = np.zeros(len(mesh.rest), bool)
+    used[mesh.tetrahedra.ravel()] = True
+    return anchored | ~used

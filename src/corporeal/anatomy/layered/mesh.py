@@ -1,0 +1,74 @@
+"""The elements that are simulated: prisms of fat over prisms of muscle, three tetrahedra each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.anatomy.prisms import Prisms
+from corporeal.body.layers import Layers
+from corporeal.physics.simulation_mesh import SimulationMesh
+from corporeal.physics.volume.prisms import signed_volumes, smallest_altitudes
+
+THINNEST = 2e-4
+"""Tetrahedra with a smaller altitude are left out, metres: they would be stiff beyond reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredMesh:
+    """V vertices of the simulated skin, m of the muscle surface, then m of the bone surface."""
+
+    rest: Float64[NumpyArray, "n 3"]
+    """Metres."""
+    members: Int[NumpyArray, "m"]
+    """Skin vertex above row k of the muscle and of the bone surface."""
+    layered: Bool[NumpyArray, "V"]
+    """Skin vertices with layers beneath; the others are carried by joints."""
+    tetrahedra: Int[NumpyArray, "T 4"]
+    """Every rest volume is positive."""
+    is_muscle: Bool[NumpyArray, "T"]
+
+    @property
+    def skin_count(self) -> int:
+        return len(self.layered)
+
+    @property
+    def bone(self) -> slice:
+        """Rows of the bone surface."""
+        return slice(len(self.rest) - len(self.members), len(self.rest))
+
+    @property
+    def skin_of(self) -> Int[NumpyArray, "n"]:
+        """The skin vertex above every vertex."""
+        return np.concatenate([np.arange(self.skin_count), self.members, self.members])
+
+    @property
+    def bone_of(self) -> Int[NumpyArray, "n"]:
+        """The bone vertex beneath every vertex; skin without layers is its own."""
+        rows = np.arange(self.bone.start, self.bone.stop)
+        beneath = np.arange(self.skin_count)
+        beneath[self.members] = rows
+        beneath = np.where(self.layered, beneath, np.arange(self.skin_count))
+        return np.concatenate([beneath, rows, rows])
+
+
+def layered_mesh(layers: Layers, coarse: SimulationMesh) -> LayeredMesh:
+    """The layers over a coarse surface whose vertices are a subset of theirs.
+
+    Thin and inverted tetrahedra are left out.
+    """
+    kept = coarse.vertex_indices
+    layered, skin = layers.layered[kept], np.asarray(layers.skin[kept], np.float64)
+    prisms = Prisms(np.asarray(coarse.triangles, np.int64), layered)
+    members, count = np.unique(prisms.triangles), len(kept)
+    place = np.full(count, -1)
+    place[members] = np.arange(len(members))
+    corner, inner = prisms.tetrahedra % count, prisms.tetrahedra >= count
+    muscle, bone = count + place[corner], count + len(members) + place[corner]
+    tetrahedra = np.concatenate([np.where(inner, muscle, corner), np.where(inner, bone, muscle)])
+    is_muscle = np.repeat([False, True], len(prisms.tetrahedra))
+    beneath = [np.asarray(surface)[kept[members]] for surface in (layers.muscle, layers.bone)]
+    rest = np.concatenate([skin, *beneath])
+    sound = smallest_altitudes(rest, tetrahedra) > THINNEST
+    sound &= signed_volumes(rest, tetrahedra) > 0
+    return LayeredMesh(rest, members, layered, tetrahedra[sound], is_muscle[sound])

@@ -1,0 +1,144 @@
+"""One person's layers as a body that the projective simulation steps.
+
+What has to do with the skin alone (the simulated surface, upsampling, contacts) is that of
+two-layer flesh; elements, anchors and carriers are the layers'.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone
+from corporeal.anatomy.layered.flesh import layered_system
+from corporeal.anatomy.layered.mesh import LayeredMesh, layered_mesh
+from corporeal.anatomy.template import layered_template
+from corporeal.body.layers import Layers
+from corporeal.body.mesh import Mesh
+from corporeal.body.skeleton import Skeleton
+from corporeal.errors import InputError
+from corporeal.physics.blended_carrier import BlendedCarrier
+from corporeal.physics.collisions.skin_contacts import SkinContacts
+from corporeal.physics.materials import Material
+from corporeal.physics.projective.kept_parts import KeptParts
+from corporeal.physics.projective.parts import Integrator
+from corporeal.physics.projective.preparation import Maps, Preparation
+from corporeal.physics.projective.settings import ProjectiveSettings
+from corporeal.physics.projective.step_solver import kept_solver
+from corporeal.physics.projective_dynamics.fast import CpuSolver
+from corporeal.physics.projective_dynamics.system import System
+from corporeal.physics.upsampling import Upsampler
+from corporeal.physics.volume.model import VolumetricModel
+
+SAME_SKIN = 1e-3
+"""Metres that the layers' skin may be from the body's."""
+
+
+class LayeredPreparation:
+    """The parts of one person's layered simulation, each made when first asked for.
+
+    `two_layer` holds what belongs to the skin; `muscle_ratio` is how many times stiffer muscle is
+    than fat.
+    """
+
+    def __init__(
+        self,
+        two_layer: Preparation,
+        layers: Layers,
+        sex: str,
+        muscle_ratio: float,
+        maps: Maps | None = None,
+    ) -> None:
+        _require_same_skin(layers, two_layer)
+        self.layers, self.muscle_ratio = layers, muscle_ratio
+        self.joints: Float64[NumpyArray, "J 3"] = two_layer.joints
+        self.skeleton: Skeleton = two_layer.skeleton
+        self.upsampler: Upsampler | None = two_layer.upsampler
+        self.surface: Mesh = two_layer.surface
+        self.mesh: LayeredMesh = layered_mesh(layers, two_layer.coarse)
+        self._two_layer, self._sex, self._maps = two_layer, sex, maps or Maps()
+        self._kept = KeptParts()
+
+    def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:
+        """Skin, muscle and bone vertices at rest, metres."""
+        return self.mesh.rest
+
+    def model(self, settings: ProjectiveSettings) -> VolumetricModel:
+        """The skin over its bone lines; what has no layers is rigid in it."""
+
+        def make() -> VolumetricModel:
+            return replace(self._two_layer.model(settings), rigid=~self.mesh.layered)
+
+        return self._kept.get("model", (), make)
+
+    def coupling(self, settings: ProjectiveSettings) -> BlendedCarrier:
+        """Layers go with the bone beneath them, head, hands and toes by the skin's weights."""
+        return self._carrier
+
+    def material(self, settings: ProjectiveSettings) -> Material:
+        """That of fat; the density is the whole body's."""
+        return self._two_layer.material(settings)
+
+    def system(self, settings: ProjectiveSettings) -> System:
+        """Masses and stiffness, in balance under gravity."""
+        return self._kept.get("system", _system_key(settings), lambda: self._system(settings))
+
+    def solver(
+        self, settings: ProjectiveSettings, step: float, integrator: Integrator
+    ) -> CpuSolver:
+        """The factored system for steps of `step` seconds."""
+        key, system = _system_key(settings), self.system(settings)
+        return kept_solver(self._kept, key, system, settings, step, integrator)
+
+    def skin_contacts(self, settings: ProjectiveSettings) -> SkinContacts:
+        """What finds skin inside the body, anywhere."""
+
+        def make() -> SkinContacts:
+            return SkinContacts(self.model(settings), self.joints)
+
+        return self._kept.get("skin contacts", (), make)
+
+    @cached_property
+    def _weights(self) -> Float64[NumpyArray, "V J"]:
+        """Of every simulated skin vertex: those of the bone beneath it."""
+        return bone_weights(layered_template(self._sex))[self._two_layer.coarse.vertex_indices]
+
+    @cached_property
+    def _carrier(self) -> BlendedCarrier:
+        """Skin and muscle are carried where the bone beneath them is."""
+        each, rest = csr_array(self._weights[self.mesh.skin_of]), self.mesh.rest
+        return BlendedCarrier(each, rest[self.mesh.bone_of], self.joints)
+
+    def _held(self, settings: ProjectiveSettings) -> Bool[NumpyArray, "m"]:
+        held = held_by_bone(self._weights, self.mesh.layered)[self.mesh.members]
+        return held if settings.sliding else np.ones_like(held)
+
+    def _system(self, settings: ProjectiveSettings) -> System:
+        kept, maps = self._two_layer.coarse.vertex_indices, self._maps
+        ones = np.ones(len(kept))
+        heavier = self.material(settings).density / Material.density
+        return layered_system(
+            self.mesh,
+            self._held(settings),
+            settings.stiffness,
+            self.muscle_ratio,
+            settings.gravity,
+            ones if maps.stiffness is None else maps.stiffness[kept],
+            heavier * (ones if maps.mass is None else maps.mass[kept]),
+        )
+
+
+def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
+    return settings.stiffness, settings.mass, settings.gravity, float(settings.sliding)
+
+
+def _require_same_skin(layers: Layers, two_layer: Preparation) -> None:
+    coarse = two_layer.coarse.surface(layers.skin)
+    apart = np.abs(np.asarray(coarse.vertices) - np.asarray(two_layer.surface.vertices)).max()
+    if apart > SAME_SKIN:
+        raise InputError(
+            f"the skin of the layers is up to {1e3 * apart:.3g} mm from the body's; expected "
+            f"layers that were fitted into this body. Fit them anew, or give none."
+        )
