@@ -1,0 +1,1 @@
+"""Training SMPL from registrations (Loper et al. 2015, section 4)."""

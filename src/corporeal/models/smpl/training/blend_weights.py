@@ -1,0 +1,91 @@
+"""Blend weights W, given poses, subjects and pose blend shapes.
+
+The skin is linear in the weights, t'_v = Σ_k w_vk A_k x_v, and with Σ_k w_vk = 1 the residual is
+Σ_k w_vk (A_k x_v − t_v), so every vertex is a small problem of its own,
+
+    min_w  Σ_n ‖Σ_k w_k d_nk‖² + λ_W ‖w − w_I‖²,   w ≥ 0,  Σ w = 1,  at most four above 0,
+
+over the few joints that the initial weights name. All sets of four are solved at once by their
+Lagrange conditions, and the best one without a negative weight is taken.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from corporeal._typing import Float, Float64, Int, NumpyArray
+from corporeal.models.smpl.linearised import chained
+from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
+
+INFLUENCES = 4
+"""Joints a vertex may follow."""
+CANDIDATES = 6
+"""Joints a vertex may choose from: the largest of its diffused initial weights."""
+
+
+def candidate_joints(diffused: Float[NumpyArray, "V J"]) -> Int[NumpyArray, "V c"]:
+    """The joints that each vertex may follow, the most likely first."""
+    return np.argsort(-diffused, axis=1, kind="stable")[:, :CANDIDATES]
+
+
+def solved_weights(
+    meshes: PosedMeshes,
+    estimate: Estimate,
+    candidates: Int[NumpyArray, "V c"],
+    initial: Float[NumpyArray, "V J"],
+    strength: float,
+) -> Float64[NumpyArray, "V J"]:
+    """The best weights; `strength` is λ_W, m² for a weight that is wrong by one."""
+    products = _products(meshes, estimate, candidates)
+    start = np.take_along_axis(initial, candidates, axis=1)
+    products += strength * np.eye(candidates.shape[1])
+    chosen = _on_simplex(products, strength * start)
+    weights = np.zeros_like(initial, np.float64)
+    np.put_along_axis(weights, candidates, chosen, axis=1)
+    return weights
+
+
+def _products(
+    meshes: PosedMeshes, estimate: Estimate, candidates: Int[NumpyArray, "V c"]
+) -> Float64[NumpyArray, "V c c"]:
+    """Σ_n d_nkᵀ d_nl of every vertex."""
+    vertex_count, count = candidates.shape
+    products = np.zeros((vertex_count, count, count))
+    features = estimate.features()
+    for n, subject in enumerate(meshes.subjects.tolist()):
+        joints = estimate.joints[subject]
+        world, centres = chained(estimate.rotations[n], joints, estimate.parents)
+        shifts = centres - np.einsum("kab,kb->ka", world, joints)
+        rest = estimate.rests[subject] + np.tensordot(features[n], estimate.pose_offsets, axes=1)
+        wanted = meshes.vertices[n] - estimate.translations[n]
+        # d_vk = A_k x_v − t_v
+        apart = np.einsum("vkab,vb->vka", world[candidates], rest) + shifts[candidates]
+        apart -= wanted[:, None]
+        products += np.matmul(apart, np.swapaxes(apart, 1, 2))
+    return products
+
+
+def _on_simplex(
+    products: Float64[NumpyArray, "V c c"], right: Float64[NumpyArray, "V c"]
+) -> Float64[NumpyArray, "V c"]:
+    """argmin ½ wᵀGw − bᵀw on the simplex, with at most `INFLUENCES` above zero."""
+    vertex_count, count = right.shape
+    best = np.full(vertex_count, np.inf)
+    chosen = np.zeros((vertex_count, count))
+    for size in range(1, min(INFLUENCES, count) + 1):
+        for members in combinations(range(count), size):
+            some = np.array(members)
+            inner = products[:, some[:, None], some]
+            sides = np.stack([right[:, some], np.ones((vertex_count, size))], axis=2)
+            solved = np.linalg.solve(inner, sides)
+            # w = G⁻¹ (b + μ 1) with μ from Σ w = 1
+            multiplier = (1.0 - solved[:, :, 0].sum(axis=1)) / solved[:, :, 1].sum(axis=1)
+            weights = solved[:, :, 0] + multiplier[:, None] * solved[:, :, 1]
+            value = 0.5 * np.einsum("va,vab,vb->v", weights, inner, weights)
+            value -= np.sum(right[:, some] * weights, axis=1)
+            better = (weights.min(axis=1) >= 0) & (value < best)
+            best[better] = value[better]
+            rows = np.zeros((int(better.sum()), count))
+            rows[:, some] = weights[better]
+            chosen[better] = rows
+    return chosen

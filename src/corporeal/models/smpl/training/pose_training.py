@@ -1,0 +1,159 @@
+"""Training from many poses of several people: {Θ, T̂, Ĵ, W, P}, in turns, then 𝒥.
+
+Loper et al. 2015, section 4.1 and 4.3, eq. 14. Each turn solves one set of unknowns given the
+others, so the energy never rises. Joints are found first, with P = 0: pose blend shapes could
+otherwise take over what a misplaced joint does.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.template import Template
+from corporeal.models.smpl.linearised import SkinnedPerson
+from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
+from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, distances
+from corporeal.models.smpl.training.initial import InitialModel, initial_model
+from corporeal.models.smpl.training.joint_regressor import around, solved_regressor
+from corporeal.models.smpl.training.pose_shapes import solved_pose_shapes
+from corporeal.models.smpl.training.poses import first_poses, with_solved_poses
+from corporeal.models.smpl.training.subjects import SubjectRule, solved_subject
+
+Told = Callable[[str, float], None]
+"""Is told what was done and the mean distance of vertices after it, metres."""
+
+
+@dataclass(frozen=True)
+class PoseTraining:
+    """Settings. Strengths are per registration or per vertex, so that they do not depend on the
+    size of the set or the mesh; the seed's numbers have no units."""
+
+    joint_rounds: int = 4
+    """Turns with P = 0."""
+    shape_rounds: int = 3
+    """Turns with pose blend shapes."""
+    rest_symmetry: float = 0.05
+    """λ_Y, in registrations: as if every subject had so many more, symmetric ones."""
+    joint_symmetry: float = 10.0
+    """λ_Y λ_U, in vertices a registration that would miss as far as the joint is asymmetric."""
+    ring: float = 1.0
+    """λ_J, likewise: how strongly joints are held to the average of their ring."""
+    pose_ridge: float = 1e-2
+    """λ_P, in registrations, of squared features."""
+    weight_pull: float = 1e-6
+    """λ_W, m² a registration for a weight that is wrong by one."""
+    regressor_rings: int = 2
+    """Edges from the initial ring to the furthest vertex a joint may use."""
+    sparse: bool = False
+    """Only the joints whose weights move a vertex may offset it (section 5.2)."""
+    learn_weights: bool = True
+    learn_pose_shapes: bool = True
+    pose_iterations: int = 4
+
+
+@dataclass(frozen=True)
+class PoseModel:
+    """What pose training found."""
+
+    estimate: Estimate
+    regressor: Float64[NumpyArray, "J V"]
+    initial: InitialModel
+    history: tuple[tuple[str, float], ...] = field(default=())
+    """After every turn: what was done, mean distance of vertices in metres."""
+
+
+def train_pose(
+    meshes: PosedMeshes, template: Template, settings: PoseTraining, told: Told | None = None
+) -> PoseModel:
+    """Learn joints, weights and pose blend shapes from registrations of the template's topology."""
+    start = initial_model(template)
+    estimate = _started(meshes, template, start)
+    candidates = candidate_joints(start.diffused)
+    history: list[tuple[str, float]] = []
+
+    def tell(what: str) -> None:
+        mean = float(distances(meshes, estimate).mean())
+        history.append((what, mean))
+        if told is not None:
+            told(what, mean)
+
+    tell("first poses")
+    for turn in range(settings.joint_rounds + settings.shape_rounds):
+        with_shapes = turn >= settings.joint_rounds and settings.learn_pose_shapes
+        if with_shapes:
+            strength = settings.pose_ridge * len(meshes.subjects)
+            support = estimate.weights > 0 if settings.sparse else None
+            shapes = solved_pose_shapes(meshes, estimate, strength, support)
+            estimate = replace(estimate, pose_offsets=shapes)
+            tell("pose blend shapes")
+        estimate = _with_subjects(meshes, estimate, template, start, settings)
+        tell("subjects")
+        if settings.learn_weights:
+            strength = settings.weight_pull * len(meshes.subjects)
+            weights = solved_weights(meshes, estimate, candidates, start.weights, strength)
+            estimate = replace(estimate, weights=weights)
+            tell("weights")
+        estimate = with_solved_poses(
+            meshes, estimate, start.edges, iterations=settings.pose_iterations
+        )
+        tell("poses")
+    support = around(start.regressor, start.edges, settings.regressor_rings)
+    regressor = solved_regressor(estimate.rests, estimate.joints, start.regressor, support)
+    return PoseModel(estimate, regressor, start, tuple(history))
+
+
+def _started(meshes: PosedMeshes, template: Template, start: InitialModel) -> Estimate:
+    rest = np.asarray(template.mesh.vertices, np.float64)
+    joint_count, count = len(template.skeleton.parents), meshes.subject_count
+    features = 9 * (joint_count - 1)
+    average = SkinnedPerson(
+        rest,
+        start.regressor @ rest,
+        start.weights,
+        np.zeros((features, len(rest), 3)),
+        template.skeleton.parents,
+    )
+    rotations, translations = first_poses(meshes, average, start.edges)
+    return Estimate(
+        rotations,
+        translations,
+        np.tile(rest, (count, 1, 1)),
+        np.tile(average.joints, (count, 1, 1)),
+        start.weights,
+        average.pose_offsets,
+        template.skeleton.parents,
+    )
+
+
+def _with_subjects(
+    meshes: PosedMeshes,
+    estimate: Estimate,
+    template: Template,
+    start: InitialModel,
+    settings: PoseTraining,
+) -> Estimate:
+    rests, joints = [], []
+    for subject in range(meshes.subject_count):
+        count = len(meshes.of_subject(subject))
+        rule = SubjectRule(
+            start.regressor,
+            template.mesh.mirror,
+            mirrored_joints(template.skeleton.names),
+            settings.rest_symmetry * (template.mesh.mirror is not None),
+            settings.joint_symmetry * count * (template.mesh.mirror is not None),
+            settings.ring * count,
+        )
+        rest, joint = solved_subject(meshes, estimate, subject, rule)
+        rests.append(rest)
+        joints.append(joint)
+    return replace(estimate, rests=np.stack(rests), joints=np.stack(joints))
+
+
+def mirrored_joints(names: tuple[str, ...]) -> Int[NumpyArray, "J"]:
+    """The joint on the other side, by the words left and right; itself where there is none."""
+    other = [
+        n.replace("left", "right") if "left" in n else n.replace("right", "left") for n in names
+    ]
+    return np.array([names.index(o) if o in names else i for i, o in enumerate(other)], np.int64)
