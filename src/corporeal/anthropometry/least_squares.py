@@ -47,7 +47,7 @@ def minimise(
     residual, jacobian = residuals(values)
     cost, damping = 0.5 * float(residual @ residual), 1e-3
     for iteration in range(1, iterations + 1):
-        step = _step(residual, jacobian, values, (low, high), damping)
+        step = bounded_step(residual, jacobian, values, (low, high), damping)
         trial = np.clip(values + step, low, high)
         new_residual, new_jacobian = residuals(trial)
         new_cost = 0.5 * float(new_residual @ new_residual)
@@ -64,13 +64,14 @@ def minimise(
     return LeastSquaresResult(values, cost, iterations, f"stopped after {iterations} iterations")
 
 
-def _step(
+def bounded_step(
     residual: Float[NumpyArray, "R"],
     jacobian: Float[NumpyArray, "R K"],
     values: Float[NumpyArray, "K"],
     bounds: tuple[Float[NumpyArray, "K"], Float[NumpyArray, "K"]],
     damping: float,
 ) -> Float[NumpyArray, "K"]:
+    """One damped step from `values`, which stays within `bounds`."""
     low, high = bounds
     gradient = jacobian.T @ residual
     held = ((values <= low) & (gradient > 0)) | ((values >= high) & (gradient < 0))

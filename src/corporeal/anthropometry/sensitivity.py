@@ -12,10 +12,12 @@ from corporeal.anthropometry.kinds import Mass
 from corporeal.anthropometry.reading import Reading, plan_for, read
 from corporeal.anthropometry.shape_space import Shape, ShapeSpace
 from corporeal.anthropometry.standing import standing_map
+from corporeal.body.template import Template
 from corporeal.units import BODY_DENSITY
 
 _POINT_KINDS: Final = [d.kind for d in DIMENSIONS if not isinstance(d.kind, Mass)]
-_MASS: Final = next(i for i, d in enumerate(DIMENSIONS) if isinstance(d.kind, Mass))
+MASS_ROW: Final = next(i for i, d in enumerate(DIMENSIONS) if isinstance(d.kind, Mass))
+"""Where mass stands among the dimensions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,17 +36,46 @@ def sensitivity(space: ShapeSpace, unknowns: Float[NumpyArray, "K"]) -> Sensitiv
     d(dimension)/dθ = ∂(dimension)/∂(points) · ∂(points)/∂(zero pose) · directions · dc/dθ.
     """
     shape = space.shape(space.coefficients(unknowns))
-    template = space.model.template
+    found = gradients(space.model.template, shape)
+    skin = space.vertex_directions
+    by_coefficient = np.insert(
+        found.by_coefficient(skin, space.joint_directions),
+        MASS_ROW,
+        found.mass_by_vertex.astype(skin.dtype) @ skin,
+        axis=0,
+    )
+    return Sensitivity(found.values, by_coefficient @ space.slopes(unknowns))
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """Dimensions of one shape, and their derivatives by its skin and joints."""
+
+    values: Float[NumpyArray, "M"]
+    """In the order of `DIMENSIONS`, metres or kilograms."""
+    by_vertex: csr_array
+    """All dimensions but mass (M − 1 rows) by every vertex coordinate; sparse."""
+    by_joint: Float[NumpyArray, "m n"]
+    """The same by every joint coordinate."""
+    mass_by_vertex: Float[NumpyArray, "v"]
+    """Mass by every vertex coordinate, kg a metre."""
+
+    def by_coefficient(
+        self, skin: Float[NumpyArray, "v C"], joints: Float[NumpyArray, "n C"]
+    ) -> Float[NumpyArray, "m C"]:
+        """All dimensions but mass along directions of skin and joints."""
+        return self.by_vertex.astype(skin.dtype) @ skin + self.by_joint @ joints
+
+
+def gradients(template: Template, shape: Shape) -> Gradients:
+    """Measure a zero-pose shape, and how its dimensions change with every point of it."""
     carry, plan = standing_map(template), plan_for(template)
     points = carry(shape.vertices, shape.joints)
     readings = [read(plan, kind, points) for kind in _POINT_KINDS]
     by_vertex, by_joint = carry.pull_back(_rows(readings, points.size))
-    skin, joints = space.vertex_directions, space.joint_directions
-    by_coefficient = by_vertex.astype(skin.dtype) @ skin + by_joint @ joints
-    mass, by_skin = _mass(shape, template.mesh.triangles)
-    values = np.insert([r.value for r in readings], _MASS, mass)
-    by_coefficient = np.insert(by_coefficient, _MASS, by_skin.astype(skin.dtype) @ skin, axis=0)
-    return Sensitivity(values, by_coefficient @ space.slopes(unknowns))
+    mass, mass_by_vertex = _mass(shape, template.mesh.triangles)
+    values = np.insert([r.value for r in readings], MASS_ROW, mass)
+    return Gradients(values, by_vertex, by_joint, mass_by_vertex)
 
 
 def _rows(readings: list[Reading], width: int) -> csr_array:

@@ -121,8 +121,8 @@ class ShapeSpace:
         body = model.body
         self._vertex_count = len(body.base_vertices)
         self._base = np.concatenate([body.base_vertices, body.base_joints]).astype(np.float64)
-        macro = [_flat(model, row) for row in self._macro_rows.tolist()]
-        self._directions = np.ascontiguousarray(np.array([*macro, *_local_directions(model)]).T)
+        macro = [target_offsets(model, row) for row in self._macro_rows.tolist()]
+        self._directions = np.ascontiguousarray(np.array([*macro, *local_directions(model)]).T)
 
     @property
     def vertex_directions(self) -> Float[NumpyArray, "n C"]:
@@ -144,13 +144,11 @@ class ShapeSpace:
     def slopes(self, values: Float[NumpyArray, "K"]) -> Float[NumpyArray, "C K"]:
         """dc/dθ, exact between anchors and on either side of 0."""
         count, total = len(SLIDERS), len(values)
-        step = np.where(values[:count] > 1 - 2 * _STEP, -_STEP, _STEP)
-        moved = values[None, :count] + np.diag(step)
-        change = self._macro(np.concatenate([values[None, :count], moved]))[:, self._macro_rows]
+        macro = macro_slopes(self.model, self.fixed, values[None, :count])[0, self._macro_rows]
         slopes = np.zeros((self._directions.shape[1], total))
-        slopes[: change.shape[1], :count] = (change[1:] - change[0]).T / step
+        slopes[: len(macro), :count] = macro
         for k in range(count, total):
-            row = change.shape[1] + 2 * (k - count)
+            row = len(macro) + 2 * (k - count)
             if values[k] >= 0:
                 slopes[row, k] = 1.0
             else:
@@ -181,12 +179,37 @@ class ShapeSpace:
         return self.model.prepare(self.phenotype(values), self.local(values))
 
     def _macro(self, sliders: Float[NumpyArray, "n k"]) -> Float[NumpyArray, "n S"]:
-        columns: Mapping[str, NumpyArray] = dict(zip(SLIDERS, sliders.T, strict=True))
-        fixed = {name: np.full(len(sliders), value) for name, value in self.fixed.items()}
-        return self.model.macro_coefficients({**fixed, **columns})
+        return macro_values(self.model, self.fixed, sliders)
 
 
-def _flat(model: PhenotypeModel, row: int) -> Float[NumpyArray, "n"]:
+def macro_values(
+    model: PhenotypeModel,
+    fixed: Mapping[str, float | NumpyArray],
+    sliders: Float[NumpyArray, "n k"],
+) -> Float[NumpyArray, "n S"]:
+    """Coefficients of all macro targets; `fixed` holds gender and age, of all or of each."""
+    columns: Mapping[str, NumpyArray] = dict(zip(SLIDERS, sliders.T, strict=True))
+    others = {name: np.broadcast_to(value, len(sliders)) for name, value in fixed.items()}
+    return model.macro_coefficients({**others, **columns})
+
+
+def macro_slopes(
+    model: PhenotypeModel,
+    fixed: Mapping[str, float | NumpyArray],
+    sliders: Float[NumpyArray, "n k"],
+) -> Float[NumpyArray, "n S k"]:
+    """Their derivatives by the sliders, exact between anchors."""
+    here = macro_values(model, fixed, sliders)
+    slopes = np.empty((*here.shape, sliders.shape[1]))
+    for k in range(sliders.shape[1]):
+        step = np.where(sliders[:, k] > 1 - 2 * _STEP, -_STEP, _STEP)
+        moved = sliders.copy()
+        moved[:, k] += step
+        slopes[:, :, k] = (macro_values(model, fixed, moved) - here) / step[:, None]
+    return slopes
+
+
+def target_offsets(model: PhenotypeModel, row: int) -> Float[NumpyArray, "n"]:
     """Offsets of one target: vertices, then joints, as one vector."""
     targets = model.body.targets
     return np.concatenate(
@@ -195,15 +218,15 @@ def _flat(model: PhenotypeModel, row: int) -> Float[NumpyArray, "n"]:
 
 
 @lru_cache(maxsize=2)
-def _local_directions(model: PhenotypeModel) -> Float[NumpyArray, "n m"]:
+def local_directions(model: PhenotypeModel) -> Float[NumpyArray, "n m"]:
     """Rows: offsets of every modifier unknown, positive then negative, both sides added."""
     first = model.body.macro_count
     rows = []
     for unknown in unknowns_of(model):
         if not unknown.modifiers:
             continue
-        rows.append(sum(_flat(model, first + m.positive) for m in unknown.modifiers))
+        rows.append(sum(target_offsets(model, first + m.positive) for m in unknown.modifiers))
         negatives = [m.negative for m in unknown.modifiers if m.negative is not None]
         nothing = np.zeros_like(rows[-1])
-        rows.append(sum((_flat(model, first + n) for n in negatives), nothing))
+        rows.append(sum((target_offsets(model, first + n) for n in negatives), nothing))
     return np.array(rows)

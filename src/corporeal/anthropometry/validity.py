@@ -4,6 +4,7 @@ Folds are compared edge by edge and contacts pair by pair with a base body of th
 the sculpted surface closes its lips and eyelids, and some toes touch.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -44,16 +45,37 @@ def surface_validity(
     template: Template,
 ) -> Validity:
     """Sharp folds and contacts of `vertices` that `base` has not; both in metres, one topology."""
+    return validity_beside(vertices, baseline(base, template), template)
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """What a base body has by nature; found once, for many bodies to be held against."""
+
+    folded: Bool[NumpyArray, "E"]
+    """Edges that fold past 120°."""
+    contacts: frozenset[tuple[int, int]]
+    """Pairs of triangles that meet."""
+
+
+def baseline(base: Float[NumpyArray, "V 3"], template: Template) -> Baseline:
+    """Folds and contacts of a base body, metres."""
+    triangles = np.asarray(template.mesh.triangles)
+    _, angles = fold_angles(base, triangles)
+    pairs = intersecting_triangle_pairs(base, triangles)
+    return Baseline(np.abs(angles) > SHARP_FOLD, frozenset(map(tuple, pairs.tolist())))
+
+
+def validity_beside(
+    vertices: Float[NumpyArray, "V 3"], base: Baseline, template: Template
+) -> Validity:
+    """Sharp folds and contacts of `vertices`, metres, that the base has not."""
     triangles = np.asarray(template.mesh.triangles)
     edges, angles = fold_angles(vertices, triangles)
-    _, base_angles = fold_angles(base, triangles)
-    folds = edges[(np.abs(angles) > SHARP_FOLD) & (np.abs(base_angles) <= SHARP_FOLD)]
-    touching = touching_skin(template)
+    folds = edges[(np.abs(angles) > SHARP_FOLD) & ~base.folded]
     pairs = intersecting_triangle_pairs(vertices, triangles)
-    old = intersecting_triangle_pairs(base, triangles)
-    known = set(map(tuple, old.tolist()))
-    excused = touching[triangles[pairs]].all(axis=(1, 2))
-    new = [tuple(pair) not in known for pair in pairs.tolist()]
+    excused = touching_skin(template)[triangles[pairs]].all(axis=(1, 2))
+    new = [tuple(pair) not in base.contacts for pair in pairs.tolist()]
     return Validity(folds, pairs[np.array(new, bool).reshape(-1) & ~excused])
 
 

@@ -16,7 +16,7 @@ from corporeal.cli.flags import (
 from corporeal.cli.speech import measurement_table, print_json, say, tell_batch
 from corporeal.errors import InputError
 from corporeal.pipelines.make_body import MakeBodyConfig, is_made, make_body
-from corporeal.pipelines.people import parse_gender, parse_number, read_people
+from corporeal.pipelines.people_table import parse_gender, parse_number, read_people_table
 from corporeal.runtime.jobs import Failure, run_jobs
 from corporeal.runtime.manifest import require_verb
 
@@ -85,7 +85,7 @@ class Body:
         sliders = {flag.name: flag.full_name for flag in slider_flags()}
         measures = {flag.name: flag.full_name for flag in measurement_flags()}
         measures |= {flag.full_name: flag.full_name for flag in measurement_flags()}
-        people = read_people(table, self.out, sliders, measures)
+        people = read_people_table(table, self.out, sliders, measures)
         absolute = {
             name: MakeBodyConfig(c.out.resolve(), c.sliders, c.measurements)
             for name, c in people.configs.items()

@@ -1,125 +1,206 @@
-"""A table of people (`.csv`): a row a person, columns named like the flags of `corporeal body`."""
+"""A population in, a store of bodies out: drawn or given persons, realised in groups.
 
-import csv
-import re
-from collections.abc import Mapping
+A group is one item of the jobs seam and one part of the store. Groups are always realised whole, so
+that a person's body does not depend, to the last bit, on how many were asked for.
+"""
+
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, Final
 
-from corporeal.errors import FormatError, InputError
-from corporeal.pipelines.make_body import MakeBodyConfig
+import numpy as np
 
-_MAX_BYTES = 64 * 1024**2
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+from corporeal._typing import Float, NumpyArray
+from corporeal.anatomy.composition.predict import predict_from_tape
+from corporeal.anatomy.composition.waist import crest_waist
+from corporeal.anthropometry.measure import measure
+from corporeal.anthropometry.solve import GENDERS
+from corporeal.anthropometry.validity import Baseline, baseline, validity_beside
+from corporeal.body.identity import Identity
+from corporeal.body.topology import topology_hash
+from corporeal.errors import InputError
+from corporeal.formats.zarr_store import ZarrStore
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.pipelines.people_table import read_persons
+from corporeal.population.people_store import (
+    FOLDER,
+    KIND,
+    MEASURED,
+    PeopleGroup,
+    create_people,
+    group_name,
+    write_group,
+)
+from corporeal.population.realise import Realised, parameter_names, realise
+from corporeal.population.sampling import Crowd, Persons, sample_people
+from corporeal.runtime.files import file_sha256
+from corporeal.runtime.jobs import JobReport, run_jobs
+
+GROUP: Final = 20
+"""People in an item of work."""
+_BASE_AGES: Final = (20.0, 35.0, 50.0, 65.0, 80.0)
+"""Ages of the average bodies that soundness is judged by, years."""
 
 
 @dataclass(frozen=True)
-class People:
-    """The rows that can be made, and what is wrong with the others."""
+class PeopleConfig:
+    """Which people, and where to put them."""
 
-    configs: Mapping[str, MakeBodyConfig]
-    refused: Mapping[str, str]
-    """Row name → why."""
+    out: Path
+    count: int = 0
+    """How many to draw; 0 with a table."""
+    seed: int = 0
+    crowd: Crowd = "adults"
+    women: float = 0.5
+    """Share of women among those drawn."""
+    table: Path | None = None
+    """Given persons instead: a table of measurements, or a file of ANSUR II."""
 
 
-def read_people(
-    path: str | Path, out: str, sliders: Mapping[str, str], measurements: Mapping[str, str]
-) -> People:
-    """Read a table; `{name}` in `out` becomes the row's name.
+@dataclass(frozen=True)
+class _Task:
+    """One group of people to make."""
 
-    `sliders` and `measurements` map column names to the names that the body model uses. A row that
-    cannot be read is refused alone; an unknown column refuses the table.
-    """
-    if "{name}" not in out:
-        raise InputError(
-            f"--out is {out} for a table of people; expected {{name}} in it, such as "
-            f"'people/{{name}}.npz', so that every row has a file of its own."
+    out: Path
+    number: int
+    count: int
+    """How many of the group are wanted."""
+    config: PeopleConfig
+    persons: Persons | None
+    """Given persons; None for drawn ones."""
+
+
+def make_people(
+    config: PeopleConfig, workers: int | None = None, scheduler: str | None = None
+) -> JobReport[int]:
+    """Fill the store; takes up where a stopped run ended. The report counts people by group."""
+    given = None if config.table is None else read_persons(config.table)
+    count = config.count if given is None else given.count
+    if count < 1:
+        raise InputError(f"asked for {count} people; expected at least 1, or a table of them.")
+    if given is None:
+        sample_people(0, 1, config.seed, config.crowd, config.women)
+    tasks = {group_name(t.number): t for t in _tasks(config, count, given)}
+    store = create_people(config.out, _run(config, count), *_about(), count)
+    report = run_jobs(
+        make_group,
+        tasks,
+        workers=workers,
+        scheduler=scheduler,
+        is_done=is_made,
+        label="groups of people",
+    )
+    if not report.failed:
+        store.finish()
+    return report
+
+
+def _tasks(config: PeopleConfig, count: int, given: Persons | None) -> list[_Task]:
+    out = config.out.resolve()
+    return [
+        _Task(
+            out,
+            number,
+            min(GROUP, count - number * GROUP),
+            config,
+            None if given is None else given.only(slice(number * GROUP, (number + 1) * GROUP)),
         )
-    header, rows = _rows(Path(path))
-    unknown = [c for c in header if c != "name" and c not in sliders and c not in measurements]
-    if "name" not in header or unknown:
-        raise FormatError(
-            f"{path} has the columns {', '.join(header)}; expected 'name' and any of "
-            f"{', '.join([*sliders, *measurements])}."
-        )
-    configs: dict[str, MakeBodyConfig] = {}
-    refused: dict[str, str] = {}
-    for number, row in enumerate(rows, start=2):
-        name = row.get("name") or f"line {number}"
-        try:
-            if name in configs or name in refused:
-                raise InputError(f"the name {name!r} stands twice (line {number}).")
-            configs[name] = _config(name, row, out, sliders, measurements)
-        except InputError as error:
-            refused[f"{name} (line {number})"] = str(error)
-    return People(configs, refused)
+        for number in range(-(-count // GROUP))
+    ]
 
 
-def _rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise FormatError(f"{path} is larger than {_MAX_BYTES} bytes; split it.")
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restkey="(too many values)", restval="")
-            rows = list(reader)
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FormatError(f"{path} is not a table in UTF-8 text: {error}.") from error
-    header = [column.strip() for column in reader.fieldnames or ()]
-    return header, [{k.strip(): v for k, v in row.items()} for row in rows]
-
-
-def _config(
-    name: str,
-    row: dict[str, str],
-    out: str,
-    sliders: Mapping[str, str],
-    measurements: Mapping[str, str],
-) -> MakeBodyConfig:
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"the name {name!r} cannot name a file; expected up to 100 letters, digits, '_', '-', "
-            f"'.', starting with a letter, digit or '_'."
-        )
-    if "(too many values)" in row:
-        raise InputError("has more values than the header has columns.")
-    chosen = {
-        full: _number(column, row[column])
-        for column, full in sliders.items()
-        if row.get(column, "").strip()
+def _run(config: PeopleConfig, count: int) -> dict[str, Any]:
+    """What decides the content."""
+    if config.table is not None:
+        return {"count": count, "table_sha256": file_sha256(config.table)}
+    return {
+        "count": count,
+        "seed": config.seed,
+        "crowd": config.crowd,
+        "women": config.women,
     }
-    measured = {
-        full: _number(column, row[column])
-        for column, full in measurements.items()
-        if row.get(column, "").strip()
-    }
-    return MakeBodyConfig(Path(out.replace("{name}", name)), chosen, measured)
 
 
-def _number(column: str, text: str) -> float:
-    return parse_gender(text) if column == "gender" else parse_number(column, text)
+def _about() -> tuple[tuple[str, ...], str]:
+    """Names of the parameters, and the hash of the surface."""
+    mesh = _model().template.mesh
+    return parameter_names(_model()), topology_hash(np.asarray(mesh.triangles), mesh.vertex_count)
 
 
-def parse_number(name: str, text: str) -> float:
-    """A finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not abs(value) < float("inf"):
-        raise InputError(f"{name} is {text.strip()!r}; expected a finite number.")
-    return value
+def is_made(task: _Task) -> bool:
+    """Whether the group lies in the store already."""
+    return ZarrStore.open(task.out, KIND).has(FOLDER, group_name(task.number))
 
 
-def parse_gender(text: str) -> float:
-    """`female` is 0, `male` is 1; numbers between them are allowed."""
-    words = {"female": 0.0, "male": 1.0}
-    if text.strip().lower() in words:
-        return words[text.strip().lower()]
-    try:
-        return parse_number("gender", text)
-    except InputError as error:
-        raise InputError(
-            f"gender is {text.strip()!r}; expected female, male or a number from 0 to 1."
-        ) from error
+def make_group(task: _Task) -> int:
+    """Draw or take the persons of a group, realise, examine and write them; gives their number."""
+    config = task.config
+    persons = task.persons
+    if persons is None:
+        first = task.number * GROUP
+        persons = sample_people(first, GROUP, config.seed, config.crowd, config.women)
+    bodies = realise(_model(), persons)
+    group = _group(persons.only(slice(0, task.count)), bodies)
+    write_group(ZarrStore.open(task.out, KIND), task.number, group)
+    return task.count
+
+
+def _group(persons: Persons, bodies: Realised) -> PeopleGroup:
+    """The first of the bodies, as many as there are persons."""
+    examined = [
+        _examined(bodies.identity(i), sex, float(age))
+        for i, (sex, age) in enumerate(zip(persons.sexes, persons.ages, strict=True))
+    ]
+    count = persons.count
+    return PeopleGroup(
+        persons.names,
+        persons.sexes,
+        persons.ages,
+        bodies.rest_vertices[:count],
+        bodies.joints[:count],
+        bodies.parameters[:count],
+        np.array([e.measured for e in examined]),
+        persons.dimensions,
+        np.array([e.composition for e in examined]),
+        np.array([e.flaws for e in examined]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Examined:
+    """What is found out about one body."""
+
+    measured: Float[NumpyArray, "m"]
+    """In the order of `MEASURED`."""
+    composition: tuple[float, float]
+    """Fat and muscle mass, kg."""
+    flaws: tuple[int, int]
+    """New sharp folds and contacts."""
+
+
+def _examined(body: Identity, sex: str, age: float) -> _Examined:
+    template, share = _model().template, GENDERS[sex]
+    measured = measure(body, template)
+    waist = crest_waist(body, share, template)
+    made_of = predict_from_tape(measured.stature, measured.mass, waist, age, share).composition
+    nearest = min(_BASE_AGES, key=lambda years: abs(years - age))
+    skin = np.asarray(body.rest_vertices, np.float64)
+    found = validity_beside(skin, _average(share, nearest), template)
+    return _Examined(
+        np.array([measured[name] for name in MEASURED]),
+        (made_of.fat_mass, made_of.muscle_mass),
+        (len(found.new_folds), len(found.new_contacts)),
+    )
+
+
+@lru_cache
+def _average(gender: float, age: float) -> Baseline:
+    """What the average body of a sex and age has by nature."""
+    average = _model().prepare({"gender": gender, "age": age})
+    return baseline(np.asarray(average.rest_vertices, np.float64), _model().template)
+
+
+@lru_cache(maxsize=1)
+def _model() -> PhenotypeModel:
+    return PhenotypeModel()

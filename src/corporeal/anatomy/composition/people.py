@@ -61,8 +61,11 @@ class ScannedPeople:
         )
 
 
-def read_people(path: Path, sex: str) -> ScannedPeople:
-    """Adults of one sex ("female" or "male"); whoever lacks tape or DXA is left out and counted."""
+def read_people(path: Path, sex: str, ages: tuple[float, float] = ADULT) -> ScannedPeople:
+    """Adults of one sex ("female" or "male"); whoever lacks tape or DXA is left out and counted.
+
+    `ages` are years: from, and below.
+    """
     with path.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     wanted = {"sex", "age_y", *_TAPE, *_FAT, *_TRUNK}
@@ -71,7 +74,7 @@ def read_people(path: Path, sex: str) -> ScannedPeople:
         raise FormatError(
             f"{path} lacks the columns {', '.join(missing)}; expected the NHANES body and DXA file."
         )
-    adults = [row for row in rows if row["sex"].lower() == sex and _adult(row["age_y"])]
+    adults = [row for row in rows if row["sex"].lower() == sex and _within(row["age_y"], ages)]
     column = {name: np.array([_number(row[name]) for row in adults]) for name in wanted - {"sex"}}
     no_tape = np.isnan([column[name] for name in _TAPE]).any(axis=0)
     no_fat = np.isnan(column[_FAT[0]])
@@ -102,8 +105,8 @@ def _tape(column: Mapping[str, NumpyArray]) -> Tape:
     )
 
 
-def _adult(age: str) -> bool:
-    return ADULT[0] <= _number(age) < ADULT[1]
+def _within(age: str, ages: tuple[float, float]) -> bool:
+    return ages[0] <= _number(age) < ages[1]
 
 
 def _number(text: str) -> float:

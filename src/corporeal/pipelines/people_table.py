@@ -1,0 +1,184 @@
+"""A table of people (`.csv`): a row a person, columns named like the flags of `corporeal body`."""
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.anthropometry.definitions import NAMES, SHORT_NAMES
+from corporeal.anthropometry.solve import GENDERS
+from corporeal.anthropometry.survey import read_survey
+from corporeal.errors import FormatError, InputError
+from corporeal.pipelines.make_body import MakeBodyConfig
+from corporeal.population.given import completed, survey_persons
+from corporeal.population.sampling import AGES, Persons
+
+_MAX_BYTES = 64 * 1024**2
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+
+
+@dataclass(frozen=True)
+class PeopleTable:
+    """The rows that can be made, and what is wrong with the others."""
+
+    configs: Mapping[str, MakeBodyConfig]
+    refused: Mapping[str, str]
+    """Row name → why."""
+
+
+def read_people_table(
+    path: str | Path, out: str, sliders: Mapping[str, str], measurements: Mapping[str, str]
+) -> PeopleTable:
+    """Read a table; `{name}` in `out` becomes the row's name.
+
+    `sliders` and `measurements` map column names to the names that the body model uses. A row that
+    cannot be read is refused alone; an unknown column refuses the table.
+    """
+    if "{name}" not in out:
+        raise InputError(
+            f"--out is {out} for a table of people; expected {{name}} in it, such as "
+            f"'people/{{name}}.npz', so that every row has a file of its own."
+        )
+    header, rows = _rows(Path(path))
+    unknown = [c for c in header if c != "name" and c not in sliders and c not in measurements]
+    if "name" not in header or unknown:
+        raise FormatError(
+            f"{path} has the columns {', '.join(header)}; expected 'name' and any of "
+            f"{', '.join([*sliders, *measurements])}."
+        )
+    configs: dict[str, MakeBodyConfig] = {}
+    refused: dict[str, str] = {}
+    for number, row in enumerate(rows, start=2):
+        name = row.get("name") or f"line {number}"
+        try:
+            if name in configs or name in refused:
+                raise InputError(f"the name {name!r} stands twice (line {number}).")
+            configs[name] = _config(name, row, out, sliders, measurements)
+        except InputError as error:
+            refused[f"{name} (line {number})"] = str(error)
+    return PeopleTable(configs, refused)
+
+
+def read_persons(path: str | Path) -> Persons:
+    """Persons of a table (name, gender, age, stature, mass and any others), or of ANSUR II's file.
+
+    A person needs to be a woman or a man; whoever cannot be read refuses the whole table.
+    """
+    header, rows = _rows(Path(path))
+    if "weightkg" in header:
+        return _surveyed(Path(path), rows)
+    columns = {name: name for name in NAMES} | SHORT_NAMES
+    table = read_people_table(path, "{name}", {"gender": "gender", "age": "age"}, columns)
+    refused = dict(table.refused)
+    persons = {}
+    for name, config in table.configs.items():
+        try:
+            persons[name] = _person(config.sliders, config.measurements)
+        except InputError as error:
+            refused[name] = str(error)
+    if refused or not persons:
+        told = "; ".join(f"{name}: {why}" for name, why in refused.items())
+        raise InputError(f"{path} has {len(refused)} persons that cannot be made: {told}")
+    return Persons(
+        tuple(persons),
+        tuple(sex for sex, _, _ in persons.values()),
+        np.array([age for _, age, _ in persons.values()]),
+        np.array([dimensions for _, _, dimensions in persons.values()]),
+    )
+
+
+def _person(
+    sliders: Mapping[str, float], measured: Mapping[str, float]
+) -> tuple[str, float, Float[NumpyArray, "M"]]:
+    sexes = {share: sex for sex, share in GENDERS.items()}
+    gender, age = sliders.get("gender"), sliders.get("age")
+    if gender not in sexes or age is None or not AGES[0] <= age <= AGES[1]:
+        raise InputError(
+            f"gender is {gender} and age {age}; expected female or male, and {AGES[0]:g} to "
+            f"{AGES[1]:g} years."
+        )
+    return sexes[gender], age, completed(sexes[gender], age, measured)
+
+
+def _surveyed(path: Path, rows: list[dict[str, str]]) -> Persons:
+    sexes = sorted({row.get("Gender", "").lower() for row in rows})
+    if len(sexes) != 1 or sexes[0] not in GENDERS:
+        raise FormatError(
+            f"{path} looks like ANSUR II and has the genders {sexes}; expected Female or Male in "
+            f"every row, as the survey's two files have."
+        )
+    return survey_persons(read_survey(path), sexes[0])
+
+
+def _rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise FormatError(f"{path} is larger than {_MAX_BYTES} bytes; split it.")
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restkey="(too many values)", restval="")
+            rows = list(reader)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}. Check the path.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{path} is not a table in UTF-8 text: {error}.") from error
+    header = [column.strip() for column in reader.fieldnames or ()]
+    return header, [{k.strip(): v for k, v in row.items()} for row in rows]
+
+
+def _config(
+    name: str,
+    row: dict[str, str],
+    out: str,
+    sliders: Mapping[str, str],
+    measurements: Mapping[str, str],
+) -> MakeBodyConfig:
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"the name {name!r} cannot name a file; expected up to 100 letters, digits, '_', '-', "
+            f"'.', starting with a letter, digit or '_'."
+        )
+    if "(too many values)" in row:
+        raise InputError("has more values than the header has columns.")
+    chosen = {
+        full: _number(column, row[column])
+        for column, full in sliders.items()
+        if row.get(column, "").strip()
+    }
+    measured = {
+        full: _number(column, row[column])
+        for column, full in measurements.items()
+        if row.get(column, "").strip()
+    }
+    return MakeBodyConfig(Path(out.replace("{name}", name)), chosen, measured)
+
+
+def _number(column: str, text: str) -> float:
+    return parse_gender(text) if column == "gender" else parse_number(column, text)
+
+
+def parse_number(name: str, text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise InputError(f"{name} is {text.strip()!r}; expected a finite number.")
+    return value
+
+
+def parse_gender(text: str) -> float:
+    """`female` is 0, `male` is 1; numbers between them are allowed."""
+    words = {"female": 0.0, "male": 1.0}
+    if text.strip().lower() in words:
+        return words[text.strip().lower()]
+    try:
+        return parse_number("gender", text)
+    except InputError as error:
+        raise InputError(
+            f"gender is {text.strip()!r}; expected female, male or a number from 0 to 1."
+        ) from error

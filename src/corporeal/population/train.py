@@ -1,0 +1,60 @@
+"""Fitting the distribution of people: regressions, quantiles of residuals, their correlation."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.stats import norm, rankdata
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.anthropometry.definitions import NAMES
+from corporeal.anthropometry.survey import Survey
+from corporeal.population.distribution import (
+    OTHERS,
+    SCORES,
+    Chain,
+    PeopleModel,
+    Proportions,
+    chain_features,
+    proportion_features,
+)
+
+
+def survey_anchors(survey: Survey) -> Float[NumpyArray, "n 4"]:
+    """Age and log stature, log BMI, log waist of people of ANSUR II."""
+    columns = (survey.dimensions[:, NAMES.index(n)] for n in ("stature", "mass"))
+    stature, mass = (np.log(column) for column in columns)
+    waist = np.log(survey.dimensions[:, NAMES.index("waist_circumference")])
+    return np.stack([survey.ages, stature, mass - 2 * stature, waist], axis=-1)
+
+
+def fit_people(survey: Survey, anchors: Mapping[str, Float[NumpyArray, "_ 4"]]) -> PeopleModel:
+    """The model of one sex: the survey's proportions, and a chain for each crowd's anchors."""
+    chains = {crowd: fit_chain(found) for crowd, found in anchors.items()}
+    return PeopleModel(chains, fit_proportions(survey))
+
+
+def fit_chain(anchors: Float[NumpyArray, "n 4"]) -> Chain:
+    """Equation (1) by least squares, anchor after anchor."""
+    slopes, tables = [], []
+    for k in range(anchors.shape[1]):
+        features = chain_features(anchors, k)
+        solved = np.linalg.lstsq(features, anchors[:, k])[0]
+        slopes.append(solved)
+        tables.append(_table(anchors[:, k] - features @ solved))
+    return Chain(tuple(slopes), np.array(tables))
+
+
+def fit_proportions(survey: Survey) -> Proportions:
+    """Equation (2) by least squares; R from the ranks of the residuals."""
+    features = proportion_features(survey_anchors(survey))
+    others = np.log(survey.dimensions[:, [NAMES.index(name) for name in OTHERS]])
+    slopes = np.linalg.lstsq(features, others)[0]
+    residuals = others - features @ slopes
+    scores = norm.ppf((rankdata(residuals, axis=0) - 0.5) / len(residuals))
+    factor = np.linalg.cholesky(np.corrcoef(scores.T))
+    return Proportions(slopes, np.array([_table(column) for column in residuals.T]), factor)
+
+
+def _table(residuals: Float[NumpyArray, "n"]) -> Float[NumpyArray, "21"]:
+    """Quantiles at `SCORES`."""
+    return np.quantile(residuals, norm.cdf(SCORES))
