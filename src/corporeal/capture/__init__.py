@@ -1,1 +1,1 @@
-"""The virtual 4D scanner: people do what protocols ask, physics moves them, and it is registered."""
+"""The virtual 4D scanner: people do what protocols ask, physics moves them, all is kept."""

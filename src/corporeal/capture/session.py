@@ -1,8 +1,7 @@
 """A person's visit to the scanner: every sequence recorded, simulated and stored."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,10 +26,6 @@ class SessionSettings:
     """Of the whole set."""
 
 
-Review = Callable[[Animation], dict[str, Any]]
-"""Looks at a finished sequence; what it finds is kept in the take's notes."""
-
-
 def record(
     person: Person,
     template: Template,
@@ -38,7 +33,6 @@ def record(
     settings: SessionSettings,
     split: Split,
     sequences: tuple[str, ...],
-    review: Review,
 ) -> Iterator[tuple[Subject, Take]]:
     """The takes of these sequences, one after the other; the person is prepared once."""
     if not sequences:
@@ -49,7 +43,7 @@ def record(
         seed = seed_of(settings.seed, split, person.name, protocol.name, sequence)
         recording = protocol.direct(person, template, sequence, seed)
         animation = flesh.perform(recording, settings.touch)
-        yield subject, _take(flesh, animation, recording, settings, split, sequence, seed, review)
+        yield subject, _take(flesh, animation, recording, settings, split, sequence, seed)
 
 
 def subject_of(flesh: Flesh) -> Subject:
@@ -69,7 +63,6 @@ def _take(
     split: Split,
     sequence: str,
     seed: int,
-    review: Review,
 ) -> Take:
     vertices = np.asarray(animation.vertices, np.float32)
     finite = np.isfinite(vertices).all(axis=(1, 2))
@@ -90,10 +83,5 @@ def _take(
             flesh.controls(recording.moving, settings.touch),
         ),
         split=split,
-        notes={
-            "seed": seed,
-            "deformer": settings.deformer,
-            **recording.notes,
-            **review(animation),
-        },
+        notes={"seed": seed, "deformer": settings.deformer, **recording.notes},
     )

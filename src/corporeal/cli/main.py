@@ -34,6 +34,7 @@ VERBS = {
     "skeleton": Verb("corporeal.cli.skeleton:SkeletonVerb", "fit a skeleton to a human surface"),
     "anatomy": Verb("corporeal.cli.anatomy:Anatomy", "fit and grow bones, muscles and fat"),
     "motion": Verb("corporeal.cli.motion:MotionVerb", "list, describe or film motions"),
+    "capture": Verb("corporeal.cli.capture:Capture", "record people with the virtual 4D scanner"),
     "convert": Verb("corporeal.cli.convert:Convert", "write a file's content in another format"),
     "doctor": Verb("corporeal.cli.doctor:Doctor", "say what is missing and how to get it"),
     "cite": Verb("corporeal.cli.cite:Cite", "print the references of the methods used"),

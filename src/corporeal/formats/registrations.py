@@ -7,7 +7,7 @@
                       subject, sequence, fps, split, materials, notes
 `subjects/A`          where known `rest_vertices`, `joints`, and `muscle`, `bone`, `layered` of its
                       layers; attributes: parameters, composition, facts
-`scans/A__b`          raw scans, if they were asked for (see `formats.scans`)
+`scans/A__b__000000`  raw scans, if they were asked for (see `formats.scans`)
 ===================== ============================================================================
 
 Everything survives the round trip. Metres, radians, y up.
@@ -89,6 +89,10 @@ class RegistrationsStore:
     def has_take(self, subject: str, sequence: str) -> bool:
         """Whether a take is there; then it is whole."""
         return self.store.has(SEQUENCES, take_name(subject, sequence))
+
+    def takes(self) -> list[str]:
+        """Names of the takes that are there."""
+        return self.store.parts(SEQUENCES)
 
     def write_take(self, take: Take) -> None:
         """Write a take, wholly or not at all; one that is there is kept."""

@@ -1,0 +1,1 @@
+"""Cameras that see posed skin."""

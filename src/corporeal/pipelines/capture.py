@@ -1,0 +1,259 @@
+"""People in, registrations out: the virtual 4D scanner as one run over many processes."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import corporeal
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.registrations import Split, Take
+from corporeal.body.template import Template
+from corporeal.body.topology import topology_hash
+from corporeal.capture.flesh import DeformerName, Touch
+from corporeal.capture.person import Person
+from corporeal.capture.protocols.dyna import DynaProtocol
+from corporeal.capture.protocols.mocap import MocapProtocol
+from corporeal.capture.protocols.poses import PosesProtocol
+from corporeal.capture.protocols.protocol import CaptureProtocol
+from corporeal.capture.protocols.shapes import ShapesProtocol
+from corporeal.capture.scanner.marks import marks_on
+from corporeal.capture.scanner.scanner import Scanner, ScannerSettings
+from corporeal.capture.seeds import generator
+from corporeal.capture.selection import half_of, spread_over
+from corporeal.capture.session import SessionSettings, record
+from corporeal.errors import InputError
+from corporeal.formats.registrations import RegistrationsStore
+from corporeal.formats.scans import GROUP, write_scans
+from corporeal.motions.library import MOTIONS
+from corporeal.population.people_store import People, read_people
+from corporeal.runtime.files import file_sha256
+from corporeal.runtime.jobs import JobReport, run_jobs
+from corporeal.runtime.manifest import package_versions, to_json
+
+ProtocolName = Literal["shapes", "poses", "dyna", "mocap"]
+Halves = Literal["train", "test", "both"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptureConfig:
+    """All that decides what a set holds."""
+
+    people: Path
+    """Store of people (.zarr)."""
+    out: Path
+    """Store of registrations to write (.zarr)."""
+    protocol: ProtocolName
+    """What people do."""
+    split: Halves = "both"
+    """Which people: those kept for training, for tests, or both."""
+    women: int | None = None
+    """How many, evenly over the body mass index; None for all."""
+    men: int | None = None
+    poses: int = 45
+    """Poses a person (protocol poses)."""
+    fps: float = 60.0
+    """Frames a second (protocols dyna and mocap)."""
+    duration: float = 5.0
+    """Seconds a motion (protocol dyna)."""
+    motions: tuple[str, ...] = tuple(MOTIONS)
+    """Authored motions (protocol dyna)."""
+    clips: tuple[Path, ...] = ()
+    """Motion files (protocol mocap)."""
+    deformer: DeformerName = "layered"
+    """What moves the flesh."""
+    touch: Touch | None = None
+    """Whether skin meets skin; None takes global contacts for poses, and none for movements."""
+    seed: int = 0
+    """Draws poses, motions, tissue and noise."""
+    scans: ScannerSettings | None = None
+    """Also make raw scans."""
+    scan_every: int = 1
+    """Scan each so many frames."""
+
+
+@dataclass(frozen=True)
+class CaptureJob:
+    """One person's visit; small enough to travel between processes."""
+
+    config: CaptureConfig
+    index: int
+    name: str
+    split: Split
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What came of a visit."""
+
+    takes: int
+    frames: int
+
+
+def capture(
+    config: CaptureConfig, workers: int | None = None, scheduler: str | None = None
+) -> JobReport[Captured]:
+    """Record everybody who is chosen; takes that are there already are kept.
+
+    The store is marked as finished when nothing is missing. Run it again after an interruption: it
+    takes up where it stopped.
+    """
+    people, template = read_people(config.people), default_template()
+    _require(config, people, template)
+    jobs = capture_jobs(config, people)
+    store = _store(config, people, template)
+    report = run_jobs(
+        capture_person,
+        jobs,
+        workers=workers,
+        scheduler=scheduler,
+        is_done=is_captured,
+        label="recording people",
+    )
+    if not report.failed:
+        store.store.finish({"people": len(jobs), "takes": len(store.takes())})
+    return report
+
+
+def capture_jobs(config: CaptureConfig, people: People) -> dict[str, CaptureJob]:
+    """Who is recorded, by name."""
+    seed = people.seed or 0
+    halves: dict[int, Split] = {i: half_of(seed, name) for i, name in enumerate(people.names)}
+    pool = [i for i, half in halves.items() if config.split in ("both", half)]
+    if config.women is not None or config.men is not None:
+        chosen = spread_over(pool, people.sex, people.bmi, config.women or 0, config.men or 0)
+    else:
+        chosen = pool
+    if not chosen:
+        raise InputError(
+            f"{config.people} has nobody for --split {config.split}; make more people."
+        )
+    return {people.names[i]: CaptureJob(config, i, people.names[i], halves[i]) for i in chosen}
+
+
+def protocol_of(config: CaptureConfig) -> CaptureProtocol:
+    """What people are asked to do."""
+    match config.protocol:
+        case "shapes":
+            return ShapesProtocol()
+        case "poses":
+            return PosesProtocol(config.poses)
+        case "dyna":
+            return DynaProtocol(config.fps, config.duration, config.motions)
+        case "mocap":
+            return MocapProtocol(config.clips, config.fps)
+
+
+def touch_of(config: CaptureConfig) -> Touch:
+    """How skin meets skin: what was asked for, else what suits the protocol."""
+    if config.touch is not None:
+        return config.touch
+    return "global" if config.protocol in ("shapes", "poses") else "off"
+
+
+def is_captured(job: CaptureJob) -> bool:
+    """Whether all takes of a person are there."""
+    if not job.config.out.exists():
+        return False
+    store = RegistrationsStore.open(job.config.out)
+    return not _missing(store, job)
+
+
+def capture_person(job: CaptureJob) -> Captured:
+    """Record one person, and store every take as soon as it is done."""
+    config, template = job.config, default_template()
+    store, people = RegistrationsStore.open(config.out), read_people(config.people)
+    person = person_of(people, job.index)
+    settings = SessionSettings(config.deformer, touch_of(config), config.seed)
+    scanner = scanner_of(config, template)
+    frames, missing = 0, _missing(store, job)
+    takes = record(person, template, protocol_of(config), settings, job.split, missing)
+    for subject, take in takes:
+        store.write_subject(subject)
+        if scanner is not None:
+            _scan(store, scanner, take, config)
+        store.write_take(take)  # last: a take that is there has its scans
+        frames += take.frame_count
+    return Captured(len(missing), frames)
+
+
+def person_of(people: People, index: int) -> Person:
+    """One of the people."""
+    sex = people.sex[index]
+    return Person(
+        people.names[index],
+        "male" if sex == "male" else "female",
+        float(people.age[index]),
+        people.identity(index),
+        people.composition(index),
+        people.measurements(index),
+    )
+
+
+def default_template() -> Template:
+    """The topology that everything is captured in."""
+    return load_default_body().template
+
+
+def scanner_of(config: CaptureConfig, template: Template) -> Scanner | None:
+    """The scanner, if raw scans were asked for."""
+    if config.scans is None:
+        return None
+    marks = marks_on(template) if config.scans.landmarks else None
+    return Scanner(config.scans, template.mesh.triangles, marks)
+
+
+def _scan(store: RegistrationsStore, scanner: Scanner, take: Take, config: CaptureConfig) -> None:
+    """Scan a take, a few frames at a time."""
+    frames = range(0, take.frame_count, config.scan_every)
+    for first in range(0, len(frames), GROUP):
+        group = frames[first : first + GROUP]
+        scans = [
+            scanner.scan(
+                np.asarray(take.vertices[frame : frame + 1], np.float32)[0],
+                generator("scan", take.notes["seed"], frame),
+            )
+            for frame in group
+        ]
+        write_scans(store, take.subject, take.sequence, group, scans, asdict(scanner.settings))
+
+
+def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
+    names = protocol_of(job.config).sequences()
+    return tuple(name for name in names if not store.has_take(job.name, name))
+
+
+def _store(config: CaptureConfig, people: People, template: Template) -> RegistrationsStore:
+    told: Mapping[str, Any] = to_json(replace(config, touch=touch_of(config)))
+    places = ("people", "out", "clips")
+    run = {name: value for name, value in told.items() if name not in places}
+    run["people"] = dict(people.store.run)
+    run["clips"] = [file_sha256(clip) for clip in config.clips]
+    provenance = {
+        "corporeal": corporeal.__version__,
+        "verb": "capture",
+        "config": told,
+        "versions": package_versions(),
+    }
+    mesh = template.mesh
+    name = f"corporeal-{mesh.vertex_count}"
+    return RegistrationsStore.create(
+        config.out, name, mesh.triangles, mesh.vertex_count, run, provenance
+    )
+
+
+def _require(config: CaptureConfig, people: People, template: Template) -> None:
+    if people.template_hash != topology_hash(template.mesh.triangles, template.mesh.vertex_count):
+        raise InputError(f"{config.people} has people of another topology than the default body's.")
+    if config.scan_every < 1:
+        raise InputError(
+            f"every {config.scan_every}th frame was to be scanned; expected 1 or more."
+        )
+    for clip in config.clips:
+        if not clip.is_file():
+            raise InputError(f"there is no file {clip}. Check the path.")
+    protocol_of(config)
+    if config.scans is not None:
+        scanner_of(config, template)
