@@ -1,25 +1,27 @@
-"""Tetrahedra laid out for the compiled local step."""
+"""Strips of tetrahedra laid out for the compiled local step."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
+from corporeal.physics.projective_dynamics.strips import MISSING, chain_strips, strip_edges
 
 LANES = 16
 
 
 @dataclass(frozen=True)
-class TetrahedronBlocks:
-    """Blocks of 16 tetrahedra, lane by lane; lanes left over repeat one without weight."""
+class StripBlocks:
+    """Blocks of 16 strips, lane by lane; what is missing has no weight."""
 
-    corners: Int[NumpyArray, "blocks 4 16"]
-    """Vertex of every corner."""
-    rest: Float32[NumpyArray, "blocks 13 16"]
-    """Nine inverse edges (1/m), the weight (J), and for the volume of patches: c, the share v, and
-    the stiffness against volume over that against strain."""
-    patches: Int[NumpyArray, "blocks 16"]
-    """Patch that a lane belongs to."""
+    corners: Int[NumpyArray, "blocks 6 16"]
+    """Vertices of every strip."""
+    rest: Float32[NumpyArray, "blocks 3 10 16"]
+    """Of each tetrahedron: nine inverse edges (1/m), along the strip, and the weight (J)."""
+    volume: Float32[NumpyArray, "blocks 3 3 16"]
+    """For the volume of patches: c, the share v, and the weight against losing volume (J)."""
+    patches: Int[NumpyArray, "blocks 3 16"]
+    """Patch that a tetrahedron belongs to."""
     patch_count: int
     """0 where no volume is kept."""
 
@@ -31,7 +33,7 @@ class PatchRows:
     patches: Int[NumpyArray, "T"]
     rest_factors: Float64[NumpyArray, "T"]
     shares: Float64[NumpyArray, "T"]
-    ratios: Float64[NumpyArray, "T"]
+    weights: Float64[NumpyArray, "T"]
 
 
 def pack_tetrahedra(
@@ -39,25 +41,49 @@ def pack_tetrahedra(
     inverse_edges: Float64[NumpyArray, "T 3 3"],
     weights: Float64[NumpyArray, "T"],
     volume: PatchRows | None = None,
-) -> TetrahedronBlocks:
-    """The tetrahedra in their order, 16 a block."""
-    count = len(tetrahedra)
-    blocks = -(-count // LANES)
-    chosen = np.minimum(np.arange(blocks * LANES), count - 1)
-    present = np.arange(blocks * LANES) < count
-    columns = [inverse_edges.reshape(count, 9)[chosen], (weights[chosen] * present)[:, None]]
-    patches, patch_count = np.zeros(count, np.int64), 0
-    rows = np.zeros((count, 3))
+) -> StripBlocks:
+    """The tetrahedra in strips, 16 a block; strips begin where vertex numbers are small."""
+    strips = chain_strips(tetrahedra)
+    blocks = -(-len(strips.members) // LANES)
+    lanes = np.minimum(np.arange(blocks * LANES), len(strips.members) - 1)
+    corners, members = _smaller_first(strips.corners, strips.members)
+    corners, members = corners[lanes], members[lanes]
+    present = (members != MISSING) & (np.arange(blocks * LANES) < len(strips.members))[:, None]
+    members = np.where(members == MISSING, members[:, :1], members)
+    rest = np.zeros((blocks * LANES, 3, 10))
+    for k in range(3):
+        here = present[:, k]
+        at = members[here, k]
+        rest[here, k, :9] = strip_edges(
+            tetrahedra[at], inverse_edges[at], corners[here, k : k + 4]
+        ).reshape(-1, 9)
+        rest[here, k, 9] = weights[at]
+    rows = np.zeros((blocks * LANES, 3, 3))
+    patches, patch_count = np.zeros(members.shape, np.int64), 0
     if volume is not None:
-        patches, patch_count = volume.patches, int(volume.patches.max()) + 1
-        rows = np.stack([volume.rest_factors, volume.shares, volume.ratios], axis=1)
-    columns.append(rows[chosen] * present[:, None])
-    rest = np.concatenate(columns, axis=1).reshape(blocks, LANES, 13)
-    return TetrahedronBlocks(
-        np.ascontiguousarray(
-            tetrahedra[chosen].reshape(blocks, LANES, 4).transpose(0, 2, 1), dtype=np.int32
-        ),
-        np.ascontiguousarray(rest.transpose(0, 2, 1), dtype=np.float32),
-        np.ascontiguousarray(patches[chosen].reshape(blocks, LANES), dtype=np.int32),
+        columns = np.stack([volume.rest_factors, volume.shares, volume.weights], axis=1)
+        rows = columns[members] * present[:, :, None]
+        patches, patch_count = volume.patches[members], int(volume.patches.max()) + 1
+    return StripBlocks(
+        _by_lanes(corners, blocks).astype(np.int32),
+        _by_lanes(rest, blocks).astype(np.float32),
+        _by_lanes(rows, blocks).astype(np.float32),
+        _by_lanes(patches, blocks).astype(np.int32),
         patch_count,
+    )
+
+
+def _smaller_first(
+    corners: Int[NumpyArray, "n 6"], members: Int[NumpyArray, "n 3"]
+) -> tuple[Int[NumpyArray, "n 6"], Int[NumpyArray, "n 3"]]:
+    """Full strips turned round where that puts smaller vertex numbers first."""
+    larger = corners[:, :3].sum(axis=1) > corners[:, 3:].sum(axis=1)
+    turn = (larger & (members != MISSING).all(axis=1))[:, None]
+    return np.where(turn, corners[:, ::-1], corners), np.where(turn, members[:, ::-1], members)
+
+
+def _by_lanes(values: NumpyArray, blocks: int) -> NumpyArray:
+    """One row a strip → blocks with the lanes last."""
+    return np.ascontiguousarray(
+        np.moveaxis(values.reshape(blocks, LANES, *values.shape[1:]), 1, -1)
     )

@@ -1,300 +1,239 @@
 """The local step, compiled: deformation gradient, polar decomposition and residual in one pass.
 
-Tetrahedra go in blocks of 16 lanes, laid out so that each loop over lanes is a few vector
-instructions. Edges are differences of float64 positions, so that a body far from the origin loses
-nothing; all else is float32.
+Strips of three tetrahedra go in blocks of 16 lanes, laid out so that each loop over lanes is a few
+vector instructions. Edges are differences of float64 positions, so that a body far from the origin
+loses nothing; all else is float32.
+
+The rotation is in closed form. The trace t of the stretch U, the sum of the singular values (with
+the least one negative if F mirrors), is the largest root of
+
+    t⁴ − 2 i t² − 8 J t + i² − 4 j,    i = ‖F‖², j = ‖cof F‖², J = det F,
+
+to which Newton's iteration falls from √(3 i), an upper bound; and R is its gradient by F,
+
+    R = ∂t/∂F = ((t² + i) F + 2 t cof F − 2 F Fᵀ F)/d,    d = t³ − i t − 2 J.
+
+d = 2 (σ₁ + σ₂)(σ₂ + σ₃)(σ₃ + σ₁) vanishes where the rotation is not determined: there, where F is
+flat or mirrors, and where the iteration does not end, singular values take over.
 """
 
 import numpy as np
 
 from corporeal.physics.projective_dynamics.blocks import LANES
-from corporeal.physics.projective_dynamics.constraints.patch_volume import LEAST_NORM
 from corporeal.physics.projective_dynamics.polar_cpu import closest_rotation
 from corporeal.runtime.kernels import kernel
 
-_HALF = np.float32(0.5)
-_SMALLEST_DETERMINANT = np.float32(1e-5)
-_MOST_STEPS = 12
-"""Newton steps after which singular values take over."""
+_TWO, _THREE, _FOUR, _EIGHT = np.float32(2), np.float32(3), np.float32(4), np.float32(8)
+_ZERO, _TINY = np.float32(0), np.float32(1e-30)
+_LEAST_DENOMINATOR = np.float32(4e-3)
+"""Of d over t³, which is 16/27 at rest."""
+_LEAST_DETERMINANT = np.float32(1e-5)
+"""Of J. Below it R is better not decided by rounding, nor by sixth powers in float32."""
+_MOST_STEPS = 8
+"""Of Newton's iteration; three are enough for most."""
 
-# Scratch of one block: rows of LANES entries in one flat array, whose constant distances let the
-# compiler see that rows do not overlap.
-_EDGES, _GRADIENT, _ROTATION, _FORCE = 0, 9 * LANES, 18 * LANES, 27 * LANES
-_CHANGE, _DETERMINANT, _SCRATCH = 36 * LANES, 37 * LANES, 38 * LANES
+# Scratch of one tetrahedron in every lane: F and cof F (nine rows of LANES entries each), i, J,
+# i² − 4 j, t, and what is above 0 where R is not found.
+_COFACTORS, SQUARE, DETERMINANT, OFFSET = 9 * LANES, 18 * LANES, 19 * LANES, 20 * LANES
+_TRACE, _EXCESS, SCRATCH = 21 * LANES, 22 * LANES, 23 * LANES
 
 
 @kernel(fastmath=True)
-def _gather_edges(corners, positions, work):
-    """Edges from the first corner to the other three, nine entries a lane, metres."""
+def gather_edges(corners, positions, edges):
+    """The five edges along every strip, 15 entries a lane, metres."""
     for l in range(LANES):
         a = corners[0, l]
         x, y, z = positions[a, 0], positions[a, 1], positions[a, 2]
-        for k in range(3):
+        for k in range(5):
             b = corners[k + 1, l]
-            work[(3 * k) * LANES + l] = np.float32(positions[b, 0] - x)
-            work[(3 * k + 1) * LANES + l] = np.float32(positions[b, 1] - y)
-            work[(3 * k + 2) * LANES + l] = np.float32(positions[b, 2] - z)
+            u, v, w = positions[b, 0], positions[b, 1], positions[b, 2]
+            edges[(3 * k) * LANES + l] = np.float32(u - x)
+            edges[(3 * k + 1) * LANES + l] = np.float32(v - y)
+            edges[(3 * k + 2) * LANES + l] = np.float32(w - z)
+            x, y, z = u, v, w
 
 
 @kernel(fastmath=True)
-def _gradients(rest, work):
-    """Fᵀ = G E for every lane."""
+def measure_deformation(rest, edges, work):
+    """Fᵀ = G E, its cofactors, i, J, i² − 4 j and √(3 i) of every lane."""
     for l in range(LANES):
-        a, b, c = (
-            work[_EDGES + l],
-            work[_EDGES + 1 * LANES + l],
-            work[_EDGES + 2 * LANES + l],
-        )
-        d, e, f = (
-            work[_EDGES + 3 * LANES + l],
-            work[_EDGES + 4 * LANES + l],
-            work[_EDGES + 5 * LANES + l],
-        )
-        g, h, i = (
-            work[_EDGES + 6 * LANES + l],
-            work[_EDGES + 7 * LANES + l],
-            work[_EDGES + 8 * LANES + l],
-        )
         p, q, r = rest[0, l], rest[1, l], rest[2, l]
         s, t, u = rest[3, l], rest[4, l], rest[5, l]
         v, w, x = rest[6, l], rest[7, l], rest[8, l]
-        work[_GRADIENT + l] = p * a + q * d + r * g
-        work[_GRADIENT + 1 * LANES + l] = p * b + q * e + r * h
-        work[_GRADIENT + 2 * LANES + l] = p * c + q * f + r * i
-        work[_GRADIENT + 3 * LANES + l] = s * a + t * d + u * g
-        work[_GRADIENT + 4 * LANES + l] = s * b + t * e + u * h
-        work[_GRADIENT + 5 * LANES + l] = s * c + t * f + u * i
-        work[_GRADIENT + 6 * LANES + l] = v * a + w * d + x * g
-        work[_GRADIENT + 7 * LANES + l] = v * b + w * e + x * h
-        work[_GRADIENT + 8 * LANES + l] = v * c + w * f + x * i
+        e0, e1, e2 = edges[0 * LANES + l], edges[1 * LANES + l], edges[2 * LANES + l]
+        e3, e4, e5 = edges[3 * LANES + l], edges[4 * LANES + l], edges[5 * LANES + l]
+        e6, e7, e8 = edges[6 * LANES + l], edges[7 * LANES + l], edges[8 * LANES + l]
+        a, b, c = p * e0 + q * e3 + r * e6, p * e1 + q * e4 + r * e7, p * e2 + q * e5 + r * e8
+        d, e, f = s * e0 + t * e3 + u * e6, s * e1 + t * e4 + u * e7, s * e2 + t * e5 + u * e8
+        g, h, i = v * e0 + w * e3 + x * e6, v * e1 + w * e4 + x * e7, v * e2 + w * e5 + x * e8
+        ca, cb, cc = e * i - f * h, f * g - d * i, d * h - e * g
+        cd, ce, cf = c * h - b * i, a * i - c * g, b * g - a * h
+        cg, ch, ci = b * f - c * e, c * d - a * f, a * e - b * d
+        square = a * a + b * b + c * c + d * d + e * e + f * f + g * g + h * h + i * i
+        minors = (
+            ca * ca + cb * cb + cc * cc + cd * cd + ce * ce + cf * cf + cg * cg + ch * ch + ci * ci
+        )
+        work[SQUARE + l], work[OFFSET + l] = square, square * square - _FOUR * minors
+        work[DETERMINANT + l] = a * ca + b * cb + c * cc
+        work[_TRACE + l] = np.sqrt(_THREE * square)
+        work[0 * LANES + l], work[1 * LANES + l], work[2 * LANES + l] = a, b, c
+        work[3 * LANES + l], work[4 * LANES + l], work[5 * LANES + l] = d, e, f
+        work[6 * LANES + l], work[7 * LANES + l], work[8 * LANES + l] = g, h, i
+        work[_COFACTORS + l], work[_COFACTORS + 1 * LANES + l] = ca, cb
+        work[_COFACTORS + 2 * LANES + l], work[_COFACTORS + 3 * LANES + l] = cc, cd
+        work[_COFACTORS + 4 * LANES + l], work[_COFACTORS + 5 * LANES + l] = ce, cf
+        work[_COFACTORS + 6 * LANES + l], work[_COFACTORS + 7 * LANES + l] = cg, ch
+        work[_COFACTORS + 8 * LANES + l] = ci
 
 
 @kernel(fastmath=True)
-def _newton_step(work, source):
-    """R ← (A + A⁻ᵀ)/2 for every lane, A at `source`, with ‖R − A‖² and det A noted.
+def _improve_trace(work, tolerance):
+    """A Newton step of t in every lane.
 
-    The cofactors of A over its determinant are A⁻ᵀ; `ca` … `ci` become R − A.
+    The error after a step δ is δ² (3t² − i)/2d, and R's at most (3t² − i)/d times as large.
+    """
+    for l in range(LANES):
+        square, determinant, t = work[SQUARE + l], work[DETERMINANT + l], work[_TRACE + l]
+        slope = t * (t * t - square) - _TWO * determinant
+        value = t * (t * (t * t - _TWO * square) - _EIGHT * determinant) + work[OFFSET + l]
+        change = value / (_FOUR * max(slope, _TINY))
+        spread = change * (_THREE * t * t - square)
+        work[_TRACE + l] = t - change
+        work[_EXCESS + l] = spread * spread - tolerance * slope * slope
+
+
+@kernel()
+def _is_found(work):
+    """Whether R is found in every lane; not if something is not a number."""
+    sure = 0
+    for l in range(LANES):
+        sure += work[_EXCESS + l] <= _ZERO
+    return sure == LANES
+
+
+@kernel(fastmath=True)
+def _add_forces(rest, push, work, forces):
+    """Add Gᵀ (w (Rᵀ − Fᵀ) + q cof Fᵀ), the pull on three edges of every lane, newtons.
+
+    Where R is not found its part is left out, and the excess is then above 0.
     """
     for l in range(LANES):
         a, b, c = (
-            work[source + l],
-            work[source + 1 * LANES + l],
-            work[source + 2 * LANES + l],
+            work[0 * LANES + l],
+            work[1 * LANES + l],
+            work[2 * LANES + l],
         )
         d, e, f = (
-            work[source + 3 * LANES + l],
-            work[source + 4 * LANES + l],
-            work[source + 5 * LANES + l],
+            work[3 * LANES + l],
+            work[4 * LANES + l],
+            work[5 * LANES + l],
         )
         g, h, i = (
-            work[source + 6 * LANES + l],
-            work[source + 7 * LANES + l],
-            work[source + 8 * LANES + l],
+            work[6 * LANES + l],
+            work[7 * LANES + l],
+            work[8 * LANES + l],
         )
-        ca, cb, cc = e * i - f * h, f * g - d * i, d * h - e * g
-        cd, ce, cf = c * h - b * i, a * i - c * g, b * g - a * h
-        cg, ch, ci = b * f - c * e, c * d - a * f, a * e - b * d
-        volume = a * ca + b * cb + c * cc
-        work[_DETERMINANT + l] = volume
-        if volume < _SMALLEST_DETERMINANT:
-            volume = _SMALLEST_DETERMINANT
-        s = _HALF / volume
-        ca, cb, cc = s * ca - _HALF * a, s * cb - _HALF * b, s * cc - _HALF * c
-        cd, ce, cf = s * cd - _HALF * d, s * ce - _HALF * e, s * cf - _HALF * f
-        cg, ch, ci = s * cg - _HALF * g, s * ch - _HALF * h, s * ci - _HALF * i
-        work[_CHANGE + l] = (
-            ca * ca + cb * cb + cc * cc + cd * cd + ce * ce + cf * cf + cg * cg + ch * ch + ci * ci
-        )
-        work[_ROTATION + l] = a + ca
-        work[_ROTATION + 1 * LANES + l] = b + cb
-        work[_ROTATION + 2 * LANES + l] = c + cc
-        work[_ROTATION + 3 * LANES + l] = d + cd
-        work[_ROTATION + 4 * LANES + l] = e + ce
-        work[_ROTATION + 5 * LANES + l] = f + cf
-        work[_ROTATION + 6 * LANES + l] = g + cg
-        work[_ROTATION + 7 * LANES + l] = h + ch
-        work[_ROTATION + 8 * LANES + l] = i + ci
-
-
-@kernel(fastmath=True)
-def _forces(rest, work):
-    """Gᵀ w (Rᵀ − Fᵀ): the pull on the corners after the first, nine entries a lane, newtons."""
-    for l in range(LANES):
-        weight = rest[9, l]
-        a = weight * (work[_ROTATION + l] - work[_GRADIENT + l])
-        b = weight * (work[_ROTATION + 1 * LANES + l] - work[_GRADIENT + 1 * LANES + l])
-        c = weight * (work[_ROTATION + 2 * LANES + l] - work[_GRADIENT + 2 * LANES + l])
-        d = weight * (work[_ROTATION + 3 * LANES + l] - work[_GRADIENT + 3 * LANES + l])
-        e = weight * (work[_ROTATION + 4 * LANES + l] - work[_GRADIENT + 4 * LANES + l])
-        f = weight * (work[_ROTATION + 5 * LANES + l] - work[_GRADIENT + 5 * LANES + l])
-        g = weight * (work[_ROTATION + 6 * LANES + l] - work[_GRADIENT + 6 * LANES + l])
-        h = weight * (work[_ROTATION + 7 * LANES + l] - work[_GRADIENT + 7 * LANES + l])
-        i = weight * (work[_ROTATION + 8 * LANES + l] - work[_GRADIENT + 8 * LANES + l])
+        xx, yy, zz = a * a + d * d + g * g, b * b + e * e + h * h, c * c + f * f + i * i
+        xy, xz, yz = a * b + d * e + g * h, a * c + d * f + g * i, b * c + e * f + h * i
+        t, square = work[_TRACE + l], work[SQUARE + l]
+        cubic = t * t * t
+        denominator = cubic - square * t - _TWO * work[DETERMINANT + l]
+        sure = (work[_EXCESS + l] <= _ZERO) & (work[DETERMINANT + l] > _LEAST_DETERMINANT)
+        sure &= _LEAST_DENOMINATOR * cubic < denominator
+        work[_EXCESS + l] = _ZERO if sure else rest[9, l]
+        share = rest[9, l] / denominator if sure else _ZERO
+        one = share * (t * t + square - denominator)
+        two, three = _TWO * share * t + push[l], -_TWO * share
+        # w (R − F) + q cof F
+        k0 = one * a + two * work[_COFACTORS + 0 * LANES + l] + three * (a * xx + b * xy + c * xz)
+        k1 = one * b + two * work[_COFACTORS + 1 * LANES + l] + three * (a * xy + b * yy + c * yz)
+        k2 = one * c + two * work[_COFACTORS + 2 * LANES + l] + three * (a * xz + b * yz + c * zz)
+        k3 = one * d + two * work[_COFACTORS + 3 * LANES + l] + three * (d * xx + e * xy + f * xz)
+        k4 = one * e + two * work[_COFACTORS + 4 * LANES + l] + three * (d * xy + e * yy + f * yz)
+        k5 = one * f + two * work[_COFACTORS + 5 * LANES + l] + three * (d * xz + e * yz + f * zz)
+        k6 = one * g + two * work[_COFACTORS + 6 * LANES + l] + three * (g * xx + h * xy + i * xz)
+        k7 = one * h + two * work[_COFACTORS + 7 * LANES + l] + three * (g * xy + h * yy + i * yz)
+        k8 = one * i + two * work[_COFACTORS + 8 * LANES + l] + three * (g * xz + h * yz + i * zz)
         p, q, r = rest[0, l], rest[1, l], rest[2, l]
         s, t, u = rest[3, l], rest[4, l], rest[5, l]
         v, w, x = rest[6, l], rest[7, l], rest[8, l]
-        work[_FORCE + l] = p * a + s * d + v * g
-        work[_FORCE + 1 * LANES + l] = p * b + s * e + v * h
-        work[_FORCE + 2 * LANES + l] = p * c + s * f + v * i
-        work[_FORCE + 3 * LANES + l] = q * a + t * d + w * g
-        work[_FORCE + 4 * LANES + l] = q * b + t * e + w * h
-        work[_FORCE + 5 * LANES + l] = q * c + t * f + w * i
-        work[_FORCE + 6 * LANES + l] = r * a + u * d + x * g
-        work[_FORCE + 7 * LANES + l] = r * b + u * e + x * h
-        work[_FORCE + 8 * LANES + l] = r * c + u * f + x * i
+        forces[0 * LANES + l] += p * k0 + s * k3 + v * k6
+        forces[1 * LANES + l] += p * k1 + s * k4 + v * k7
+        forces[2 * LANES + l] += p * k2 + s * k5 + v * k8
+        forces[3 * LANES + l] += q * k0 + t * k3 + w * k6
+        forces[4 * LANES + l] += q * k1 + t * k4 + w * k7
+        forces[5 * LANES + l] += q * k2 + t * k5 + w * k8
+        forces[6 * LANES + l] += r * k0 + u * k3 + x * k6
+        forces[7 * LANES + l] += r * k1 + u * k4 + x * k7
+        forces[8 * LANES + l] += r * k2 + u * k5 + x * k8
 
 
 @kernel()
-def _scatter(corners, work, residual):
-    """Add the corner forces to the residual; the first corner takes the opposite of the others."""
+def _add_doubtful_forces(rest, work, forces):
+    """Gᵀ w (Rᵀ − Fᵀ) of the lanes without R, by singular values, whatever F."""
+    gradient, turned, scratch = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
     for l in range(LANES):
-        i, j, k, m = corners[0, l], corners[1, l], corners[2, l], corners[3, l]
-        for c in range(3):
-            p = work[_FORCE + c * LANES + l]
-            q = work[_FORCE + (3 + c) * LANES + l]
-            r = work[_FORCE + (6 + c) * LANES + l]
-            residual[j, c] += p
-            residual[k, c] += q
-            residual[m, c] += r
-            residual[i, c] -= p + q + r
-
-
-@kernel()
-def _unfinished(work, tolerance):
-    """Whether a lane with a usable determinant still changes."""
-    settled = 0
-    for l in range(LANES):
-        settled += work[_CHANGE + l] < tolerance  # false for what is not a number
-    return settled < LANES
-
-
-@kernel()
-def _rotate_by_singular_values(work, l, small, turned, svd_work):
-    """The rotation of one lane, whatever its gradient."""
-    for k in range(9):
-        small[k // 3, k % 3] = work[_GRADIENT + k * LANES + l]
-    closest_rotation(small, turned, svd_work)
-    for k in range(9):
-        work[_ROTATION + k * LANES + l] = turned[k // 3, k % 3]
-
-
-@kernel()
-def _rotations(work, bad, tolerance, small, turned, svd_work):
-    """Polar decomposition of all lanes: Newton's iteration, singular values where it may fail."""
-    _newton_step(work, _GRADIENT)
-    any_bad = False
-    for l in range(LANES):
-        bad[l] = work[_DETERMINANT + l] < _SMALLEST_DETERMINANT
-        if bad[l]:
-            any_bad = True
-            for k in range(
-                9
-            ):  # at rest under the iteration, so that it does not hold up the others
-                work[_ROTATION + k * LANES + l] = np.float32(k % 4 == 0)
-    steps = 1
-    while _unfinished(work, tolerance):
-        if steps == _MOST_STEPS:
-            for l in range(LANES):
-                bad[l] = bad[l] or not (work[_CHANGE + l] < tolerance)
-            any_bad = True
-            break
-        _newton_step(work, _ROTATION)
-        steps += 1
-    if any_bad:
-        for l in range(LANES):
-            if bad[l]:
-                _rotate_by_singular_values(work, l, small, turned, svd_work)
+        if work[_EXCESS + l] == _ZERO:
+            continue
+        for k in range(9):
+            gradient[k // 3, k % 3] = work[k * LANES + l]
+        closest_rotation(gradient, turned, scratch)
+        for m in range(3):
+            for c in range(3):
+                pull = 0.0
+                for k in range(3):
+                    pull += rest[3 * k + m, l] * (turned[k, c] - gradient[k, c])
+                forces[(3 * m + c) * LANES + l] += np.float32(rest[9, l] * pull)
 
 
 @kernel(fastmath=True)
-def _cofactors(work):
-    """cof F of every lane, to where forces are computed later, with det F and ‖cof F‖²."""
+def _scatter(corners, forces, residual):
+    """Add the pull of edges on their ends to the residual of those that move."""
+    free = residual.shape[0]
     for l in range(LANES):
-        a, b, c = (
-            work[_GRADIENT + l],
-            work[_GRADIENT + 1 * LANES + l],
-            work[_GRADIENT + 2 * LANES + l],
-        )
-        d, e, f = (
-            work[_GRADIENT + 3 * LANES + l],
-            work[_GRADIENT + 4 * LANES + l],
-            work[_GRADIENT + 5 * LANES + l],
-        )
-        g, h, i = (
-            work[_GRADIENT + 6 * LANES + l],
-            work[_GRADIENT + 7 * LANES + l],
-            work[_GRADIENT + 8 * LANES + l],
-        )
-        ca, cb, cc = e * i - f * h, f * g - d * i, d * h - e * g
-        cd, ce, cf = c * h - b * i, a * i - c * g, b * g - a * h
-        cg, ch, ci = b * f - c * e, c * d - a * f, a * e - b * d
-        work[_DETERMINANT + l] = a * ca + b * cb + c * cc
-        work[_CHANGE + l] = (
-            ca * ca + cb * cb + cc * cc + cd * cd + ce * ce + cf * cf + cg * cg + ch * ch + ci * ci
-        )
-        work[_FORCE + l], work[_FORCE + 1 * LANES + l], work[_FORCE + 2 * LANES + l] = ca, cb, cc
-        work[_FORCE + 3 * LANES + l], work[_FORCE + 4 * LANES + l] = cd, ce
-        work[_FORCE + 5 * LANES + l], work[_FORCE + 6 * LANES + l] = cf, cg
-        work[_FORCE + 7 * LANES + l], work[_FORCE + 8 * LANES + l] = ch, ci
+        x, y, z = _ZERO, _ZERO, _ZERO
+        for k in range(5):
+            u = forces[(3 * k) * LANES + l]
+            v = forces[(3 * k + 1) * LANES + l]
+            w = forces[(3 * k + 2) * LANES + l]
+            i = corners[k, l]
+            if i < free:
+                residual[i, 0] += x - u
+                residual[i, 1] += y - v
+                residual[i, 2] += z - w
+            x, y, z = u, v, w
+        i = corners[5, l]
+        if i < free:
+            residual[i, 0] += x
+            residual[i, 1] += y
+            residual[i, 2] += z
 
 
 @kernel()
-def patch_sums(corners, rest, patches, positions, sums, first, last):
-    """Add J and Σ v c² ‖cof F‖² of the blocks `first` … `last` − 1 to the patches in `sums`."""
-    work = np.empty(_SCRATCH, np.float32)
-    for block in range(first, last):
-        _gather_edges(corners[block], positions, work)
-        _gradients(rest[block], work)
-        _cofactors(work)
-        for l in range(LANES):
-            patch, weighted = patches[block, l], rest[block, 10, l] * rest[block, 11, l]
-            sums[patch, 0] += weighted * work[_DETERMINANT + l]
-            sums[patch, 1] += weighted * rest[block, 10, l] * work[_CHANGE + l]
-
-
-@kernel()
-def patch_pressures(sums, pressures):
-    """(1 − J)/Σ v c² ‖cof F‖² of every patch; the sums, one array a thread, are emptied."""
-    for patch in range(len(pressures)):
-        volume, norm = 0.0, 0.0
-        for s in range(len(sums)):
-            volume += sums[s, patch, 0]
-            norm += sums[s, patch, 1]
-            sums[s, patch, 0] = 0.0
-            sums[s, patch, 1] = 0.0
-        pressures[patch] = np.float32((1.0 - volume) / max(norm, LEAST_NORM))
-
-
-@kernel(fastmath=True)
-def _keep_volume(rest, patches, pressures, work):
-    """Add the pull towards the patches' rest volume to R, so that `_forces` adds it to strain's:
-    k (1 − J) c cof F / Σ v c² ‖cof F‖², with k the stiffness ratio; see `patch_volume`."""
-    _cofactors(work)
-    for l in range(LANES):
-        work[_CHANGE + l] = rest[12, l] * rest[10, l] * pressures[patches[l]]
-    for k in range(9):
-        for l in range(LANES):
-            work[_ROTATION + k * LANES + l] += work[_CHANGE + l] * work[_FORCE + k * LANES + l]
-
-
-@kernel()
-def local_step(corners, rest, patches, pressures, positions, residual, first, last, tolerance):
+def local_step(corners, rest, push, positions, residual, first, last, tolerance):
     """Add Σ Q_iᵀ w_i (p_i − Q_i z) of the blocks `first` … `last` − 1 to `residual`.
 
-    Newton's iteration stops when ‖R_{k+1} − R_k‖² < `tolerance` in all lanes; it is quadratic, so R
-    is then within tolerance/2 of a rotation. Lanes with det F < 1e-5 take singular values.
+    `residual` is of the free vertices, which come first; `push` has q, a pressure times a volume
+    (J), for every tetrahedron. R is within `tolerance` of the rotation closest to F.
     """
-    work = np.empty(_SCRATCH, np.float32)
-    bad = np.empty(LANES, np.bool_)
-    small, turned, svd_work = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
+    edges, forces = np.empty(15 * LANES, np.float32), np.empty(15 * LANES, np.float32)
+    work = np.empty((3, SCRATCH), np.float32)
     for block in range(first, last):
-        _gather_edges(corners[block], positions, work)
-        _gradients(rest[block], work)
-        _rotations(work, bad, tolerance, small, turned, svd_work)
-        if len(pressures) > 0:
-            _keep_volume(rest[block], patches[block], pressures, work)
-        _forces(rest[block], work)
-        _scatter(corners[block], work, residual)
+        gather_edges(corners[block], positions, edges)
+        forces[:] = _ZERO
+        for k in range(3):
+            measure_deformation(rest[block, k], edges[3 * k * LANES :], work[k])
+        for step in range(_MOST_STEPS):
+            for k in range(3):
+                _improve_trace(work[k], tolerance)
+            if step >= 2 and _is_found(work[0]) and _is_found(work[1]) and _is_found(work[2]):
+                break
+        for k in range(3):
+            along = forces[3 * k * LANES :]
+            _add_forces(rest[block, k], push[block, k], work[k], along)
+            if not _is_found(work[k]):
+                _add_doubtful_forces(rest[block, k], work[k], along)
+        _scatter(corners[block], forces, residual)
 
 
 @kernel()

@@ -16,8 +16,9 @@ from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.projective_dynamics.blocks import (
+    LANES,
     PatchRows,
-    TetrahedronBlocks,
+    StripBlocks,
     pack_tetrahedra,
 )
 from corporeal.physics.projective_dynamics.closing import Closing, PairMatrix
@@ -51,7 +52,7 @@ class CpuSolver:
         it every iterate is the reference's."""
         self.system = system
         self.rule = rule
-        self._tolerance = np.float32(2.0 * polar_tolerance)
+        self._tolerance = np.float32(polar_tolerance)
         self._accelerated = accelerated
         self._free, self._fixed = system.free, np.flatnonzero(system.anchored)
         self._order = np.concatenate([self._free, self._fixed])
@@ -63,7 +64,10 @@ class CpuSolver:
             if not isinstance(c, StrainConstraint) and c is not _kept_volume(system)
         ]
         slots = min(thread_count(), max(1, len(self._blocks.corners) // _BLOCKS_A_THREAD))
-        self._buffers = np.zeros((slots, system.vertex_count, 3), np.float32)
+        self._buffers = np.zeros((slots, len(self._free), 3), np.float32)
+        self._push = np.zeros((len(self._blocks.corners), 3, LANES), np.float32)
+        count = len(self._blocks.corners)
+        self._edges = [count * slot // slots for slot in range(slots + 1)]
         self._pressures = np.zeros(self._blocks.patch_count, np.float32)
         self._patch_sums = np.zeros((slots, self._blocks.patch_count, 2))
         self._nothing = np.zeros((system.vertex_count, 3))
@@ -74,7 +78,7 @@ class CpuSolver:
         self._inverse: LocalInverse | None = None
         self._latest: tuple[Contacts, CompiledContacts] | None = None
 
-    def _pack(self) -> TetrahedronBlocks:
+    def _pack(self) -> StripBlocks:
         """All strain constraints, over vertices renumbered with the free ones first."""
         strains = [c for c in self.system.constraints if isinstance(c, StrainConstraint)]
         if not strains:
@@ -90,7 +94,7 @@ class CpuSolver:
         kept = _kept_volume(self.system)
         if kept is not None:
             moving = np.asarray(np.bincount(kept.patches, moving)[kept.patches] > 0)
-        rows = None if kept is None else _patch_rows(kept, weights, moving)
+        rows = None if kept is None else _patch_rows(kept, moving)
         place = self._place[tetrahedra[moving]]
         return pack_tetrahedra(place, inverse[moving], weights[moving], rows)
 
@@ -225,30 +229,40 @@ class CpuSolver:
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"]) -> None:
         """Residuals of all tetrahedra into the buffers, one a thread."""
-        from corporeal.physics.projective_dynamics.cpu import (
-            local_step,
-            patch_pressures,
-            patch_sums,
-        )
+        from corporeal.physics.projective_dynamics.cpu import local_step
 
-        blocks, tolerance, pressures = self._blocks, self._tolerance, self._pressures
-        packed = (blocks.corners, blocks.rest, blocks.patches)
-        slots, count = len(self._buffers), len(blocks.corners)
-        edges = [count * slot // slots for slot in range(slots + 1)]
+        blocks, edges = self._blocks, self._edges
+        if blocks.patch_count:
+            self._push_patches(z)
+
+        def work(start: int, stop: int) -> None:
+            for slot in range(start, stop):
+                local_step(
+                    blocks.corners,
+                    blocks.rest,
+                    self._push,
+                    z,
+                    self._buffers[slot],
+                    edges[slot],
+                    edges[slot + 1],
+                    self._tolerance,
+                )
+
+        over_slices(work, len(self._buffers))
+
+    def _push_patches(self, z: Float64[NumpyArray, "V 3"]) -> None:
+        """What pushes every tetrahedron towards the rest volume of its patch."""
+        from corporeal.physics.projective_dynamics.patch_volume_cpu import patch_pushes, patch_sums
+
+        blocks, edges = self._blocks, self._edges
+        packed = (blocks.corners, blocks.rest, blocks.volume, blocks.patches)
 
         def add_up(start: int, stop: int) -> None:
             for slot in range(start, stop):
                 patch_sums(*packed, z, self._patch_sums[slot], edges[slot], edges[slot + 1])
 
-        def work(start: int, stop: int) -> None:
-            for slot in range(start, stop):
-                ends = (edges[slot], edges[slot + 1])
-                local_step(*packed, pressures, z, self._buffers[slot], *ends, tolerance)
-
-        if len(pressures):
-            over_slices(add_up, slots)
-            patch_pressures(self._patch_sums, pressures)
-        over_slices(work, slots)
+        over_slices(add_up, len(edges) - 1)
+        patch_pushes(self._patch_sums, blocks.volume, blocks.patches, self._pressures, self._push)
 
 
 def _kept_volume(system: System) -> PatchVolumeConstraint | None:
@@ -260,13 +274,11 @@ def _kept_volume(system: System) -> PatchVolumeConstraint | None:
     return None
 
 
-def _patch_rows(
-    kept: PatchVolumeConstraint, weights: Float64[NumpyArray, "T"], moving: NumpyArray
-) -> PatchRows:
-    """What the local step needs of patches that move; the ratio is that of stiffnesses."""
-    ratios = OVER_RELAXED * kept.weights[::3] / weights
+def _patch_rows(kept: PatchVolumeConstraint, moving: NumpyArray) -> PatchRows:
+    """What the local step needs of patches that move."""
+    weights = OVER_RELAXED * kept.weights[::3]
     return PatchRows(
-        kept.patches[moving], kept.rest_factors[moving], kept.shares[moving], ratios[moving]
+        kept.patches[moving], kept.rest_factors[moving], kept.shares[moving], weights[moving]
     )
 
 

@@ -6,6 +6,8 @@ from corporeal.runtime.kernels import kernel
 
 _SWEEPS = 8
 """Jacobi sweeps; three-by-three matrices converge in five."""
+_TIE = 1e-5
+"""Eigenvalues nearer than this, over the largest, are the same to float32."""
 
 
 @kernel()
@@ -13,7 +15,8 @@ def closest_rotation(matrix, rotation, work):
     """Write the rotation closest to `matrix` (3×3) into `rotation`, for any matrix.
 
     Eigenvectors V of AᵀA by Jacobi rotations; u₁, u₂ along A v₁, A v₂ and u₃ = u₁ × u₂, so that the
-    axis of least stretch is flipped if A mirrors. `work` is a scratch array of 3×3×3 float64.
+    axis of least stretch is flipped if A mirrors. Where two or three stretches are the least, all
+    matrices flip about the same axis, so that a body turned inside out unfolds as one. `work` is a scratch array of 3×3×3 float64.
     """
     gram, right, left = work[0], work[1], work[2]
     for i in range(3):
@@ -26,6 +29,7 @@ def closest_rotation(matrix, rotation, work):
             )
     _diagonalise(gram, right)
     _sort_columns(gram, right)
+    _settle_ties(gram, right)
     for i in range(3):
         left[i, 0] = (
             matrix[i, 0] * right[0, 0] + matrix[i, 1] * right[1, 0] + matrix[i, 2] * right[2, 0]
@@ -75,6 +79,29 @@ def _sort_columns(gram, right):
                 gram[a, a], gram[b, b] = gram[b, b], gram[a, a]
                 for k in range(3):
                     right[k, a], right[k, b] = right[k, b], right[k, a]
+
+
+@kernel()
+def _settle_ties(gram, right):
+    """Let coordinate axes, not rounding, decide which of equal stretches is the least."""
+    near = _TIE * gram[0, 0]
+    if gram[1, 1] - gram[2, 2] > near:
+        return
+    if gram[0, 0] - gram[1, 1] <= near:
+        for i in range(3):
+            for j in range(3):
+                right[i, j] = 1.0 if i == j else 0.0
+        return
+    axis = 2
+    for k in range(1, -1, -1):
+        if abs(right[k, 0]) < abs(right[axis, 0]) - 1e-3:
+            axis = k
+    length = np.sqrt(1.0 - right[axis, 0] ** 2)
+    for k in range(3):
+        right[k, 2] = ((1.0 if k == axis else 0.0) - right[axis, 0] * right[k, 0]) / length
+    right[0, 1] = right[1, 2] * right[2, 0] - right[2, 2] * right[1, 0]
+    right[1, 1] = right[2, 2] * right[0, 0] - right[0, 2] * right[2, 0]
+    right[2, 1] = right[0, 2] * right[1, 0] - right[1, 2] * right[0, 0]
 
 
 @kernel()
