@@ -88,7 +88,7 @@ def _data_terms(meshes: PosedMeshes, estimate: Estimate, subject: int) -> tuple[
     for n in meshes.of_subject(subject):
         world, _ = chained(estimate.rotations[n], estimate.joints[subject], estimate.parents)
         blended = (estimate.weights @ world.reshape(-1, 9)).reshape(-1, 3, 3)
-        carried = _joint_maps(world, estimate.parents)
+        carried = joint_maps(world, estimate.parents)
         # C_v = Σ_k w_vk (Γ_k − Q_k e_k)
         by_joints = (estimate.weights @ carried.reshape(joint_count, -1)).reshape(-1, 3, size)
         offsets = np.tensordot(features[n], estimate.pose_offsets, axes=1)
@@ -103,7 +103,7 @@ def _data_terms(meshes: PosedMeshes, estimate: Estimate, subject: int) -> tuple[
     return _Blocks(own, coupling, among), _Right(own_right, joint_right)
 
 
-def _joint_maps(
+def joint_maps(
     world: Float64[NumpyArray, "J 3 3"], parents: tuple[int, ...]
 ) -> Float64[NumpyArray, "J 3 m"]:
     """Γ_k − Q_k e_k of every part: where its motion takes the origin, from the rest joints."""
