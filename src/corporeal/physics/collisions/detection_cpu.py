@@ -23,33 +23,35 @@ def box_of(points):
 
 
 @kernel()
-def sort_by_cell(skin, base_points, low, per_metre, counts):
-    """Skin vertices in the order of their cells, where every cell starts, and their places; then
-    the places of all skin and base points by their own numbers."""
+def sort_by_cell(skin, base_points, chosen, low, per_metre, counts):
+    """Chosen skin vertices in the order of their cells, where every cell starts, and their places;
+    then the places of all skin and base points by their own numbers."""
     count = len(skin)
-    cells = np.empty(count, np.int32)
-    starts = np.zeros(counts[0] * counts[1] * counts[2] + 1, np.int32)
     corners = np.empty((2 * count, 3), np.float32)
     for v in range(count):
-        cell = 0
         for k in range(3):
             corners[v, k] = skin[v, k] - low[k]
             corners[count + v, k] = base_points[v, k] - low[k]
-            i = int(corners[v, k] * per_metre[k])
-            cell = cell * counts[k] + min(max(i, 0), counts[k] - 1)
-        cells[v] = cell
+    cells = np.empty(len(chosen), np.int32)
+    starts = np.zeros(counts[0] * counts[1] * counts[2] + 1, np.int32)
+    for i in range(len(chosen)):
+        cell = 0
+        for k in range(3):
+            place = int(corners[chosen[i], k] * per_metre[k])
+            cell = cell * counts[k] + min(max(place, 0), counts[k] - 1)
+        cells[i] = cell
         starts[cell + 1] += 1
     for c in range(1, len(starts)):
         starts[c] += starts[c - 1]
-    order = np.empty(count, np.int32)
-    places = np.empty((3, count), np.float32)
+    order = np.empty(len(chosen), np.int32)
+    places = np.empty((3, len(chosen)), np.float32)
     filled = starts[:-1].copy()
-    for v in range(count):
-        slot = filled[cells[v]]
-        filled[cells[v]] += 1
-        order[slot] = v
+    for i in range(len(chosen)):
+        slot = filled[cells[i]]
+        filled[cells[i]] += 1
+        order[slot] = chosen[i]
         for k in range(3):
-            places[k, slot] = corners[v, k]
+            places[k, slot] = corners[chosen[i], k]
     return order, starts, places, corners
 
 

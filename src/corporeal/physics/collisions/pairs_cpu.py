@@ -3,18 +3,11 @@
 import numpy as np
 
 from corporeal.geometry.surface_tree_cpu import triangle_shares
-from corporeal.physics.collisions.rules import FOLD
+from corporeal.physics.collisions.rules import FOLD, SIDEWAYS, STAY
 from corporeal.runtime.kernels import kernel
 
 MOST_STEPS = 16
 """Of the walk from a triangle to the nearest one."""
-
-STAY = 0.9
-"""An old pair moves on to what is nearer by more than this share (of squared distances): right over
-an edge, two triangles are as near as each other."""
-SIDEWAYS = 0.5
-"""Cosine against the normal above which a vertex away from a triangle is beside it, not behind."""
-
 
 @kernel()
 def skin_normals(points, triangles):
@@ -160,20 +153,16 @@ def attach(
 
     `kept` are the pairs of before, `found` those that detection reports now; `inside` flags the
     vertices of `found`. A kept pair stays while its vertex is within `reach` metres of the triangle
-    or still inside; as long as it is behind its triangle, nothing found for it counts, since the
-    way it came in is the way out. Gives how many there are.
+    or still inside. Gives how many are old, and how many there are.
     """
     normals = skin_normals(points, triangles)
     latest = np.full(len(points), -1, np.int32)
     before = np.empty(len(pairs), np.int32)
-    behind = np.zeros(len(points), np.bool_)
     corner, normal = np.empty((3, 3)), np.empty(3)
-    count, olds = 0, len(kept)
+    count, old_count, olds = 0, 0, len(kept)
     for i in range(olds + len(found)):
         old = i < olds
         v, first = (kept[i, 0], kept[i, 1]) if old else (found[i - olds, 0], found[i - olds, 1])
-        if not old and behind[v]:
-            continue
         own = near[near_starts[v] : near_starts[v + 1]]
         t, squared, s, r = _walk(
             v, first, old, points, triangles, normals, around_starts, around, own, corner
@@ -191,8 +180,6 @@ def attach(
             other = before[other]
         if other >= 0 or _is_fold(v, t, s, r, gap, rest, triangles):
             continue
-        if gap < 0.0 and old and inside[v]:
-            behind[v] = True
         pairs[count, 0], pairs[count, 1] = v, t
         shares[count, 0], shares[count, 1], shares[count, 2] = 1.0 - s - r, s, r
         for k in range(3):
@@ -201,4 +188,5 @@ def attach(
         before[count] = latest[v]
         latest[v] = count
         count += 1
-    return count
+        old_count += old
+    return old_count, count

@@ -12,3 +12,11 @@ FRICTION = 0.5
 FOLD = 0.5
 """A pair deeper than this share of its distance at rest is a fold of one patch of skin: strain
 undoes it."""
+STAY = 0.9
+"""An old pair moves on to what is nearer by more than this share (of squared distances): right over
+an edge, two triangles are as near as each other."""
+SIDEWAYS = 0.5
+"""Cosine against the normal above which a vertex away from a triangle is beside it, not behind."""
+TORN = 1.5
+"""Skin that does not overlap at home lets go of a triangle if it is off the place that it has there
+by more than this share of the triangle's distance to its bone."""

@@ -7,7 +7,7 @@ it does not see translations, and does not hold what slides.
 
 import numpy as np
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.geometry.surface import vertex_adjacency
 from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.collisions.detection import SkinDetection
@@ -36,6 +36,8 @@ class SkinContacts:
         reach.sort_indices()
         self.near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
         self._around = _triangles_of_vertices(self._triangles, self._count)
+        to_bone = np.linalg.norm(self._rest - model.base_points, axis=1)
+        self._thickness = to_bone[self._triangles].max(axis=1)
         self.ignored = self._at_rest(model)
 
     def _at_rest(self, model: VolumetricModel) -> Int[NumpyArray, "m"]:
@@ -61,9 +63,10 @@ class SkinContacts:
         """Contacts of the vertices at `positions` (metres), and the pairs (vertex, triangle) that
         they are between.
 
-        `resting` are the pairs of before: they stay until they part. What is deeper inside than
-        `push` metres comes out by so much.
+        `resting` are the pairs of before: they stay until they part, or let go (`homes_cpu`). What
+        is deeper inside than `push` metres comes out by so much.
         """
+        from corporeal.physics.collisions.homes_cpu import let_go
         from corporeal.physics.collisions.pairs_cpu import attach
 
         skin = np.ascontiguousarray(positions[: self._count])
@@ -74,29 +77,55 @@ class SkinContacts:
         most = len(kept) + len(found)
         pairs, shares = np.empty((most, 2), np.int64), np.empty((most, 3))
         normals, gaps = np.empty((most, 3)), np.empty(most)
-        count = attach(
+        old_count, count = attach(
             kept, found, inside, skin, self._rest, self._triangles, self._fixed, *self.near,
             *self._around, self.push, pairs, shares, normals, gaps,
         )  # fmt: skip
+        furthest = np.empty(count)
+        if count:
+            homes = self.detection.homes(world_from_joint)
+            overlapping = self._overlapping(homes, pairs[:count], world_from_joint)
+            count = let_go(
+                old_count, inside, skin, homes, overlapping, self._thickness, self._triangles,
+                self.push, pairs, shares, normals, gaps[:count], furthest,
+            )  # fmt: skip
         pairs = pairs[:count].copy()
+        apart = np.minimum(gaps[:count] + self.push, CLEARANCE * self.push)
         rows = Contacts(
             np.concatenate([pairs[:, :1], self._triangles[pairs[:, 1]]], axis=1),
             np.concatenate([np.ones((count, 1)), -shares[:count]], axis=1),
             normals[:count].copy(),
-            np.minimum(gaps[:count] + self.push, CLEARANCE * self.push),
+            np.minimum(apart, furthest[:count]),
             np.full(count, WEIGHT),
             np.zeros(count, bool),
             np.full(count, FRICTION),
         )
         return rows, pairs
 
+    def _overlapping(
+        self,
+        homes: Float64[NumpyArray, "V 3"],
+        pairs: Int[NumpyArray, "n 2"],
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+    ) -> Bool[NumpyArray, "V"]:
+        """Which vertices of pairs have homes inside the body at home."""
+        asked = np.zeros(self._count, bool)
+        asked[pairs[:, 0]] = True
+        asked[self._triangles[pairs[:, 1]]] = True
+        found = self.detect(homes, world_from_joint, np.flatnonzero(asked))
+        overlapping = np.zeros(self._count, bool)
+        overlapping[found[:, 0]] = True
+        return overlapping
+
     def detect(
         self,
         skin: Float64[NumpyArray, "V 3"],
         world_from_joint: Float64[NumpyArray, "J 4 4"],
+        chosen: Int[NumpyArray, "k"] | None = None,
     ) -> Int[NumpyArray, "n 2"]:
-        """What is inside now and was not at rest."""
-        found = self.detection.inside(skin, self.detection.base_points(world_from_joint))
+        """What is inside now and was not at rest: all vertices, or the chosen ones."""
+        base_points = self.detection.base_points(world_from_joint)
+        found = self.detection.inside(skin, base_points, chosen)
         if len(self.ignored) == 0:
             return found
         keys = self._keys(found)

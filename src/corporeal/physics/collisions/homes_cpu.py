@@ -1,0 +1,74 @@
+"""Compiled: contacts that nothing but themselves keeps together let go.
+
+Home is where bones alone would put the skin. Flesh whose homes overlap must be pressed apart,
+however far. Where they do not, it comes back by itself: a contact may then hold it off no further
+than it is at home, and one between what is torn away from home holds the wrong sides together.
+"""
+
+import numpy as np
+
+from corporeal.physics.collisions.rules import TORN
+from corporeal.runtime.kernels import kernel
+
+
+@kernel()
+def carry(rest, owners, frames, home):
+    """Every rest point moved by the frame of its owner (m 4 4), into `home`, metres."""
+    for v in range(len(rest)):
+        o = owners[v]
+        for k in range(3):
+            home[v, k] = (
+                frames[o, k, 0] * rest[v, 0]
+                + frames[o, k, 1] * rest[v, 1]
+                + frames[o, k, 2] * rest[v, 2]
+                + frames[o, k, 3]
+            )
+
+
+@kernel()
+def _furthest(v, a, b, c, shares, normal, points, home, torn):
+    """Metres of gap that a pair without overlap at home may be pushed to; −∞ if it is torn."""
+    gap, apart = 0.0, 0.0
+    for k in range(3):
+        at_home = home[v, k] - shares[0] * home[a, k] - shares[1] * home[b, k]
+        at_home -= shares[2] * home[c, k]
+        now = points[v, k] - shares[0] * points[a, k] - shares[1] * points[b, k]
+        now -= shares[2] * points[c, k]
+        gap += normal[k] * at_home
+        apart += (at_home - now) ** 2
+    return gap if apart <= torn * torn else -np.inf
+
+
+@kernel()
+def let_go(
+    old_count, inside, points, home, overlapping, thickness, triangles, reach, pairs, shares,
+    normals, gaps, furthest,
+):  # fmt: skip
+    """Leave out, in place, pairs that must let go; how far the others may push into `furthest`.
+
+    The first `old_count` pairs are those of before: as long as a vertex is `inside` and behind such
+    a triangle, nothing new counts for it, since the way it came in is the way out. `overlapping`
+    flags vertices whose homes are inside the body at home; `thickness` are metres from triangles
+    to their bones. Gives how many are left.
+    """
+    behind = np.zeros(len(points), np.bool_)
+    count = 0
+    for i in range(len(gaps)):
+        v, t = pairs[i, 0], pairs[i, 1]
+        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        if i >= old_count and behind[v]:
+            continue
+        most = np.inf
+        if not (overlapping[v] or overlapping[a] or overlapping[b] or overlapping[c]):
+            torn = TORN * thickness[t]
+            most = _furthest(v, a, b, c, shares[i], normals[i], points, home, torn)
+            if most < gaps[i] - reach:
+                continue
+        if i < old_count and gaps[i] < 0.0 and inside[v]:
+            behind[v] = True
+        pairs[count, 0], pairs[count, 1] = v, t
+        for k in range(3):
+            shares[count, k], normals[count, k] = shares[i, k], normals[i, k]
+        gaps[count], furthest[count] = gaps[i], most
+        count += 1
+    return count
