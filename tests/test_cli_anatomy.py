@@ -20,6 +20,7 @@ from corporeal.formats.native import (
     write_motion,
 )
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.pipelines.anatomy import MOST_MISSED
 from corporeal.pipelines.example_creature import write_dragon
 from corporeal.pipelines.layered_body import layers_for
 from corporeal.runtime.manifest import manifest_path, read_manifest
@@ -71,7 +72,7 @@ class TestFit:
         )
         assert (layered.layers.metadata or {})["sex"] == "female"
         content = read_manifest(manifest_path("layers.npz"))
-        assert content["verb"] == "anatomy"
+        assert content["verb"] == "anatomy fit"
         assert content["inputs"][0]["path"].endswith("anna.npz")
         held = layered.layers.composition
         assert held is not None
@@ -79,12 +80,22 @@ class TestFit:
         assert content["report"]["after"]["body"] == pytest.approx(50, abs=0.2)
 
     def test_people_are_told_masses_and_what_to_do_next(self, capsys: Capture) -> None:
-        assert call("anatomy fit anna.npz --fat-mass 35 --out fat.npz") == 0
+        most = (read_layers("layers.npz").layers.metadata or {})["fat_mass_most"]
+        asked = float(most) + 0.9 * MOST_MISSED
+        assert call(f"anatomy fit anna.npz --fat-mass {asked} --out fat.npz") == 0
         words = capsys.readouterr()
         assert "fitting bones, muscles and fat into anna.npz" in words.err
-        assert "asked for 35.0 kg of fat; its surface has room for" in words.err
-        assert "fat         35.00" in words.out
+        assert f"asked for {asked:.1f} kg of fat; its surface has room for" in words.err
+        assert f"fat         {asked:.2f}" in words.out
         assert "--deformer layered" in words.out
+
+    def test_a_run_is_repeated_from_its_manifest(self, capsys: Capture) -> None:
+        """The same numbers; a flag beside --config changes what it names."""
+        told = call_json("anatomy fit --config layers.npz.manifest.json --out again.npz", capsys)
+        assert told["out"] == "again.npz"
+        ours, theirs = read_layers("layers.npz").layers, read_layers("again.npz").layers
+        np.testing.assert_array_equal(ours.muscle, theirs.muscle)
+        assert ours.metadata == theirs.metadata
 
     @pytest.mark.parametrize(
         ("flags", "words"),
@@ -93,6 +104,9 @@ class TestFit:
             ("--muscle-mass nan", "nan kg; expected 0 kg or more"),
             ("--fat-mass 30 --muscle-mass 25", "55 kg were asked for in a body of 50"),
             ("--age 7", "age is 7 years"),
+            ("--fat-mass 35", "35 kg of fat were asked for; its surface can hold"),
+            ("--muscle-mass 45", "45 kg of muscle were asked for; its surface can hold"),
+            ("--template anna.npz", "expected corporeal-anatomy-template"),
         ],
     )
     def test_impossible_people_are_refused(self, flags: str, words: str, capsys: Capture) -> None:
@@ -104,6 +118,25 @@ class TestFit:
         words = refused("anatomy fit tube.npz --out layers.npz", capsys)
         assert "another topology" in words
         assert "Register the surface first" in words
+
+    @pytest.mark.parametrize("how", ["posed", "arm"])
+    def test_another_pose_or_a_missing_limb_is_refused(self, how: str, capsys: Capture) -> None:
+        """The skin alone is wrong, as after a bad registration; joints stand in the T-pose."""
+        body = read_body("anna.npz")
+        skin = np.array(body.identity.rest_vertices)
+        for part in ("left_forearm", "left_hand"):
+            index = body.template.part(part)
+            elbow = np.asarray(body.identity.joints)[body.template.skeleton.index("left_elbow")]
+            way = skin[index] - elbow
+            turned = way[:, [1, 0, 2]] * [1, -1, 1]
+            skin[index] = elbow + (turned if how == "posed" else 0.05 * way)
+        old = body.identity
+        identity = type(old)(skin, old.joints, old.parameters)
+        write_body("wrong.npz", Body(body.template, identity, {}))
+        words = refused(
+            "anatomy fit wrong.npz --fat-mass 12 --muscle-mass 17 --out layers.npz", capsys
+        )
+        assert "A missing limb, or a skin in another pose" in words
 
     def test_a_body_without_gender_is_asked_for_its_sex(self, capsys: Capture) -> None:
         model = PhenotypeModel()
@@ -130,6 +163,9 @@ class TestGrow:
         moved = np.linalg.norm(heavy.layers.skin - thin.layers.skin, axis=1)
         parts = np.array(thin.body.template.part_names)[thin.body.template.part_labels]
         assert moved[parts == "belly"].mean() > 20 * moved[parts == "left_forearm"].mean()
+        assert heavy.body.measurements["mass"] == told["after"]["body"]
+        assert (heavy.layers.metadata or {})["body_mass"] == told["after"]["body"]
+        assert (heavy.layers.metadata or {})["fat_grown"] == 6
         waist = "waist_circumference"
         assert heavy.body.measurements[waist] > thin.body.measurements[waist] + 0.03
 
@@ -140,6 +176,11 @@ class TestGrow:
         assert again["before"] == told["after"]
         assert again["after"]["muscle"] == pytest.approx(told["after"]["muscle"] - 1, abs=1e-9)
         assert again["after"]["body"] == pytest.approx(told["before"]["body"] - 4, abs=0.08)
+        repeated = call_json("anatomy grow --config less.npz.manifest.json --out same.npz", capsys)
+        assert repeated["after"] == told["after"]
+        more = call_json("anatomy grow less.npz --mass +2 --out more.npz", capsys)
+        assert (read_layers("more.npz").layers.metadata or {})["fat_grown"] == -1
+        assert more["before"] == told["after"]
 
     @pytest.mark.parametrize(
         ("line", "words"),
@@ -183,10 +224,22 @@ class TestTransfer:
             for file in ("layers-like-ben.npz", "plain.npz")
         ]
         assert belly[0] > 1.3 * belly[1]
+        manifest = "layers-like-ben.npz.manifest.json"
+        again = call_json(f"anatomy transfer-fat --config {manifest} --out again.npz", capsys)
+        assert again["after"] == told["after"]
 
     def test_a_body_without_layers_is_refused(self, capsys: Capture) -> None:
         line = "anatomy transfer-fat --from anna.npz --to layers.npz --mass 4"
         assert "expected corporeal-layers" in refused(line, capsys)
+
+    def test_more_loss_than_there_is_is_refused(self, capsys: Capture) -> None:
+        line = "anatomy transfer-fat --from layers.npz --to layers.npz --mass -40"
+        assert "asked to lose 40 kg" in refused(line, capsys)
+
+
+def test_a_manifest_of_another_verb_is_refused(capsys: Capture) -> None:
+    words = refused("anatomy fit --config anna.npz.manifest.json --out layers.npz", capsys)
+    assert "of a run of 'corporeal body'" in words
 
 
 def test_layers_are_separate_nodes_of_a_glb(capsys: Capture) -> None:

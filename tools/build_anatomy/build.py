@@ -18,33 +18,35 @@ from pathlib import Path
 
 import numpy as np
 from fat import expected_fat
-from groups import wrap_groups
-from placement import Affine
 from skeleton import Body, place_skeleton
 from source import Bones, read_bones
 
 from corporeal._typing import Float64, NumpyArray
-from corporeal.anatomy.building.muscle import FatTarget, calibrated_envelope, thickness_map
+from corporeal.anatomy.building.affine import Affine
+from corporeal.anatomy.building.groups import wrap_groups
+from corporeal.anatomy.building.muscle import (
+    ABDOMINAL_WALL,
+    LUMBAR_MUSCLE,
+    FatTarget,
+    calibrated_envelope,
+    thickness_map,
+)
 from corporeal.anatomy.building.shrink import Shrink
-from corporeal.anatomy.building.wrap import wrap_bones
+from corporeal.anatomy.building.wrap import BENEATH_SKIN, wrap_bones
 from corporeal.anatomy.fit.balance import FAT_DENSITY, LIPID_SHARE, SKIN_THICKNESS
 from corporeal.anatomy.lines import on_lines
 from corporeal.anatomy.prisms import Prisms, raised_between, untangle
 from corporeal.anatomy.region import layered_region, limb_region
 from corporeal.anatomy.scaling import stretch_along_bones
 from corporeal.anthropometry.measure import measure
-from corporeal.assets.anatomy import BONE_STEP, METRES_PER_STEP, SEXES
+from corporeal.assets.anatomy import BONE_STEP, METRES_PER_STEP, SEXES, BoneMesh
 from corporeal.geometry.surface import triangle_areas
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.models.phenotype.model import PhenotypeModel
 
 PACKAGE_DATA = Path(__file__).parents[2] / "src/corporeal/assets/data"
-BENEATH_SKIN = 0.0035
-"""Least depth of the bone wrap, metres."""
 SCALES = {"male": (0.97, 1.08), "female": (0.88, 1.0)}
 """Expected scale of trunk and skull against the source."""
-ABDOMINAL_WALL, LUMBAR_MUSCLE = 0.018, 0.045
-"""Greatest muscle thickness before organs begin, metres."""
 PECTORAL = {"male": (0.03, 0.65), "female": (0.011, 0.0)}
 """Muscle under the breast: at least this, metres, and this share of the way to the skin."""
 
@@ -74,7 +76,8 @@ def build(sex: str, bones: Bones, survey: Path) -> Built:
     )
     placed = {n: placements[n](v) for n, v in zip(bones.names, bones.vertices, strict=True)}
     report_outside(sex, tree, placed)
-    wrap = wrap_bones(wrap_groups(bones, placed), tree, BENEATH_SKIN)
+    meshes = [BoneMesh(n, placed[n], f) for n, f in zip(bones.names, bones.triangles, strict=True)]
+    wrap = wrap_bones(wrap_groups(meshes), tree, BENEATH_SKIN)
     prisms = Prisms(triangles, layered)
     bone = Shrink(skin, triangles, layered, wrap, template.mesh.mirror).run()
     bone = untangle(prisms, skin, bone)

@@ -13,32 +13,13 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from corporeal._typing import Float64, NumpyArray
+from corporeal.anatomy.building.affine import Affine
 from corporeal.geometry.surface_tree import SurfaceTree
 
 SCALES = (0.8, 1.1)
 """Smallest and largest scale of a bone along any axis, against the source."""
 SAMPLES = 800
 """Vertices of a bone that are watched while it is placed."""
-
-
-@dataclass(frozen=True)
-class Affine:
-    """x' = matrix x + shift."""
-
-    matrix: Float64[NumpyArray, "3 3"]
-    shift: Float64[NumpyArray, "3"]
-
-    def __call__(self, points: Float64[NumpyArray, "*n 3"]) -> Float64[NumpyArray, "*n 3"]:
-        return points @ self.matrix.T + self.shift
-
-    def after(self, first: "Affine") -> "Affine":
-        """This one applied to the result of `first`."""
-        return Affine(self.matrix @ first.matrix, self.matrix @ first.shift + self.shift)
-
-    def mirrored(self) -> "Affine":
-        """The same for the other side of the plane x = 0."""
-        flip = np.diag([-1.0, 1.0, 1.0])
-        return Affine(flip @ self.matrix @ flip, flip @ self.shift)
 
 
 IDENTITY = Affine(np.eye(3), np.zeros(3))

@@ -7,11 +7,12 @@ the ribs, and between the ribs and the skull, go over from one placement to the 
 from dataclasses import dataclass
 
 import numpy as np
-from placement import IDENTITY, Affine, Anchor, Freedom, aligned, between, place
+from placement import IDENTITY, Anchor, Freedom, aligned, between, place
 from scipy.spatial.transform import Rotation
 from source import Bones
 
 from corporeal._typing import Float64, NumpyArray
+from corporeal.anatomy.building.affine import Affine
 from corporeal.geometry.surface_tree import SurfaceTree
 
 RIBCAGE = "torso_geom_13_ribcage_s"

@@ -45,6 +45,8 @@ class LayeredTemplate:
     """Index into `GROUPS` of every vertex; −1 for none."""
     bones: tuple[BoneMesh, ...]
     """Detailed bones in the template's T-pose."""
+    muscles: tuple[BoneMesh, ...] = ()
+    """Detailed muscles, if the template was made from an atlas that has them."""
 
     @property
     def triangles(self) -> Int[NumpyArray, "F 3"]:
@@ -57,7 +59,7 @@ class LayeredTemplate:
 
     def prisms(self) -> Prisms:
         """The elements between two of the surfaces."""
-        return _prisms(self.sex)
+        return _prisms()
 
 
 @cache
@@ -97,6 +99,7 @@ def muscle_groups(template: Template, layered: Bool[NumpyArray, "V"]) -> Int[Num
 
 
 @cache
-def _prisms(sex: str) -> Prisms:
-    template = layered_template(sex)
-    return Prisms(template.triangles, template.layered)
+def _prisms() -> Prisms:
+    """Of the default topology, which every template has."""
+    template = PhenotypeModel().template
+    return Prisms(template.mesh.triangles, layered_region(template))

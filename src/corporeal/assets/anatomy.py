@@ -37,7 +37,7 @@ class StoredAnatomy:
 
 @dataclass(frozen=True, eq=False)
 class BoneMesh:
-    """One bone in the template's T-pose."""
+    """One bone, or one muscle, in the template's T-pose."""
 
     name: str
     vertices: Float64[NumpyArray, "v 3"]

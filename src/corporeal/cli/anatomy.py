@@ -1,8 +1,8 @@
 """`corporeal anatomy`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import tyro
 from tyro.conf import Positional
@@ -15,6 +15,8 @@ from corporeal.pipelines.anatomy import (
     fit_anatomy,
     grow_anatomy,
 )
+from corporeal.pipelines.anatomy_template import TemplateConfig, make_template
+from corporeal.runtime.manifest import require_verb
 
 _WORTH_SAYING = 2.0
 """Kilograms by which layers may miss what was asked without a remark."""
@@ -40,6 +42,8 @@ class Fit:
     """All fat, kg; predicted unless told."""
     muscle_mass: float | None = None
     """Skeletal muscle, kg; predicted unless told."""
+    template: Path | None = None
+    """Layered template of your own (.npz), as `template` writes it; the shipped one unless told."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
@@ -54,6 +58,7 @@ class Fit:
                 age=self.age,
                 fat_mass=self.fat_mass,
                 muscle_mass=self.muscle_mass,
+                template=self.template,
             )
         )
         for name in ("fat", "muscle"):
@@ -130,6 +135,56 @@ class TransferFat:
         return _tell(grow_anatomy(config), ("before", "after"), self.json)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """Make a layered template from an atlas of your own: bones and muscles as meshes.
+
+    Bones go onto the template's by their shape, so the atlas may stand in any usual pose. Names
+    such as "left femur" or "third lumbar vertebra" say which is which; a table (columns part, kind,
+    bone) says it for others. What the atlas lacks stays the package's own. Takes a minute or two.
+    """
+
+    bones: Path
+    """Folder of bone meshes (.obj, .ply, .off, .stl, .glb)."""
+    muscles: Path
+    """Folder of muscle meshes."""
+    out: Path
+    """Template to write (.npz), for `fit --template`."""
+    sex: Literal["female", "male"] = "male"
+    """Whose default body the atlas goes into."""
+    table: Path | None = None
+    """Table of parts (.csv): part, kind (bone, muscle, none), bone."""
+    unit: str = "m"
+    """Unit of the meshes: m, cm, mm, in."""
+    up: str = "+y"
+    """Upward axis of the meshes."""
+    front: str = "+z"
+    """Axis that the person faces."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    def run(self) -> int:
+        """Build, and say what became of the parts."""
+        say(f"building a template from {self.bones} and {self.muscles}")
+        config = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "json"}
+        made = make_template(TemplateConfig(**config))
+        if self.json:
+            print_json(made)
+            return 0
+        told = made.report
+        print(
+            f"  {len(told.bones_placed)} of the template's bones replaced, "
+            f"{1e3 * told.mean_distance:.1f} mm from them on average "
+            f"({told.worst_bone}: {1e3 * told.worst_distance:.1f} mm)\n"
+            f"  {told.muscles} muscles; {100 * told.met:.0f} % of the lines from skin to bone meet "
+            f"one, the others keep the package's envelope\n"
+            f"  {len(told.left_out)} parts left out"
+        )
+        print(f"\nwrote {made.out}\nand   {made.manifest}\n")
+        print(f"use it:  corporeal anatomy fit anna.npz --template {made.out} --out layers.npz")
+        return 0
+
+
 @dataclass(frozen=True)
 class Anatomy:
     """Bones, muscles and fat inside a body: fit them, grow them, share them.
@@ -140,20 +195,50 @@ class Anatomy:
       corporeal anatomy grow anna_layers.npz --mass +15 --region belly,hips --out anna_heavier.npz
       corporeal anatomy grow anna_layers.npz --mass -2 --tissue muscle --out anna_weaker.npz
       corporeal anatomy transfer-fat --from ben_layers.npz --to anna_layers.npz --mass +20
+      corporeal anatomy template --bones bones/ --muscles muscles/ --unit mm --out own.npz
 
     Masses are in kilograms. What cannot be (−40 kg from a person of 50) is refused.
+    To repeat a run, pass --config with its manifest; other flags then change what they name.
     """
 
     what: (
         Annotated[Fit, tyro.conf.subcommand("fit")]
         | Annotated[Grow, tyro.conf.subcommand("grow")]
         | Annotated[TransferFat, tyro.conf.subcommand("transfer-fat")]
+        | Annotated[Template, tyro.conf.subcommand("template")]
     )
     """What to do."""
+
+    @staticmethod
+    def from_manifest(content: dict[str, Any]) -> "Anatomy":
+        """The same run again, from its manifest."""
+        verb, config = content["verb"], dict(content["config"])
+        kinds: dict[str, type] = {
+            "anatomy fit": Fit,
+            "anatomy grow": Grow,
+            "anatomy transfer-fat": TransferFat,
+            "anatomy template": Template,
+        }
+        if verb not in kinds:
+            require_verb(content, "anatomy")
+        return Anatomy(kinds[verb](**_flags(kinds[verb], config)))
 
     def run(self) -> int:
         """Do what was asked."""
         return self.what.run()
+
+
+def _flags(kind: type, config: dict[str, Any]) -> dict[str, Any]:
+    """A manifest's config under the names of a verb's flags."""
+    if kind is TransferFat:
+        config["to"] = config["layers"]
+    if "regions" in config:
+        config["region"] = ",".join(config["regions"])
+    kept = {f.name: f for f in fields(kind) if config.get(f.name) is not None}
+    return {
+        name: Path(config[name]) if Path in get_args(f.type) or f.type is Path else config[name]
+        for name, f in kept.items()
+    }
 
 
 def _regions(text: str) -> tuple[str, ...]:

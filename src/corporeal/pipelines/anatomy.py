@@ -10,12 +10,13 @@ import numpy as np
 from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
 from corporeal.anatomy.growth.regions import REGIONS
 from corporeal.anatomy.prisms import Prisms
+from corporeal.anatomy.template_file import read_template
 from corporeal.anthropometry.measure import measure
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.errors import InputError
 from corporeal.formats.layers import LayeredBody, read_layers, write_layers
-from corporeal.formats.native import read_body
+from corporeal.formats.native import Body, read_body
 from corporeal.pipelines.layered_body import fitted_layers, require_default_topology, sex_of
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import Run, finish_run, manifest_path, start_run
@@ -23,8 +24,11 @@ from corporeal.runtime.manifest import Run, finish_run, manifest_path, start_run
 Tissue = Literal["fat", "muscle"]
 Masses = Mapping[str, float]
 """Kilograms of the whole body, of fat and of muscle, by name."""
-_BODY_MASS = "body_mass"
-"""Where layers that have grown say what the body weighs."""
+BODY_MASS = "body_mass"
+"""Where layers say what the body weighs, kg: volume times density when they are fitted, and the
+layers' own gains and losses from then on."""
+MOST_MISSED = 2.0
+"""Kilograms beyond what a surface can hold that may be asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +45,8 @@ class FitConfig:
     """Kilograms; predicted unless told."""
     muscle_mass: float | None = None
     """Kilograms; predicted unless told."""
+    template: Path | None = None
+    """Layered template of one's own; the shipped one unless told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +81,16 @@ class AnatomyMade:
 def fit_anatomy(config: FitConfig) -> AnatomyMade:
     """Fit layers into a body and write them with it."""
     _require_output(config.out)
-    run = start_run("anatomy", config, [config.body])
+    own = () if config.template is None else (config.template,)
+    run = start_run("anatomy fit", config, [config.body, *own])
     body = read_body(config.body)
-    layers, asked = fitted_layers(body, config.sex, config.age, config.fat_mass, config.muscle_mass)
-    layered = LayeredBody(body, layers)
+    template = None if config.template is None else read_template(config.template)
+    layers, asked = fitted_layers(
+        body, config.sex, config.age, config.fat_mass, config.muscle_mass, template
+    )
+    _require_room(layers, config)
+    weighed = dict(layers.metadata or {}) | {BODY_MASS: float(_measured_mass(body))}
+    layered = LayeredBody(body, replace(layers, metadata=weighed))
     wanted = {"body": _body_mass(layered), "fat": asked.fat_mass, "muscle": asked.muscle_mass}
     return _written(run, config.out, layered, wanted)
 
@@ -88,7 +100,8 @@ def grow_anatomy(config: GrowConfig) -> AnatomyMade:
     _require_growth(config)
     _require_output(config.out)
     donors = () if config.donor is None else (config.donor,)
-    run = start_run("anatomy", config, [config.layers, *donors])
+    verb = "anatomy grow" if config.donor is None else "anatomy transfer-fat"
+    run = start_run(verb, config, [config.layers, *donors])
     before = read_layers(config.layers)
     donor = None if config.donor is None else read_layers(config.donor).layers
     require_default_topology(before.body)
@@ -104,11 +117,13 @@ def masses(layered: LayeredBody) -> dict[str, float]:
 
 
 def _body_mass(layered: LayeredBody) -> float:
-    """What the layers say, where they have grown; else volume times the usual density."""
-    said = (layered.layers.metadata or {}).get(_BODY_MASS)
-    return float(
-        measure(layered.body.identity, layered.body.template).mass if said is None else said
-    )
+    """What the layers say; else volume times the usual density."""
+    said = (layered.layers.metadata or {}).get(BODY_MASS)
+    return _measured_mass(layered.body) if said is None else float(said)
+
+
+def _measured_mass(body: Body) -> float:
+    return float(measure(body.identity, body.template).mass)
 
 
 def _tissue_mass(layers: Layers) -> float:
@@ -134,14 +149,21 @@ def _grown(config: GrowConfig, before: LayeredBody, donor: Layers | None) -> Lay
 
 
 def _with_layers(before: LayeredBody, layers: Layers) -> LayeredBody:
-    """The body under its new skin, weighed and measured again; its joints stay where they were."""
+    """The body under its new skin, measured again; its joints stay where they were.
+
+    Its mass is what it was and what the layers gained, in the measurements too: fat is lighter than
+    the body on average, so volume times one density would tell another story.
+    """
     body, old = before.body, before.body.identity
     gained = _tissue_mass(layers) - _tissue_mass(before.layers)
-    weighed = dict(layers.metadata or {}) | {_BODY_MASS: _body_mass(before) + gained}
+    mass = _body_mass(before) + gained
+    weighed = dict(layers.metadata or {}) | {BODY_MASS: mass}
     skin = layers.skin.astype(np.asarray(old.rest_vertices).dtype)
     identity = Identity(skin, old.joints, old.parameters)
     values = measure(identity, body.template).values if body.measurements else {}
     measured = {name: float(value) for name, value in values.items()}
+    if "mass" in measured:
+        measured["mass"] = mass
     grown = replace(body, identity=identity, measurements=measured)
     return LayeredBody(grown, replace(layers, metadata=weighed))
 
@@ -158,6 +180,19 @@ def _require_output(out: Path) -> None:
     if out.suffix.lower() != ".npz":
         raise InputError(f"cannot write layers to {out}; expected a name that ends in .npz.")
     require_writable(out)
+
+
+def _require_room(layers: Layers, config: FitConfig) -> None:
+    """Refuse masses that were asked for and that the surface is far from holding."""
+    told = layers.metadata or {}
+    for tissue in ("fat", "muscle"):
+        asked = getattr(config, f"{tissue}_mass")
+        least, most = (float(told[f"{tissue}_mass_{end}"]) for end in ("least", "most"))
+        if asked is not None and not least - MOST_MISSED <= asked <= most + MOST_MISSED:
+            raise InputError(
+                f"{config.body}: {asked:g} kg of {tissue} were asked for; its surface can hold "
+                f"{least:.1f} to {most:.1f} kg. Ask for a mass between them, or for another body."
+            )
 
 
 def _require_growth(config: GrowConfig) -> None:

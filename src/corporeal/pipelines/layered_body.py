@@ -6,6 +6,7 @@ import numpy as np
 
 from corporeal.anatomy.composition.predict import predict_composition
 from corporeal.anatomy.fit.layers import fit_layers
+from corporeal.anatomy.template import LayeredTemplate
 from corporeal.anthropometry.measure import measure
 from corporeal.assets.anatomy import SEXES
 from corporeal.assets.default_body import load_default_body
@@ -50,10 +51,12 @@ def fitted_layers(
     age: float | None = None,
     fat_mass: float | None = None,
     muscle_mass: float | None = None,
+    template: LayeredTemplate | None = None,
 ) -> tuple[Layers, Composition]:
     """Layers fitted into a body, and the composition that they were asked to hold.
 
-    `age` is in years, masses in kg; what is None comes from the body, or is predicted from it.
+    `age` is in years, masses in kg; what is None comes from the body, or is predicted from it, and
+    the template is the shipped one.
     """
     require_default_topology(body)
     sex = sex_of(body) if sex is None else sex
@@ -67,7 +70,7 @@ def fitted_layers(
         fat_mass = found.fat_mass if fat_mass is None else fat_mass
         muscle_mass = found.muscle_mass if muscle_mass is None else muscle_mass
     asked = Composition(fat_mass, muscle_mass)
-    return fit_layers(body.identity, sex, asked), asked
+    return fit_layers(body.identity, sex, asked, template=template), asked
 
 
 def sex_of(body: Body, layers: Layers | None = None) -> str:

@@ -21,6 +21,8 @@ BASE_FAT = 0.004
 """Fat that a region's factor works on even where the envelope shows none, metres."""
 NO_MUSCLE = 0.1
 """Weight of a line that meets no muscle, against 1."""
+ABDOMINAL_WALL, LUMBAR_MUSCLE = 0.018, 0.045
+"""Greatest muscle thickness of belly and lower back before organs begin, metres."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +41,29 @@ def fitted_to_muscles(
     muscles: SurfaceTree,
 ) -> Float64[NumpyArray, "V"]:
     """β of the first muscle on every line from skin to bone; lines without any end at the bone."""
+    return muscle_shares(prisms, skin, bone, muscles, share_bounds(skin, bone)[0])[0]
+
+
+def muscle_shares(
+    prisms: Prisms,
+    skin: Float64[NumpyArray, "V 3"],
+    bone: Float64[NumpyArray, "V 3"],
+    muscles: SurfaceTree,
+    otherwise: Float64[NumpyArray, "V"],
+) -> tuple[Float64[NumpyArray, "V"], Bool[NumpyArray, "V"], Bool[NumpyArray, "V"]]:
+    """β of the first muscle on every line from skin to bone; `otherwise` where there is none.
+
+    Also which lines meet a muscle, and which begin inside one: those have all the muscle there is
+    room for.
+    """
+    inside = (muscles.winding(skin) > 0.5) & prisms.layered
     found, distance = first_meeting(muscles, skin, bone)
-    weight = np.where(found, 1.0, NO_MUSCLE)
-    low, _ = share_bounds(skin, bone)
     length = np.maximum(np.linalg.norm(skin - bone, axis=1), 1e-12)
-    beta = np.where(found, 1.0 - distance / length, low)
-    return _regularised(prisms, skin, bone, beta, weight)
+    beta = np.where(found, 1.0 - distance / length, otherwise)
+    beta = np.where(inside, share_bounds(skin, bone)[1], beta)
+    met = (found | inside) & prisms.layered
+    weight = np.where(met, 1.0, NO_MUSCLE)
+    return _regularised(prisms, skin, bone, beta, weight), met, inside
 
 
 def first_meeting(

@@ -19,6 +19,8 @@ SPACING = 0.003
 """Of the grid, metres."""
 THICKNESS = 0.0015
 """W runs this far outside the bones' surfaces, metres, so that rounding leaves none outside."""
+BENEATH_SKIN = 0.0035
+"""Least depth of a body's bone wrap, metres."""
 BRIDGE = 0.012
 """Closing radius that joins the groups at joints, metres."""
 

@@ -72,11 +72,9 @@ def balanced_share(
 
     β = (1 − t) β_min + t β_max; fat falls with t, so bisection finds it, or the nearer end.
     """
-    thin, thick = limits
 
     def mass(share: float) -> float:
-        muscle = on_lines((1 - share) * thin + share * thick, skin, bone, prisms.layered)
-        return FAT_DENSITY * float(prisms.volumes(skin, muscle).sum())
+        return fat_at(share, prisms, skin, bone, limits)
 
     low, high = 0.0, 1.0
     if mass(low) <= fat_layer:
@@ -88,3 +86,16 @@ def balanced_share(
         low, high = (middle, high) if mass(middle) > fat_layer else (low, middle)
     share = (low + high) / 2
     return share, mass(share)
+
+
+def fat_at(
+    share: float,
+    prisms: Prisms,
+    skin: Float64[NumpyArray, "V 3"],
+    bone: Float64[NumpyArray, "V 3"],
+    limits: tuple[Float64[NumpyArray, "V"], Float64[NumpyArray, "V"]],
+) -> float:
+    """Mass of the fat layer at a share of the maximum muscle surface, kg: most at 0, least at 1."""
+    beta = (1 - share) * limits[0] + share * limits[1]
+    muscle = on_lines(beta, skin, bone, prisms.layered)
+    return FAT_DENSITY * float(prisms.volumes(skin, muscle).sum())

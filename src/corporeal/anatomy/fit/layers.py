@@ -14,8 +14,10 @@ from corporeal.anatomy.fit.balance import (
     Corrections,
     balanced_share,
     best_fat_layer,
+    fat_at,
 )
 from corporeal.anatomy.fit.muscle import average_muscle, muscle_limits
+from corporeal.anatomy.fit.requirements import require_same_body
 from corporeal.anatomy.fit.skeleton import fit_skeleton
 from corporeal.anatomy.lines import on_lines, upright_shares
 from corporeal.anatomy.prisms import raised_between
@@ -24,14 +26,8 @@ from corporeal.anatomy.template import LayeredTemplate, layered_template
 from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
-from corporeal.errors import InputError
 from corporeal.geometry.surface import triangle_areas
 from corporeal.geometry.surface_tree import SurfaceTree
-
-HEIGHTS = (1.3, 2.3)
-"""Statures that the template is scaled to, metres."""
-STRETCHES = (0.6, 1.6)
-"""Smallest and largest length of a limb against the template's at the same stature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +44,15 @@ def fit_layers(
     sex: str,
     composition: Composition,
     missing_muscle: float | None = None,
+    template: LayeredTemplate | None = None,
 ) -> Layers:
     """Skin, muscle and bone surfaces of a body in the zero pose, holding `composition`.
 
-    `missing_muscle` is κ in kg/m² (the seed's for `sex`, if None). What the layers really hold
-    stands in the result's composition; the difference from what was asked in its metadata.
+    `missing_muscle` is κ in kg/m² (that of `sex`, if None), `template` what is fitted (the shipped
+    one of `sex`, if None). What the layers really hold stands in the result's composition; what was
+    asked, and between what bounds this surface can hold fat, in its metadata.
     """
-    template = layered_template(sex)
+    template = layered_template(sex) if template is None else template
     skin = np.asarray(identity.rest_vertices, np.float64)
     joints = np.asarray(identity.joints, np.float64)
     require_same_body(template, skin, joints)
@@ -71,9 +69,10 @@ def fit_layers(
     soft = float(prisms.volumes(skin, bone).sum())
     wanted = best_fat_layer(composition, soft, known)
     share, fat_layer = balanced_share(prisms, skin, bone, limits, wanted)
+    least, most = (fat_at(end, prisms, skin, bone, limits) for end in (1.0, 0.0))
     mixed = upright_shares(prisms, (1 - share) * limits[0] + share * limits[1], skin, bone)
     muscle, bone = raised_between(prisms, skin, on_lines(mixed, skin, bone, layered), bone)
-    muscle_layer = (soft - fat_layer / FAT_DENSITY) * MUSCLE_DENSITY
+    muscle_layer = muscle_mass_of(soft, fat_layer)
     held = Composition(
         max(0.0, known.fat_mass(fat_layer)), max(0.0, known.muscle_mass(muscle_layer))
     )
@@ -83,12 +82,21 @@ def fit_layers(
         "muscularity": share,
         "fat_mass_asked": composition.fat_mass,
         "muscle_mass_asked": composition.muscle_mass,
+        "fat_mass_least": max(0.0, known.fat_mass(least)),
+        "fat_mass_most": max(0.0, known.fat_mass(most)),
+        "muscle_mass_least": max(0.0, known.muscle_mass(muscle_mass_of(soft, most))),
+        "muscle_mass_most": max(0.0, known.muscle_mass(muscle_mass_of(soft, least))),
         "visceral_fat": known.visceral,
         "collisions": float(report.collisions),
         "rounds": float(report.rounds),
         "untangled": report.untangled,
     }
     return Layers(skin, muscle, bone, template.triangles, layered, held, metadata)
+
+
+def muscle_mass_of(soft_volume: float, fat_layer: float) -> float:
+    """What the soft tissue (m³) outside a fat layer (kg) weighs as muscle, kg."""
+    return (soft_volume - fat_layer / FAT_DENSITY) * MUSCLE_DENSITY
 
 
 def scale_template(
@@ -156,46 +164,3 @@ def crotch_region(template: LayeredTemplate) -> Bool[NumpyArray, "V"]:
     hip = template.joints[template.body.skeleton.index("left_hip")]
     low = template.skin[:, 1] < hip[1] - 0.02 * template.stature
     return template.layered & low & (np.abs(template.skin[:, 0]) < 0.5 * hip[0])
-
-
-def require_same_body(
-    template: LayeredTemplate, skin: Float64[NumpyArray, "V 3"], joints: Float64[NumpyArray, "J 3"]
-) -> None:
-    """Raise `InputError` for another topology, another pose, or limbs that cannot be."""
-    if skin.shape != template.skin.shape:
-        raise InputError(
-            f"skin has shape {skin.shape}; layers fit the default body's topology "
-            f"{template.skin.shape}. Register the surface first."
-        )
-    if not (np.isfinite(skin).all() and np.isfinite(joints).all()):
-        raise InputError("skin or joints are not finite; repair the body first.")
-    height = float(np.ptp(skin[:, 1]))
-    if not HEIGHTS[0] <= height <= HEIGHTS[1]:
-        raise InputError(
-            f"body is {height:.2f} m high; expected {HEIGHTS[0]} to {HEIGHTS[1]} m, standing in "
-            f"the T-pose, y up, in metres."
-        )
-    skeleton = template.body.skeleton
-    for joint, parent in enumerate(skeleton.parents):
-        if parent < 0 or joint >= 22:
-            continue
-        own, usual = (
-            joints[joint] - joints[parent],
-            template.joints[joint] - template.joints[parent],
-        )
-        ratio = np.linalg.norm(own) / np.linalg.norm(usual) * template.stature / height
-        cosine = own @ usual / (np.linalg.norm(own) * np.linalg.norm(usual) + 1e-12)
-        name = skeleton.names[joint]
-        if name.endswith(("wrist", "elbow", "knee", "ankle")) and cosine < 0.87:
-            angle = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
-            raise InputError(
-                f"bone to {name} is turned by {angle:.0f}° against the T-pose; layers are fitted "
-                f"in the T-pose. Unpose the body first."
-            )
-        if name.endswith(("wrist", "elbow", "knee", "ankle")) and not (
-            STRETCHES[0] <= ratio <= STRETCHES[1]
-        ):
-            raise InputError(
-                f"bone to {name} is {ratio:.2f} of the usual length; expected {STRETCHES[0]} to "
-                f"{STRETCHES[1]}. A body with a missing limb cannot be fitted."
-            )

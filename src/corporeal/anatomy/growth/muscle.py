@@ -64,5 +64,6 @@ def grow_muscle(
     held = layers.composition
     if held is not None:
         held = Composition(held.fat_mass, max(0.0, held.muscle_mass + mass))
-    metadata = dict(layers.metadata or {}) | {"muscle_grown": mass}
+    told = dict(layers.metadata or {})
+    metadata = told | {"muscle_grown": float(told.get("muscle_grown", 0.0)) + mass}
     return Layers(skin, muscle, bone, layers.triangles, layers.layered, held, metadata)

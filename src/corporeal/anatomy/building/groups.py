@@ -1,18 +1,21 @@
 """Which bones are wrapped together, and how wide the gaps are that the wrap bridges."""
 
+from collections.abc import Sequence
+
 import numpy as np
-from source import Bones
 
 from corporeal.anatomy.building.wrap import BoneGroup
+from corporeal.assets.anatomy import BoneMesh
 
 PELVIS = ("l_pelvis", "r_pelvis", "sacrum_geom_1_sacrum")
 
 
-def wrap_groups(bones: Bones, placed: dict[str, np.ndarray]) -> list[BoneGroup]:
-    """Groups with their closing radius, metres; `placed` holds every bone's vertices."""
-    ribs = [name for name in bones.names if name.startswith("torso_")]
-    lumbar = [name for name in bones.names if name.startswith("lumbar")]
-    hand = [name for name in bones.names if name.endswith("mc_l")]
+def wrap_groups(bones: Sequence[BoneMesh]) -> list[BoneGroup]:
+    """Groups of placed bones with their closing radius, metres."""
+    by_name = {bone.name: bone for bone in bones}
+    ribs = [name for name in by_name if name.startswith("torso_")]
+    lumbar = [name for name in by_name if name.startswith("lumbar")]
+    hand = [name for name in by_name if name.endswith("mc_l")]
     hand += ["lunate_l", "capitate_l", "scaphoid_l", "hamate_l"]
     leg, arm = _sides("l_femur", "l_tibia", "l_fibula", "l_patella"), _sides("humerus")
     foot = _sides("l_tibia", "l_fibula", "l_talus", "l_foot", "l_bofoot")
@@ -27,7 +30,7 @@ def wrap_groups(bones: Bones, placed: dict[str, np.ndarray]) -> list[BoneGroup]:
         ([*arm, *_sides("ulna", "radius")], 0.014),
         ([*hand, *_sides("ulna", "radius")], 0.014),
     ]
-    return [_group(bones, placed, names, closing) for names, closing in sets]
+    return [_group([by_name[name] for name in names], closing) for names, closing in sets]
 
 
 def _sides(*names: str) -> list[str]:
@@ -36,12 +39,9 @@ def _sides(*names: str) -> list[str]:
     return [name for pair in pairs for name in pair]
 
 
-def _group(
-    bones: Bones, placed: dict[str, np.ndarray], names: list[str], closing: float
-) -> BoneGroup:
-    vertices, triangles, count = [], [], 0
-    for name in names:
-        vertices.append(placed[name])
-        triangles.append(bones.triangles[bones.names.index(name)] + count)
-        count += len(placed[name])
-    return BoneGroup(np.concatenate(vertices), np.concatenate(triangles), closing)
+def _group(bones: Sequence[BoneMesh], closing: float) -> BoneGroup:
+    starts = np.cumsum([0] + [len(bone.vertices) for bone in bones])
+    triangles = [bone.triangles + start for bone, start in zip(bones, starts[:-1], strict=True)]
+    return BoneGroup(
+        np.concatenate([bone.vertices for bone in bones]), np.concatenate(triangles), closing
+    )
