@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 8
-SIZES = (1500, 8000, 13380)
+SIZES = (1500, 8000)
 CURLED = (
     ("left_hip", 0, -2.8), ("right_hip", 0, -2.8), ("left_hip", 2, -0.1), ("right_hip", 2, 0.1),
     ("left_knee", 0, 2.5), ("right_knee", 0, 2.5), ("spine1", 0, 1.2), ("spine2", 0, 1.2),

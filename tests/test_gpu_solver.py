@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from flesh import bar
 from scipy.sparse import csc_array, diags_array
+from scipy.sparse.linalg import spsolve
 
 from corporeal.errors import InputError, SolverError
 from corporeal.physics.collisions.contacts import Contacts
@@ -43,6 +44,7 @@ from corporeal.physics.projective_dynamics.gpu_iterative import (
     iterative_inverse,
 )
 from corporeal.physics.projective_dynamics.gpu_kernels import kernel_forces
+from corporeal.physics.projective_dynamics.gpu_two_level import joined_levels, two_level_inverse
 from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
 from corporeal.physics.projective_dynamics.reference import ReferenceSolver
 from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
@@ -228,7 +230,7 @@ def touched_step(state: State, anchors: np.ndarray, contacts: Contacts, rule: St
         jnp.asarray(contacts.offsets, jnp.float32),
     )
     begun = row_places(rows, laid_out(state.positions[order]))
-    way = Way(accelerated=False, rounds=24, unrolled=1)
+    way = Way(accelerated=False, rounds=24, last_rounds=24, unrolled=1)
     flesh, inverse = flesh_of(elements), DenseInverse(jnp.asarray(dense))
     after = take_step(flesh, inverse, rule, moving, drive, way, Contact(rows, begun))
     return np.asarray(after.positions[..., 0]).T
@@ -271,3 +273,22 @@ def test_large_bodies_take_conjugate_gradients() -> None:
     assert isinstance(global_step(csc_array(diags_array(np.ones(count)))), IterativeInverse)
     with pytest.raises(SolverError, match="not positive definite"):
         iterative_inverse(csc_array(diags_array(np.repeat([1.0, 0.0], [40, 1]))))
+
+
+def test_two_levels_are_exact_alone_and_together() -> None:
+    """Products in float32 of blocks inverted in float64, against a sparse solve; two bodies in one,
+    with vertices behind the first that do not move."""
+    order = np.concatenate([SYSTEM.free, np.flatnonzero(SYSTEM.anchored)])
+    elements, free = elements_of(SYSTEM, order), len(SYSTEM.free)
+    soft, stiff = (system_matrix(elements, inertia, len(order)) for inertia in (1e4, 1e5))
+    right = np.random.default_rng(9).normal(size=(3, 2 * (free + 3), 1)).astype(np.float32)
+    alone = correction(two_level_inverse(soft, 4), jnp.asarray(right[:, :free]))
+    expected = spsolve(soft, right[:, :free, 0].T.astype(np.float64)).T
+    assert np.linalg.norm(alone[..., 0] - expected) < 1e-6 * np.linalg.norm(expected)
+    both = joined_levels([two_level_inverse(soft, 4), two_level_inverse(stiff, 3)], free + 3)
+    found = np.asarray(correction(both, jnp.asarray(right)))[..., 0]
+    np.testing.assert_array_equal(found[:, free : free + 3], 0.0)
+    np.testing.assert_allclose(found[:, :free], alone[..., 0], atol=1e-6 * np.abs(expected).max())
+    expected = spsolve(stiff, right[:, free + 3 : 2 * free + 3, 0].T.astype(np.float64)).T
+    error = found[:, free + 3 : 2 * free + 3] - expected
+    assert np.linalg.norm(error) < 1e-6 * np.linalg.norm(expected)

@@ -27,11 +27,15 @@ _KEY_BITS = 10
 class Room(NamedTuple):
     """How much fits."""
 
-    contacts: int = 1024
-    rows: int = 2**18
+    contacts: int = 512
+    rows: int = 3 * 2**15
     """Rows of cells that all prisms look through together."""
     candidates: int = 2**18
     """Vertices in those cells, counted for every prism."""
+
+    def doubled(self) -> "Room":
+        """Twice of everything."""
+        return Room(2 * self.contacts, 2 * self.rows, 2 * self.candidates)
 
 
 @noun()

@@ -1,8 +1,9 @@
 """From vertices inside the body to rows for the solver, on a device; see `pairs_cpu`.
 
-A vertex has one pair at a time: the triangle it must stay in front of. A pair of before stays while
-the vertex is near it or behind it; otherwise the triangle that detection reports is taken. From
-either the way goes downhill to the nearest triangle around.
+A vertex has up to two pairs at a time: triangles it must stay in front of. A pair of before stays
+while the vertex is near it or behind it; the triangle that detection reports is a second one,
+unless the vertex is still behind the first: the way it came in is the way out. From either the way
+goes downhill to the nearest triangle around.
 """
 
 from typing import NamedTuple
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, vertices_inside
 from corporeal.physics.collisions.gpu_lists import chosen
-from corporeal.physics.collisions.rules import CLEARANCE, FOLD
+from corporeal.physics.collisions.rules import CLEARANCE, FOLD, SIDEWAYS, STAY
 from corporeal.physics.upsampling_gpu import DeviceSurface, surface_normals
 
 WALK = 3
@@ -35,59 +36,120 @@ def skin_contacts(
     skin: DeviceSkin,
     positions: Float[Array, "3 V"],
     base_points: Float[Array, "3 V"],
-    pairs: Int[Array, "V"],
+    pairs: Int[Array, "2 V"],
     room: Room,
-) -> tuple[Touching, Int[Array, "V"], Bool[Array, ""]]:
-    """Rows, every vertex's pair (a triangle, F for none), and whether something did not fit.
+) -> tuple[Touching, Int[Array, "2 V"], Bool[Array, ""]]:
+    """Rows, every vertex's pairs (triangles, F for none), and whether something did not fit.
 
     `pairs` are those of before.
     """
-    surface, none = skin.surface, len(skin.prisms)
+    none, count = len(skin.prisms), positions.shape[1]
     hits, full = vertices_inside(skin, positions, base_points, room)
-    starts = jnp.where(pairs < none, pairs, hits)
-    count = positions.shape[1]
-    vertex, candidates = chosen(starts < none, room.contacts)
+    normals = surface_normals(skin.surface, positions)
+    starts = _starts(skin, positions, normals, pairs, hits)
+    slot, candidates = chosen((starts < none).ravel(), room.contacts)
     full = full | (candidates > room.contacts)
-    at = jnp.minimum(vertex, count - 1)
-    normals = surface_normals(surface, positions)
-    triangle = _walked(skin, surface, positions, normals, at, jnp.minimum(starts[at], none - 1))
-    squared, second, third = _foot(positions, surface, at, triangle)
-    normal, sound = _normal_at(positions, surface, normals, triangle, second, third)
-    corners = surface.triangles[triangle]
-    shares = jnp.stack([1.0 - second - third, second, third])
-    missed = positions[:, at] - jnp.sum(shares * positions[:, corners.T], axis=1)
-    gap = jnp.sum(normal * missed, axis=0)
-    apart = skin.rest[at] - jnp.sum(shares.T[..., None] * skin.rest[corners], axis=1)
-    fold = (gap < 0.0) & (gap * gap > FOLD * FOLD * jnp.sum(apart * apart, axis=1))
-    gone = (squared > skin.push**2) & ((hits[at] == none) | (gap >= 0.0))
-    stiff = skin.fixed[at] & jnp.all(skin.fixed[corners], axis=1)
-    valid = (vertex < count) & sound & ~fold & ~gone & ~stiff
-    kept = (
-        jnp.full(count, none, jnp.int32)
-        .at[vertex]
-        .set(jnp.where(valid, triangle, none), mode="drop")
-    )
+    there = jnp.minimum(slot, 2 * count - 1)
+    vertex, first = there % count, jnp.minimum(starts.ravel()[there], none - 1)
+    old = pairs.ravel()[there] < none
+    triangle = _walked(skin, positions, normals, vertex, first, old)
+    foot = _foot_at(skin.surface, positions, normals, vertex, triangle)
+    valid = (slot < 2 * count) & _kept(skin, foot, vertex, triangle, hits[vertex] < none)
+    found = jnp.full(2 * count, none, jnp.int32)
+    found = found.at[slot].set(jnp.where(valid, triangle, none), mode="drop").reshape(2, count)
+    # What was found is no second pair if it leads to the triangle of the first.
+    twice = found[1] == found[0]
+    valid &= ~((slot >= count) & twice[vertex])
+    second = jnp.where(twice, none, found[1])
+    only = found[0] == none
+    after = jnp.stack([jnp.where(only, second, found[0]), jnp.where(only, none, second)])
     rows = Touching(
-        jnp.concatenate([at[:, None], corners], axis=1),
-        jnp.where(valid, jnp.concatenate([jnp.ones((1, len(at))), -shares]), 0.0).T,
-        normal,
-        jnp.where(valid, jnp.minimum(gap + skin.push, CLEARANCE * skin.push), 0.0),
+        jnp.concatenate([vertex[:, None], skin.surface.triangles[triangle]], axis=1),
+        jnp.where(valid, jnp.concatenate([jnp.ones((1, len(slot))), -foot.shares]), 0.0).T,
+        foot.normal,
+        jnp.where(valid, jnp.minimum(foot.gap + skin.push, CLEARANCE * skin.push), 0.0),
     )
-    return rows, kept, full
+    return rows, after, full
 
 
-def _walked(
-    skin: DeviceSkin,
+class _Foot(NamedTuple):
+    """Where vertices are over their triangles."""
+
+    squared: Float[Array, "C"]
+    """Distance, squared, m²."""
+    shares: Float[Array, "3 C"]
+    normal: Float[Array, "3 C"]
+    gap: Float[Array, "C"]
+    """Along the normal, metres."""
+    sound: Bool[Array, "C"]
+    """Whether there is a normal."""
+
+
+def _foot_at(
     surface: DeviceSurface,
     positions: Float[Array, "3 V"],
     normals: Float[Array, "3 V"],
     vertex: Int[Array, "C"],
     triangle: Int[Array, "C"],
+) -> _Foot:
+    squared, second, third = _foot(positions, surface, vertex, triangle)
+    normal, sound = _normal_at(positions, surface, normals, triangle, second, third)
+    shares = jnp.stack([1.0 - second - third, second, third])
+    corners = surface.triangles[triangle]
+    missed = positions[:, vertex] - jnp.sum(shares * positions[:, corners.T], axis=1)
+    return _Foot(squared, shares, normal, jnp.sum(normal * missed, axis=0), sound)
+
+
+def _starts(
+    skin: DeviceSkin,
+    positions: Float[Array, "3 V"],
+    normals: Float[Array, "3 V"],
+    pairs: Int[Array, "2 V"],
+    hits: Int[Array, "V"],
+) -> Int[Array, "2 V"]:
+    """Triangles to begin at: pairs of before, and in a second place that is free what was found,
+    unless the vertex is behind the first."""
+    none, everyone = len(skin.prisms), jnp.arange(positions.shape[1])
+    foot = _foot_at(skin.surface, positions, normals, everyone, jnp.minimum(pairs[0], none - 1))
+    behind = (pairs[0] < none) & (foot.gap < 0.0)
+    return jnp.stack([pairs[0], jnp.where((pairs[1] < none) | behind, pairs[1], hits)])
+
+
+def _kept(
+    skin: DeviceSkin,
+    foot: _Foot,
+    vertex: Int[Array, "C"],
+    triangle: Int[Array, "C"],
+    inside: Bool[Array, "C"],
+) -> Bool[Array, "C"]:
+    """Whether pairs hold: near or behind, no fold of one patch, not of bone alone."""
+    corners = skin.surface.triangles[triangle]
+    apart = skin.rest[vertex] - jnp.sum(foot.shares.T[..., None] * skin.rest[corners], axis=1)
+    fold = (foot.gap < 0.0) & (foot.gap**2 > FOLD * FOLD * jnp.sum(apart * apart, axis=1))
+    beside = foot.gap > -SIDEWAYS * jnp.sqrt(foot.squared)
+    gone = (foot.squared > skin.push**2) & (~inside | beside)
+    stiff = skin.fixed[vertex] & jnp.all(skin.fixed[corners], axis=1)
+    return foot.sound & ~fold & ~gone & ~stiff
+
+
+def _walked(
+    skin: DeviceSkin,
+    positions: Float[Array, "3 V"],
+    normals: Float[Array, "3 V"],
+    vertex: Int[Array, "C"],
+    triangle: Int[Array, "C"],
+    old: Bool[Array, "C"],
 ) -> Int[Array, "C"]:
-    """From triangles downhill to ones that are nearest among those around."""
-    none = len(surface.triangles)
+    """From triangles downhill to ones that are nearest among those around.
+
+    An old pair whose vertex is right above or below its triangle stays: in a corner, where another
+    is nearer, both are needed.
+    """
+    surface, none = skin.surface, len(skin.prisms)
     near = skin.near[vertex]
-    best, _, _ = _foot(positions, surface, vertex, triangle)
+    best, second, third = _foot(positions, surface, vertex, triangle)
+    stays = old & (second > 0.0) & (third > 0.0) & (second + third < 1.0)
+    limit = jnp.where(stays, 0.0, jnp.where(old, STAY * best, best))
     for _ in range(WALK):
         around = surface.vertex_triangles[surface.triangles[triangle]]
         around = around.reshape(len(vertex), -1)
@@ -101,8 +163,8 @@ def _walked(
         place = jnp.argmin(squared, axis=1)[:, None]
         least = jnp.take_along_axis(squared, place, axis=1)[:, 0]
         found = jnp.take_along_axis(others, place, axis=1)[:, 0]
-        triangle = jnp.where(least < best, found, triangle)
-        best = jnp.minimum(least, best)
+        triangle = jnp.where(least < limit, found, triangle)
+        limit = jnp.minimum(least, limit)
     return triangle
 
 

@@ -24,6 +24,7 @@ from corporeal.physics.projective.gpu_clip import ACCELERATED, Frames
 from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way, take_step
 from corporeal.physics.projective_dynamics.gpu_flesh import Flesh
 from corporeal.physics.projective_dynamics.gpu_inverse import CLUSTER, Inverse, LocalInverse
+from corporeal.physics.projective_dynamics.gpu_two_level import TwoLevelInverse, joined_levels
 from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.upsampling_gpu import DeviceUpsampler, full_skin
 from corporeal.runtime.nouns import noun
@@ -35,7 +36,7 @@ class People:
 
     flesh: Flesh
     """Of all: P f free vertices, then P b anchored ones."""
-    inverse: LocalInverse
+    inverse: LocalInverse | TwoLevelInverse
     """Of all."""
     weight: Float[Array, "3 Pf"]
     """Newtons."""
@@ -47,12 +48,15 @@ class People:
 
 
 def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[Inverse]) -> People:
-    """Bodies of one template and the local inverses of their global steps, put together."""
+    """Bodies of one template and the inverses of their global steps, put together: all local, or
+    all in two levels."""
     local = [inverse for inverse in inverses if isinstance(inverse, LocalInverse)]
-    if len(local) != len(bodies) or len(inverses) != len(bodies):
+    levels = [inverse for inverse in inverses if isinstance(inverse, TwoLevelInverse)]
+    if len(inverses) != len(bodies) or len(bodies) not in (len(local), len(levels)):
         raise InputError(
-            f"{len(bodies)} bodies came with {len(inverses)} inverses; expected a local one "
-            f"(`local_inverse`) for every body."
+            f"{len(bodies)} bodies came with {len(inverses)} inverses, {len(local)} of them local "
+            f"and {len(levels)} in two levels; expected one kind (`local_inverse` or "
+            f"`two_level_inverse`) for every body."
         )
     free = -(-max(body.free_count for body in bodies) // CLUSTER) * CLUSTER
     fixed = max(len(body.order) - body.free_count for body in bodies)
@@ -71,7 +75,7 @@ def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[Inverse]) 
             np.concatenate([flesh.weights for flesh in fleshes]),
             np.concatenate([flesh.masses for flesh in fleshes]),
         ),
-        _joined_inverse(local, free),
+        _joined_inverse(local, free) if local else joined_levels(levels, free),
         np.concatenate([body.weight for body in filled], axis=1),
         _stacked([body.coupling for body in filled]),
         _stacked([body.sources for body in filled]),

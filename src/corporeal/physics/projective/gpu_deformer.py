@@ -85,5 +85,7 @@ def _collisions(
     """Global collisions, with the pairs that rest at the start."""
     pairs = np.array(no_pairs(prepared))
     if flesh.touching is not None:
-        pairs[flesh.touching[::-1, 0]] = flesh.touching[::-1, 1]
+        for vertex, triangle in flesh.touching:  # the first two of every vertex
+            place = 0 if pairs[0, vertex] == len(prepared.surface.triangles) else 1
+            pairs[place, vertex] = triangle
     return Collisions(device_skin(body.skin_contacts(), body.model), dense.matrix, pairs)

@@ -18,14 +18,14 @@ class Collisions(NamedTuple):
     skin: DeviceSkin
     dense: Float[Array, "f f"]
     """The whole inverse of the global step, m/N."""
-    pairs: Int[Array, "V"]
-    """Triangle that every skin vertex touches; F for none."""
+    pairs: Int[Array, "2 V"]
+    """Triangles that every skin vertex touches; F for none."""
 
 
 class Touched(NamedTuple):
     """What a clip tells about its contacts."""
 
-    pairs: Int[Array, "V"]
+    pairs: Int[Array, "2 V"]
     """At the end."""
     counts: Int[Array, "N"]
     """Contacts in every frame."""
@@ -33,9 +33,9 @@ class Touched(NamedTuple):
     """Frames whose contacts did not all fit: to be given to `require_room`."""
 
 
-def no_pairs(body: DeviceBody) -> Int[Array, "V"]:
+def no_pairs(body: DeviceBody) -> Int[Array, "2 V"]:
     """Nothing touches."""
-    return jnp.full(len(body.skin_places), len(body.surface.triangles), jnp.int32)
+    return jnp.full((2, len(body.skin_places)), len(body.surface.triangles), jnp.int32)
 
 
 def base_points(
@@ -53,9 +53,9 @@ def found_rows(
     collisions: Collisions,
     positions: Float[Array, "3 n"],
     base: Float[Array, "3 V"],
-    pairs: Int[Array, "V"],
+    pairs: Int[Array, "2 V"],
     room: Room,
-) -> tuple[ContactRows, Int[Array, "V"], Int[Array, ""], Bool[Array, ""]]:
+) -> tuple[ContactRows, Int[Array, "2 V"], Int[Array, ""], Bool[Array, ""]]:
     """Rows of all contacts at `positions`, the pairs, how many there are, whether all fit."""
     skin = positions[:, body.skin_places]
     touching, pairs, full = skin_contacts(collisions.skin, skin, base, pairs, room)

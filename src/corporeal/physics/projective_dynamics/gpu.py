@@ -71,8 +71,10 @@ class Way(NamedTuple):
     """Combine the last three iterates, as the CPU simulation does."""
     kernels: bool = False
     """Take local step and contacts with the kernels for GPUs; gradients do not go through them."""
-    rounds: int = 8
-    """Of the search for contact forces in every iteration."""
+    rounds: int = 3
+    """Of the search for contact forces in every iteration but the last."""
+    last_rounds: int = 8
+    """The same in the last iteration of a step: what it leaves is shown."""
     people: int = 1
     """Parts of equal size that are accelerated each on its own."""
     unrolled: int = 5
@@ -125,7 +127,7 @@ def iterated(
     still = jnp.concatenate([jnp.zeros_like(predicted), drive.anchors], axis=1)
     held = None if contact is None else row_places(contact.rows, still)
 
-    def delta(z: Array, forces: Array) -> tuple[Array, Array]:
+    def delta(z: Array, forces: Array, rounds: int) -> tuple[Array, Array]:
         everything = jnp.concatenate([z, drive.anchors], axis=1)
         pull = inertia * (predicted - z) + drive.forces
         strain = kernel_forces if way.kernels else strain_forces
@@ -134,31 +136,32 @@ def iterated(
             return moved, forces
         if way.kernels:
             push, forces = kernel_contacts(
-                contact.rows, held, contact.begun, z + moved, forces, way.rounds
+                contact.rows, held, contact.begun, z + moved, forces, rounds
             )
             return moved + push, forces
         ahead = held + free_places(contact.rows, z + moved)
-        forces = contact_forces(contact.rows, ahead, contact.begun, forces, way.rounds)
+        forces = contact_forces(contact.rows, ahead, contact.begun, forces, rounds)
         return moved + moved_by(contact.rows, forces), forces
 
     def plain(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-        moved, forces = delta(*carry)
+        moved, forces = delta(*carry, way.rounds)
         return (carry[0] + moved, forces), None
 
     def fast(carry: tuple[Array, Array, History], _: None) -> tuple[tuple, None]:
-        moved, forces = delta(*carry[:2])
+        moved, forces = delta(*carry[:2], way.rounds)
         z, history = accelerated(carry[0], moved, carry[2], way.people)
         return (z, forces, history), None
 
-    count = rule.iterations
-    start = (predicted, jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun))
-    if way.accelerated:  # the last iterate is a plain one where something touches: nothing overlaps
-        quick = count if contact is None else count - 1
-        whole = (*start, no_history(predicted, way.people))
-        whole, _ = lax.scan(fast, whole, length=quick, unroll=min(way.unrolled, max(quick, 1)))
-        start, count = whole[:2], count - quick
-    (found, _), _ = lax.scan(plain, start, length=count, unroll=min(way.unrolled, max(count, 1)))
-    return found
+    # Where something touches, the last iterate is a plain one: nothing overlaps.
+    count = rule.iterations if contact is None else rule.iterations - 1
+    unroll = min(way.unrolled, max(count, 1))
+    z, forces = predicted, jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun)
+    if way.accelerated:
+        whole = (z, forces, no_history(predicted, way.people))
+        (z, forces, _), _ = lax.scan(fast, whole, length=count, unroll=unroll)
+    else:
+        (z, forces), _ = lax.scan(plain, (z, forces), length=count, unroll=unroll)
+    return z if contact is None else z + delta(z, forces, way.last_rounds)[0]
 
 
 class GpuSolver:

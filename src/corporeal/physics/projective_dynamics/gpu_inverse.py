@@ -1,12 +1,13 @@
 """The constant global step as dense products: δ = A⁻¹ r, exact to rounding.
 
 A = κ M_f + Q_fᵀ W Q_f is symmetric positive definite and constant while topology, masses, stiffness
-and step are. Three forms of its inverse:
+and step are. Four forms of its inverse:
 
 * `DenseInverse`: the whole of it, f² numbers.
 * `LocalInverse`: flesh hangs on bones, so that what is pulled here moves little a hand's breadth
   away: entries of A⁻¹ fall exponentially. Vertices go in clusters of 32 neighbours, and a cluster
   keeps the columns in which any of its rows has |A⁻¹_ij| > ε √(A⁻¹_ii A⁻¹_jj).
+* `TwoLevelInverse` (`gpu_two_level`): nested dissection; exact where entries do not fall.
 * `IterativeInverse` (`gpu_iterative`): A itself and conjugate gradients, where f² numbers are too
   many even to begin with.
 
@@ -30,6 +31,7 @@ from corporeal.physics.projective_dynamics.gpu_iterative import (
     iterative_inverse,
     solved,
 )
+from corporeal.physics.projective_dynamics.gpu_two_level import TwoLevelInverse, solved_in_levels
 from corporeal.runtime.nouns import noun
 
 CLUSTER = 32
@@ -63,7 +65,7 @@ class LocalInverse:
     """Pieces of every cluster; p (none) behind the last."""
 
 
-Inverse: TypeAlias = DenseInverse | LocalInverse | IterativeInverse
+Inverse: TypeAlias = DenseInverse | LocalInverse | TwoLevelInverse | IterativeInverse
 
 
 def cluster_order(places: Float64[NumpyArray, "f 3"], size: int = CLUSTER) -> Int[NumpyArray, "f"]:
@@ -150,6 +152,9 @@ def correction(inverse: Inverse, right_side: Float[Array, "3 f B"]) -> Float[Arr
     if isinstance(inverse, IterativeInverse):
         return solved(inverse, right_side)
     count, batch = right_side.shape[1:]
+    if isinstance(inverse, TwoLevelInverse):
+        each = [solved_in_levels(inverse, right_side[..., k : k + 1]) for k in range(batch)]
+        return jnp.concatenate(each, axis=2)
     if isinstance(inverse, DenseInverse) and batch == 1:  # memory-bound: one pass over the matrix
         return jnp.stack(sum_together(*(inverse.matrix[..., None] * side for side in right_side)))
     if isinstance(inverse, DenseInverse):

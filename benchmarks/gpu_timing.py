@@ -1,0 +1,78 @@
+"""What the parts of the GPU benchmark share: prepared bodies, and how time is taken."""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+
+from corporeal.physics.projective.gpu_body import DeviceBody, load_device_body
+from corporeal.physics.projective.gpu_clip import Frames, clip_frames, device_state
+from corporeal.physics.projective_dynamics.gpu import Moving
+from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
+from corporeal.physics.projective_dynamics.gpu_inverse import (
+    DenseInverse,
+    inverted,
+    local_inverse,
+)
+from corporeal.physics.projective_dynamics.gpu_two_level import TwoLevelInverse, two_level_inverse
+from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
+
+ROOT = Path(__file__).parents[1]
+SUBJECTS = ROOT / "build" / "gpu"
+CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
+STEP, STEPS, ITERATIONS = 1 / 120, 2, 5
+AGREEMENT = 1e-4  # of the body's height, after 120 frames
+ROUNDS = 7
+GPU = jax.default_backend() != "cpu"
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Median seconds of a call that has been compiled."""
+    jax.block_until_ready(call())
+    times = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        jax.block_until_ready(call())
+        times.append(time.perf_counter() - started)
+    return float(np.median(times))
+
+
+class Subject:
+    """A prepared body with its rule and inverses."""
+
+    def __init__(self, name: str, damping: float = 10.0) -> None:
+        host = load_device_body(SUBJECTS / name)
+        self.rule = StepRule(STEP, ITERATIONS, damping)
+        matrix = system_matrix(host.elements, self.rule.inertia, len(host.order))
+        whole = inverted(matrix)
+        self.height = float(np.ptp(host.rest[:, 1]))
+        self.body: DeviceBody = jax.device_put(host)
+        self.local = jax.device_put(local_inverse(whole))
+        self.dense = DenseInverse(jnp.asarray(whole, jnp.float32))
+        self._matrix = matrix
+
+    def two_level(self) -> TwoLevelInverse:
+        return jax.device_put(two_level_inverse(self._matrix))
+
+    def clip(self, name: str) -> tuple[Moving, Frames, np.ndarray, dict[str, np.ndarray]]:
+        """Start, frames, origins, and what was computed elsewhere."""
+        clip = dict(np.load(SUBJECTS / f"clip_{name}.npz"))
+        frames, origins = clip_frames(clip["frames"][:, None])
+        start = moving_state(clip["positions"], clip["velocities"])
+        moving = device_state(self.body, [start], origins[0], STEP)
+        return jax.device_put(moving), jax.device_put(frames), origins[:, 0], clip
+
+
+def moving_state(positions: np.ndarray, velocities: np.ndarray) -> State:
+    return resting(positions, STEP, velocities)
+
+
+def require(sound: bool, otherwise: str) -> None:
+    if not sound:
+        raise SystemExit(f"{otherwise}; nothing was reported.")

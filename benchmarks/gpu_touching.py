@@ -1,0 +1,123 @@
+"""The GPU benchmark's characters that collide with themselves: times, and what is left inside."""
+
+import contextlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gpu_timing import GPU, STEP, STEPS, SUBJECTS, Subject, moving_state, require, timed
+
+from corporeal.errors import SolverError
+from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, require_room
+from corporeal.physics.collisions.gpu_pairs import skin_contacts
+from corporeal.physics.projective.gpu_body import load_device_skin
+from corporeal.physics.projective.gpu_clip import (
+    Skins,
+    Wanted,
+    clip_frames,
+    device_state,
+    run_clip,
+)
+from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points, no_pairs
+from corporeal.physics.projective_dynamics.gpu import Moving, Way
+
+CONTACT_WAYS = (
+    (Room(), Way(kernels=GPU)),
+    *(
+        (Room(), Way(kernels=GPU, rounds=rounds, last_rounds=last))
+        for rounds, last in (((3, 3), (4, 4), (2, 8), (3, 8), (8, 8)) if GPU else ())
+    ),
+    (Room(5120), Way(kernels=GPU, unrolled=1)),
+)
+"""What the command line does, then other rounds and more room."""
+MANY = Room(7168, 2**19, 3 * 2**20)
+
+
+def contacts() -> dict[str, object]:
+    """One character that collides with itself everywhere."""
+    subject = Subject("body.npz")
+    data = np.load(SUBJECTS / "contacts.npz")
+    frames, origins = clip_frames(data["frames"][:, None])
+    start = moving_state(data["positions"], np.zeros_like(data["positions"]))
+    moving = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
+    skin = jax.device_put(load_device_skin(SUBJECTS / "contacts_skin.npz"))
+    collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
+    report: dict[str, object] = {"cpu_rows_first_frame": int(data["rows"])}
+    for room, way in CONTACT_WAYS:
+        run = lambda r=room, w=way: run_clip(  # noqa: E731
+            subject.body, subject.local, subject.rule, moving, frames, collisions,
+            steps=STEPS, piece=60, wanted=Wanted(True, True, True), way=w, room=r,
+        )  # fmt: skip
+        _, skins, touched = run()
+        require_room(touched.full, room)
+        got = np.asarray(skins.simulated[0, :, :, 0], np.float64).T + origins[STEPS, 0]
+        off = np.abs(got - data["after"][: len(got)])
+        report[f"room {room.contacts}, {way.rounds} and {way.last_rounds} rounds"] = {
+            "ms": round(1e3 * timed(run) / 60, 4),
+            "contacts": [int(touched.counts.min()), int(touched.counts.max())],
+            "contacts_first_frame": int(touched.counts[0]),
+            "first_frame_off_mm": {
+                "max": float(1e3 * off.max()),
+                "rms": float(1e3 * np.sqrt((off**2).mean())),
+            },
+            "overlap": overlap(subject, skin, skins.simulated[-1], frames.path[-1, 0], room),
+        }
+    return report
+
+
+def overlap(
+    subject: Subject, skin: DeviceSkin, simulated: jax.Array, pose: jax.Array, room: Room
+) -> dict[str, float]:
+    """Vertices inside the body, and how deep they are."""
+    base = base_points(subject.body.coupling, skin, pose)
+    find = jax.jit(skin_contacts, static_argnames="room")
+    rows, _, full = find(skin, simulated[..., 0], base, no_pairs(subject.body), room=room)
+    require_room(full, room)
+    places = jnp.sum(rows.coefficients * simulated[:, rows.vertices, 0], axis=2)
+    depth = jnp.maximum(-jnp.sum(rows.normals * places, axis=0), 0.0)
+    return {"vertices": int((depth > 1e-5).sum()), "depths_m": round(float(depth.sum()), 4)}
+
+
+def many() -> dict[str, object]:
+    """The full-resolution body curled up into itself: thousands of contacts at once."""
+    subject, count = Subject("many_body.npz"), 10
+    data = np.load(SUBJECTS / "many.npz")
+    frames, origins = clip_frames(np.repeat(data["frame"][None, None], STEPS * count + 1, axis=0))
+    frames = jax.device_put(frames)
+    start = moving_state(data["positions"], np.zeros_like(data["positions"]))
+    moving = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
+    skin = jax.device_put(load_device_skin(SUBJECTS / "many_skin.npz"))
+    collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
+
+    def run(room: Room, collisions: Collisions | None) -> tuple[Moving, Skins, Touched]:
+        moving_on, skins, touched = run_clip(
+            subject.body, subject.local, subject.rule, moving, frames, collisions,
+            steps=STEPS, piece=count, wanted=Wanted(True, True, True),
+            way=Way(kernels=GPU, unrolled=1), room=room,
+        )  # fmt: skip
+        nothing = Touched(no_pairs(subject.body), jnp.zeros(count, int), jnp.zeros(count, bool))
+        return moving_on, skins, touched or nothing
+
+    _, apart, touched = run(MANY, collisions)
+    require_room(touched.full, MANY)
+    require(bool(jnp.isfinite(apart.vertices).all()), "positions are not finite")
+    _, through, _ = run(MANY, None)
+    pose = frames.path[-1, 0]
+    left, otherwise = (
+        overlap(subject, skin, jnp.asarray(skins.simulated)[-1], pose, MANY)
+        for skins in (apart, through)
+    )
+    require(left["depths_m"] < otherwise["depths_m"], f"{left} is left of {otherwise}")
+    for few in (MANY._replace(contacts=1024), MANY._replace(candidates=2**16)):
+        with contextlib.suppress(SolverError):
+            require_room(run(few, collisions)[2].full, few)
+            raise SystemExit(f"{few} is too little, and nothing said so; nothing was reported.")
+    return {
+        "free_vertices": subject.body.free_count,
+        "skin_vertices": len(subject.body.skin_places),
+        "room": MANY._asdict(),
+        "contacts": np.asarray(touched.counts).tolist(),
+        "overlap": left,
+        "overlap_without_collisions": otherwise,
+        "ms": round(1e3 * timed(lambda: run(MANY, collisions)) / count, 3),
+    }
