@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
+from corporeal.physics.projective_dynamics.cholesky import CholeskyFactor
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,6 @@ class PairMatrix:
 
     def __init__(self, matrix: csc_array, closing: Closing, place: Int[NumpyArray, "V"]) -> None:
         """`place` is where the solver has each vertex: free ones first."""
-        from corporeal.physics.projective_dynamics.fast import factored
-
         self.pairs = closing.pairs
         self._weight = closing.weight
         self._placed = np.ascontiguousarray(place[closing.pairs], np.int32)
@@ -43,7 +42,9 @@ class PairMatrix:
         kept = self._placed.ravel() < free
         both = (rows[kept], self._placed.ravel()[kept])
         difference = csr_array((values[kept], both), shape=(count, free))
-        self.factor = factored(csc_array(matrix + closing.weight * (difference.T @ difference)))
+        self.factor = CholeskyFactor(
+            csc_array(matrix + closing.weight * (difference.T @ difference))
+        )
 
     def push(
         self,
