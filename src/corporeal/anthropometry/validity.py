@@ -11,7 +11,7 @@ import numpy as np
 
 from corporeal._typing import Bool, Float, Int, NumpyArray
 from corporeal.body.template import Template
-from corporeal.geometry.dihedral import fold_angles
+from corporeal.geometry.dihedral import Hinges, fold_angles, hinges_of
 from corporeal.geometry.intersection import intersecting_triangle_pairs
 from corporeal.geometry.surface import unique_edges
 from corporeal.runtime.nouns import noun
@@ -60,10 +60,20 @@ class Baseline:
 
 def baseline(base: Float[NumpyArray, "V 3"], template: Template) -> Baseline:
     """Folds and contacts of a base body, metres."""
+    pairs = intersecting_triangle_pairs(base, np.asarray(template.mesh.triangles))
+    return Baseline(sharp_folds(base, template), frozenset(map(tuple, pairs.tolist())))
+
+
+def sharp_folds(vertices: Float[NumpyArray, "V 3"], template: Template) -> Bool[NumpyArray, "E"]:
+    """Which edges of a shape, metres, fold past 120°."""
     triangles = np.asarray(template.mesh.triangles)
-    _, angles = fold_angles(base, triangles)
-    pairs = intersecting_triangle_pairs(base, triangles)
-    return Baseline(np.abs(angles) > SHARP_FOLD, frozenset(map(tuple, pairs.tolist())))
+    _, angles = fold_angles(vertices, triangles, _hinges(template))
+    return np.abs(angles) > SHARP_FOLD
+
+
+@lru_cache(maxsize=4)
+def _hinges(template: Template) -> Hinges:
+    return hinges_of(np.asarray(template.mesh.triangles))
 
 
 def validity_beside(
@@ -71,8 +81,7 @@ def validity_beside(
 ) -> Validity:
     """Sharp folds and contacts of `vertices`, metres, that the base has not."""
     triangles = np.asarray(template.mesh.triangles)
-    edges, angles = fold_angles(vertices, triangles)
-    folds = edges[(np.abs(angles) > SHARP_FOLD) & ~base.folded]
+    folds = _hinges(template).edges[sharp_folds(vertices, template) & ~base.folded]
     pairs = intersecting_triangle_pairs(vertices, triangles)
     excused = touching_skin(template)[triangles[pairs]].all(axis=(1, 2))
     new = [tuple(pair) not in base.contacts for pair in pairs.tolist()]

@@ -1,22 +1,41 @@
 """How sharply a surface folds along its edges."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.geometry.surface import edge_triangles
 
 
+@dataclass(frozen=True, eq=False)
+class Hinges:
+    """Edges that join two triangles; they depend on the triangles alone."""
+
+    edges: Int[NumpyArray, "E 2"]
+    triangles: Int[NumpyArray, "E 2"]
+    """The two beside each edge."""
+
+
+def hinges_of(triangles: Int[NumpyArray, "F 3"]) -> Hinges:
+    """The hinges of a surface; most of the time that folds take, so keep them for many shapes."""
+    edges, pairs = edge_triangles(triangles)
+    inner = pairs[:, 1] >= 0
+    return Hinges(edges[inner], pairs[inner])
+
+
 def fold_angles(
-    vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]
+    vertices: Float[NumpyArray, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+    hinges: Hinges | None = None,
 ) -> tuple[Int[NumpyArray, "E 2"], Float[NumpyArray, "E"]]:
     """Edges that join two triangles, and the signed angle between the two normals, radians.
 
-    0 is flat, π folded back on itself; positive along ridges, negative along creases. The edges
-    depend on the triangles alone. A triangle without area has no normal: its edges give 0.
+    0 is flat, π folded back on itself; positive along ridges, negative along creases. A triangle
+    without area has no normal: its edges give 0.
     """
-    edges, pairs = edge_triangles(triangles)
-    inner = pairs[:, 1] >= 0
-    edges, pairs = edges[inner], pairs[inner]
+    known = hinges_of(triangles) if hinges is None else hinges
+    edges, pairs = known.edges, known.triangles
     points = np.asarray(vertices, np.float64)
     corners = points[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

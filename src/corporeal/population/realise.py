@@ -5,9 +5,10 @@ For each person with dimensions t, the unknowns θ of the default body minimise,
     Σ_i ((log m_i(θ) − log t_i)/σ_i)²  +  ‖θ − θ̂(t)‖²_Σθ⁻¹
 
 where θ̂ and Σθ are the unknowns of bodies fitted to people of the survey (`anthropometry.
-population`). σ is small for the fifteen, and so small for stature and mass that they are met exactly.
+population`). σ is small for the fifteen, smallest for stature and mass, which are met exactly.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,7 @@ from corporeal.anthropometry.population import AGES as SURVEY_AGES
 from corporeal.anthropometry.population import people
 from corporeal.anthropometry.shape_space import SLIDERS, unknowns_of
 from corporeal.anthropometry.solve import GENDERS
+from corporeal.anthropometry.validity import sharp_folds
 from corporeal.body.identity import Identity
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.population.crowd_space import CrowdSpace, crowd_space
@@ -51,6 +53,38 @@ CLOSE: Final = 0.004
 LOOSE: Final = 0.04
 """σ of all other dimensions."""
 
+CALM: Final = (
+    {
+        "muscle": (0.1, 0.85),
+        "weight": (0.0, 0.55),
+        "cup": (0.0, 0.6),
+        "hip-scale-horiz": (-0.15, 0.8),
+        "buttocks-volume": (-0.5, 0.1),
+        "foot-scale-horiz": (-0.1, 0.5),
+        "hand-scale": (-0.5, 0.05),
+    },
+    {
+        "muscle": (0.2, 0.7),
+        "weight": (0.1, 0.5),
+        "cup": (0.1, 0.5),
+        "hip-scale-horiz": (0.0, 0.5),
+        "buttocks-volume": (-0.3, -0.1),
+        "foot-scale-horiz": (0.1, 0.4),
+        "hand-scale": (-0.3, -0.05),
+    },
+    {
+        "muscle": (0.3, 0.6),
+        "weight": (0.2, 0.5),
+        "cup": (0.2, 0.4),
+        "hip-scale-horiz": (0.15, 0.5),
+        "buttocks-volume": (-0.3, -0.2),
+        "foot-scale-horiz": (0.2, 0.4),
+        "hand-scale": (-0.3, -0.15),
+    },
+)
+"""Bounds of the unknowns that sharpen creases (cleft, groin, under the breast, between toes, at the
+thumb nail): for everybody, and then ever narrower for those who fold."""
+
 
 @dataclass(frozen=True, eq=False)
 class Realised:
@@ -81,19 +115,66 @@ def realise(model: PhenotypeModel, persons: Persons) -> Realised:
     iterations = np.empty(persons.count, np.int64)
     for sex in sorted(set(persons.sexes)):
         rows = np.flatnonzero(sexes == sex)
-        found = solve_people(crowd_space(model, GENDERS[sex]), persons.only(rows))
+        found = sound_people(crowd_space(model, GENDERS[sex]), persons.only(rows))
         unknowns[rows], iterations[rows] = found.values, found.iterations
     genders = np.array([GENDERS[sex] for sex in persons.sexes])
     return _prepared(model, genders, persons.ages, unknowns, iterations)
 
 
-def solve_people(space: CrowdSpace, persons: Persons) -> ManyResults:
-    """Unknowns of the bodies of persons of one sex."""
+def sound_people(space: CrowdSpace, persons: Persons) -> ManyResults:
+    """Unknowns of the bodies of persons of one sex; whoever folds is solved again more calmly.
+
+    A body folds where an edge is sharper than 120° that is not in the average body of its height.
+    """
+    found = solve_people(space, persons, CALM[0])
+    values, iterations = found.values.copy(), found.iterations.copy()
+    folds = fold_counts(space, values, persons.ages)
+    for bounds in CALM[1:]:
+        rows = np.flatnonzero(folds)
+        if len(rows) == 0:
+            break
+        again = solve_people(space, persons.only(rows), bounds, values[rows])
+        counts = fold_counts(space, again.values, persons.ages[rows])
+        better = counts < folds[rows]
+        taken = rows[better]
+        values[taken], folds[taken] = again.values[better], counts[better]
+        iterations[rows] += again.iterations
+    return ManyResults(values, found.costs, iterations)
+
+
+def fold_counts(
+    space: CrowdSpace, values: Float[NumpyArray, "n K"], ages: Float[NumpyArray, "n"]
+) -> Int[NumpyArray, "n"]:
+    """How many edges of each body fold that do not in the average body of its age and height."""
+    template = space.model.template
+    plain = np.tile(np.where(np.arange(len(space.names)) < len(SLIDERS), 0.5, 0.0), (len(ages), 1))
+    height = space.names.index("height")
+    plain[:, height] = values[:, height]
+    bodies, bases = (
+        space.shapes(unknowns, ages)[:, : template.mesh.vertex_count]
+        for unknowns in (values, plain)
+    )
+    pairs = zip(bodies, bases, strict=True)
+    new = [sharp_folds(body, template) & ~sharp_folds(base, template) for body, base in pairs]
+    return np.array([int(folded.sum()) for folded in new])
+
+
+def solve_people(
+    space: CrowdSpace,
+    persons: Persons,
+    narrower: Mapping[str, tuple[float, float]],
+    start: Float[NumpyArray, "n K"] | None = None,
+) -> ManyResults:
+    """Unknowns of the bodies of persons of one sex, some of them within `narrower` bounds."""
+    low, high = space.low.copy(), space.high.copy()
+    for name, (least, most) in narrower.items():
+        k = space.names.index(name)
+        low[k], high[k] = max(low[k], least), min(high[k], most)
     crowd = people(space.gender, space.names)
     targets = np.log(persons.dimensions)
     known = np.column_stack([targets, np.clip(persons.ages, *SURVEY_AGES)])
     expected = crowd.shape_mean + (known - crowd.mean) @ crowd.shape_slopes.T
-    centre = np.clip(expected, space.low, space.high)
+    centre = np.clip(expected, low, high)
     factor = cholesky(crowd.shape_covariance, lower=True)
     whiten = solve_triangular(factor, np.eye(len(factor)), lower=True)
     weights = 1 / sigmas()
@@ -111,7 +192,7 @@ def solve_people(space: CrowdSpace, persons: Persons) -> ManyResults:
             np.concatenate([relative, prior], axis=1),
         )
 
-    return minimise_many(residuals, centre, space.low, space.high)
+    return minimise_many(residuals, centre if start is None else start, low, high)
 
 
 def sigmas() -> Float[NumpyArray, "M"]:

@@ -1,0 +1,49 @@
+"""A picture of people of a store, standing in rows."""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from corporeal._typing import NumpyArray, UInt8
+from corporeal.anthropometry.standing import standing_map
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.identity import Identity
+from corporeal.formats.png import write_png
+from corporeal.population.people_store import People
+from corporeal.runtime.files import require_writable
+from corporeal.scene.casting import Performance
+from corporeal.scene.picture import at_rest, picture
+
+ROW: Final = 8
+"""People side by side."""
+_WIDTH, _HEIGHT = 1600, 560
+"""Of a row, pixels."""
+
+
+def draw_people(people: People, path: str | Path, count: int = 24) -> None:
+    """Write a PNG of the first `count` people in the A-pose: sex, age and BMI below each."""
+    require_writable(path)
+    shown = range(min(count, people.count))
+    rows = [_row(people, shown[first : first + ROW]) for first in range(0, len(shown), ROW)]
+    write_png(path, np.concatenate(rows))
+
+
+def _row(people: People, members: range) -> UInt8[NumpyArray, "H W 3"]:
+    actors = [
+        Performance(
+            at_rest(load_default_body().template, _standing(people.identity(i))),
+            label=f"{people.sex[i][0]} {people.age[i]:.0f} y, {people.bmi[i]:.0f}",
+        )
+        for i in members
+    ]
+    return picture(actors, width=_WIDTH, height=_HEIGHT, azimuth=np.radians(12.0), samples=2)
+
+
+def _standing(identity: Identity) -> Identity:
+    """The body with its arms down, as people are measured."""
+    template = load_default_body().template
+    skin, joints = (np.asarray(a, np.float64) for a in (identity.rest_vertices, identity.joints))
+    points = standing_map(template)(skin, joints)
+    end = len(skin)
+    return Identity(points[:end], points[end : end + len(joints)], {})

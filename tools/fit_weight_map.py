@@ -1,0 +1,58 @@
+"""Fit how bodies change with weight and height, and write it into the package.
+
+    python tools/fit_weight_map.py [--people 200]
+
+Draws people evenly over BMI 16 to 48 and ages 18 to 80, realises them, and writes
+`src/corporeal/population/data/weight_map.npz`. Needs nothing but the package.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.anthropometry.definitions import NAMES
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.population.distribution import SEXES
+from corporeal.population.realise import realise
+from corporeal.population.sampling import sample_people
+from corporeal.population.train_weight_map import fit_weight_map
+from corporeal.population.weight_map import ASSET, stored_form, target_fingerprint
+
+SEED = 63
+BATCH = 20
+
+
+def bodies(model: PhenotypeModel, sex: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Target coefficients and dimensions of realised people."""
+    local = {parameter.name for parameter in model.local_parameters}
+    coefficients, dimensions = [], []
+    for first in range(0, count, BATCH):
+        people = sample_people(first, BATCH, SEED, "even", float(sex == "female"))
+        made = realise(model, people)
+        values = dict(zip(made.names, made.parameters.T, strict=True))
+        sliders = {name: column for name, column in values.items() if name not in local}
+        changes = {name: column for name, column in values.items() if name in local}
+        coefficients.append(np.asarray(model.coefficients(sliders, changes), np.float64))
+        dimensions.append(people.dimensions)
+        print(f"{sex}: {first + BATCH} of {count}", flush=True)
+    return np.concatenate(coefficients), np.concatenate(dimensions)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=200, help="of each sex")
+    count = parser.parse_args().people
+    model = PhenotypeModel()
+    arrays = {"targets": np.array(target_fingerprint(model))}
+    for sex in SEXES:
+        coefficients, dimensions = bodies(model, sex, count)
+        mass, stature = (dimensions[:, NAMES.index(name)] for name in ("mass", "stature"))
+        arrays |= stored_form(fit_weight_map(model, coefficients, mass, stature), sex)
+    out = Path(__file__).parents[1] / "src/corporeal/population" / ASSET
+    np.savez_compressed(out, **arrays)
+    print(f"wrote {out.name} ({out.stat().st_size} bytes)")
+
+
+if __name__ == "__main__":
+    main()
