@@ -7,6 +7,7 @@ import small_smpl
 
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.body.mesh import Mesh
+from corporeal.body.registrations import Registrations, Take
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.geometry.rotations import matrix_from_axis_angle
@@ -51,3 +52,12 @@ def sampled(
         truth.person(s).posed(truth.pose(n)).vertices for n, s in enumerate(subjects.tolist())
     ]
     return model, PosedMeshes(np.stack(vertices), subjects), truth
+
+
+def registrations_of(model: LinearBodyModel, meshes: PosedMeshes) -> Registrations:
+    """The same meshes as a set of takes, one a subject."""
+    takes = [
+        Take(f"person{i}", "poses", 0.0, meshes.vertices[meshes.of_subject(i)].astype(np.float32))
+        for i in range(meshes.subject_count)
+    ]
+    return Registrations("small", model.triangles, model.vertex_count, tuple(takes))

@@ -7,6 +7,7 @@ otherwise take over what a misplaced joint does.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.template import Template
 from corporeal.models.smpl.linearised import SkinnedPerson
 from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
+from corporeal.models.smpl.training.checkpoints import Checkpoints
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, distances
 from corporeal.models.smpl.training.initial import InitialModel, initial_model
 from corporeal.models.smpl.training.joint_regressor import around, solved_regressor
@@ -64,44 +66,75 @@ class PoseModel:
     """After every turn: what was done, mean distance of vertices in metres."""
 
 
-def train_pose(
-    meshes: PosedMeshes, template: Template, settings: PoseTraining, told: Told | None = None
-) -> PoseModel:
-    """Learn joints, weights and pose blend shapes from registrations of the template's topology."""
-    start = initial_model(template)
-    estimate = _started(meshes, template, start)
-    candidates = candidate_joints(start.diffused)
-    history: list[tuple[str, float]] = []
+Stage = Literal["first poses", "pose blend shapes", "subjects", "weights", "poses"]
 
-    def tell(what: str) -> None:
-        mean = float(distances(meshes, estimate).mean())
-        history.append((what, mean))
-        if told is not None:
-            told(what, mean)
 
-    tell("first poses")
+def stages(settings: PoseTraining) -> tuple[Stage, ...]:
+    """What is solved, in order; each stage starts from the one before alone."""
+    plan: list[Stage] = ["first poses"]
     for turn in range(settings.joint_rounds + settings.shape_rounds):
-        with_shapes = turn >= settings.joint_rounds and settings.learn_pose_shapes
-        if with_shapes:
-            strength = settings.pose_ridge * len(meshes.subjects)
-            support = estimate.weights > 0 if settings.sparse else None
-            shapes = solved_pose_shapes(meshes, estimate, strength, support)
-            estimate = replace(estimate, pose_offsets=shapes)
-            tell("pose blend shapes")
-        estimate = _with_subjects(meshes, estimate, template, start, settings)
-        tell("subjects")
+        if turn >= settings.joint_rounds and settings.learn_pose_shapes:
+            plan.append("pose blend shapes")
+        plan.append("subjects")
         if settings.learn_weights:
-            strength = settings.weight_pull * len(meshes.subjects)
-            weights = solved_weights(meshes, estimate, candidates, start.weights, strength)
-            estimate = replace(estimate, weights=weights)
-            tell("weights")
-        estimate = with_solved_poses(
-            meshes, estimate, start.edges, iterations=settings.pose_iterations
-        )
-        tell("poses")
+            plan.append("weights")
+        plan.append("poses")
+    return tuple(plan)
+
+
+def train_pose(
+    meshes: PosedMeshes,
+    template: Template,
+    settings: PoseTraining,
+    told: Told | None = None,
+    kept: Checkpoints | None = None,
+) -> PoseModel:
+    """Learn joints, weights and pose blend shapes from registrations of the template's topology.
+
+    With `kept`, every stage is written when it is done, and a run that was ended goes on after the
+    last one, to the same result.
+    """
+    start = initial_model(template)
+    plan = stages(settings)
+    done, estimate, history = (0, None, []) if kept is None else kept.latest(plan)
+    for number, stage in enumerate(plan[done:], start=done):
+        estimate = _solved(stage, meshes, estimate, template, start, settings)
+        mean = float(distances(meshes, estimate).mean())
+        history = [*history, (stage, mean)]
+        if told is not None:
+            told(stage, mean)
+        if kept is not None:
+            kept.keep(number + 1, estimate, history)
+    assert estimate is not None
     support = around(start.regressor, start.edges, settings.regressor_rings)
     regressor = solved_regressor(estimate.rests, estimate.joints, start.regressor, support)
     return PoseModel(estimate, regressor, start, tuple(history))
+
+
+def _solved(
+    stage: Stage,
+    meshes: PosedMeshes,
+    estimate: Estimate | None,
+    template: Template,
+    start: InitialModel,
+    settings: PoseTraining,
+) -> Estimate:
+    """One set of unknowns, given the others."""
+    if stage == "first poses" or estimate is None:
+        return _started(meshes, template, start)
+    count = len(meshes.subjects)
+    if stage == "pose blend shapes":
+        support = estimate.weights > 0 if settings.sparse else None
+        shapes = solved_pose_shapes(meshes, estimate, settings.pose_ridge * count, support)
+        return replace(estimate, pose_offsets=shapes)
+    if stage == "subjects":
+        return _with_subjects(meshes, estimate, template, start, settings)
+    if stage == "weights":
+        candidates = candidate_joints(start.diffused)
+        pull = settings.weight_pull * count
+        weights = solved_weights(meshes, estimate, candidates, start.weights, pull)
+        return replace(estimate, weights=weights)
+    return with_solved_poses(meshes, estimate, start.edges, iterations=settings.pose_iterations)
 
 
 def _started(meshes: PosedMeshes, template: Template, start: InitialModel) -> Estimate:

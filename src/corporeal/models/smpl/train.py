@@ -1,0 +1,169 @@
+"""Train an SMPL from registrations: poses of some people, then shapes of many."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.registrations import Registrations
+from corporeal.body.template import Template
+from corporeal.body.topology import topology_hash
+from corporeal.body.weights import SkinWeights
+from corporeal.errors import InputError
+from corporeal.models.smpl.training.checkpoints import Checkpoints
+from corporeal.models.smpl.training.estimate import PosedMeshes, distances
+from corporeal.models.smpl.training.pose_training import PoseModel, PoseTraining, Told, train_pose
+from corporeal.models.smpl.training.shape_training import ShapeTraining, train_shape
+
+
+@dataclass(frozen=True)
+class TrainedSmpl:
+    """A model, and how it came to be."""
+
+    model: LinearBodyModel
+    report: Mapping[str, Any]
+    """Settings, data, mean distances after every stage (metres), variance explained."""
+
+
+@dataclass(frozen=True)
+class SmplTrainer:
+    """Settings of one training; `fit` gives back a new model and changes nothing."""
+
+    pose: PoseTraining = field(default_factory=PoseTraining)
+    shape: ShapeTraining = field(default_factory=ShapeTraining)
+
+    def fit(
+        self,
+        poses: Registrations,
+        shapes: Registrations,
+        template: Template,
+        *,
+        told: Told | None = None,
+        checkpoints: Path | None = None,
+    ) -> TrainedSmpl:
+        """Learn from many poses of some people (`poses`) and one scan each of many (`shapes`).
+
+        Both have the template's topology; `template` gives parts, names and the mirror map.
+        """
+        meshes, names = posed_meshes(poses, template)
+        standing = standing_meshes(shapes, template)
+        identifier = _identifier(meshes, standing, template, self)
+        kept = None if checkpoints is None else Checkpoints(checkpoints, identifier)
+        learned = train_pose(meshes, template, self.pose, told, kept)
+        first = model_of(learned, template)
+        model, found = train_shape(standing, first, learned.initial.edges, self.shape)
+        if told is not None:
+            told("shape space", float(found.explained[-1]))
+        errors = distances(meshes, learned.estimate)
+        report = {
+            "settings": asdict(self),
+            "data": {
+                "registrations": len(meshes.subjects),
+                "subjects": names,
+                "people": len(standing),
+                "hash": identifier,
+            },
+            "stages": [{"stage": s, "mean_distance": m} for s, m in learned.history],
+            "training_distance": float(errors.mean()),
+            "explained": found.explained.tolist(),
+        }
+        return TrainedSmpl(model, report)
+
+
+def posed_meshes(
+    registrations: Registrations, template: Template
+) -> tuple[PosedMeshes, tuple[str, ...]]:
+    """All frames of a set with their subjects' numbers, and the subjects' names."""
+    _require_topology(registrations, template)
+    vertices, subjects, names = [], [], []
+    for take in registrations.takes:
+        if take.subject not in names:
+            names.append(take.subject)
+        some = np.asarray(take.vertices[0 : take.frame_count], np.float32)
+        _require_finite(some, f"{take.subject} {take.sequence}")
+        vertices.append(some)
+        subjects.append(np.full(len(some), names.index(take.subject)))
+    meshes = PosedMeshes(np.concatenate(vertices), np.concatenate(subjects))
+    counts = np.bincount(meshes.subjects)
+    if counts.min() < 2:
+        few = [name for name, count in zip(names, counts, strict=True) if count < 2]
+        raise InputError(
+            f"{', '.join(few[:5])} came in one pose alone; expected at least two of everybody, or "
+            f"joints cannot be found. Leave them out, or give them as --shapes."
+        )
+    return meshes, tuple(names)
+
+
+def standing_meshes(registrations: Registrations, template: Template) -> Float[NumpyArray, "M V 3"]:
+    """The first frame of everybody's first take."""
+    _require_topology(registrations, template)
+    found: dict[str, NumpyArray] = {}
+    for take in registrations.takes:
+        if take.subject not in found:
+            found[take.subject] = np.asarray(take.vertices[0:1], np.float32)[0]
+            _require_finite(found[take.subject], f"{take.subject} {take.sequence}")
+    return np.stack(list(found.values()))
+
+
+def model_of(learned: PoseModel, template: Template) -> LinearBodyModel:
+    """What pose training found, about the mean of its subjects, without a shape space."""
+    estimate = learned.estimate
+    roots = np.einsum("v,iva->ia", learned.regressor[0], estimate.rests)
+    mean = (estimate.rests - roots[:, None]).mean(axis=0)
+    # the root joint stands where the template's stands
+    mean = mean + np.asarray(template.skeleton.joints, np.float64)[0]
+    return LinearBodyModel(
+        np.asarray(template.mesh.triangles, np.int64),
+        mean,
+        np.zeros((0, len(mean), 3)),
+        estimate.pose_offsets,
+        learned.regressor,
+        SkinWeights.from_dense(estimate.weights, 4),
+        template.skeleton.names,
+        template.skeleton.parents,
+    )
+
+
+def with_single_precision(model: LinearBodyModel) -> LinearBodyModel:
+    """The same model at half the size, as it is stored: 1e−7 of a metre."""
+    return replace(
+        model,
+        shape_offsets=model.shape_offsets.astype(np.float32),
+        pose_offsets=model.pose_offsets.astype(np.float32),
+    )
+
+
+def _require_topology(registrations: Registrations, template: Template) -> None:
+    mesh = template.mesh
+    if not registrations.takes:
+        raise InputError("the set of registrations is empty; expected at least two takes.")
+    if registrations.topology_hash != topology_hash(mesh.triangles, mesh.vertex_count):
+        raise InputError(
+            f"registrations of {registrations.template} have {registrations.vertex_count} vertices "
+            f"and {len(registrations.triangles)} triangles; the template has {mesh.vertex_count} "
+            f"and {len(mesh.triangles)}, or the same ones in another order. Expected one topology."
+        )
+
+
+def _require_finite(vertices: NumpyArray, who: str) -> None:
+    bad = ~np.isfinite(vertices)
+    if bad.any():
+        raise InputError(
+            f"registrations of {who} hold {int(bad.sum())} numbers that are not finite; expected "
+            f"none. Leave the take out (corporeal dataset validate finds them)."
+        )
+
+
+def _identifier(
+    meshes: PosedMeshes, standing: NumpyArray, template: Template, trainer: SmplTrainer
+) -> str:
+    digest = hashlib.sha256()
+    for array in (meshes.vertices, meshes.subjects, standing, template.mesh.triangles):
+        digest.update(np.ascontiguousarray(array).data)
+    digest.update(repr(asdict(trainer)).encode())
+    return digest.hexdigest()

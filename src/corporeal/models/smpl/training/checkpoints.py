@@ -1,0 +1,63 @@
+"""What pose training has reached, written after every stage: one file, replaced as a whole."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.errors import InputError
+from corporeal.formats.npz import open_npz, write_npz
+from corporeal.models.smpl.training.estimate import Estimate
+
+_ARRAYS = {
+    "rotations": ("N", "J", 3, 3),
+    "translations": ("N", 3),
+    "rests": ("I", "V", 3),
+    "joints": ("I", "J", 3),
+    "weights": ("V", "J"),
+    "pose_offsets": ("P", "V", 3),
+}
+
+History = list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """A file beside the result, for one set of data and settings."""
+
+    path: Path
+    identifier: str
+    """Of data, template and settings: a file of other ones is not gone on with."""
+
+    def latest(self, plan: tuple[str, ...]) -> tuple[int, Estimate | None, History]:
+        """How many stages are done, what they reached, and their errors."""
+        if not self.path.exists():
+            return 0, None, []
+        with open_npz(self.path) as archive:
+            if archive.text("identifier") != self.identifier:
+                raise InputError(
+                    f"{self.path} belongs to training with other data or settings; expected this "
+                    f"run's. Remove it to start anew, or give another --out."
+                )
+            done = int(archive.array("done", "i", ()))
+            arrays = {n: archive.array(n, "f", shape) for n, shape in _ARRAYS.items()}
+            parents = tuple(int(p) for p in archive.array("parents", "i", ("J",)))
+            history = [(str(s), float(m)) for s, m in json.loads(archive.text("history"))]
+        if not 0 < done <= len(plan):
+            raise InputError(f"{self.path} is after stage {done} of {len(plan)}. Remove it.")
+        return done, Estimate(**arrays, parents=parents), history
+
+    def keep(self, done: int, estimate: Estimate, history: History) -> None:
+        """Write what is reached after `done` stages."""
+        arrays = {name: getattr(estimate, name) for name in _ARRAYS}
+        write_npz(
+            self.path,
+            {
+                "identifier": np.array(self.identifier),
+                "done": np.array(done),
+                "parents": np.array(estimate.parents),
+                "history": np.array(json.dumps(history)),
+                **arrays,
+            },
+        )

@@ -1,0 +1,81 @@
+"""The trainer as a whole: ended anywhere it goes on to the same model; bad data are refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import smpl_truth
+
+from corporeal.body.registrations import Registrations, Take
+from corporeal.errors import InputError
+from corporeal.models.smpl.train import SmplTrainer
+from corporeal.models.smpl.training.pose_training import PoseTraining
+from corporeal.models.smpl.training.shape_training import ShapeTraining
+
+TRAINER = SmplTrainer(
+    PoseTraining(joint_rounds=1, shape_rounds=1, pose_iterations=2),
+    ShapeTraining(count=2, rounds=1),
+)
+
+
+class Ended(Exception):
+    """Stands for a kill."""
+
+
+def data() -> tuple:
+    model, meshes, _ = smpl_truth.sampled(250, 4, 16)
+    return smpl_truth.registrations_of(model, meshes), smpl_truth.template_of(model)
+
+
+def test_ended_and_gone_on(tmp_path: Path) -> None:
+    """Stopped after every one of its stages, training reaches the very same numbers."""
+    registrations, template = data()
+    whole = TRAINER.fit(registrations, registrations, template)
+    path = tmp_path / "checkpoint.npz"
+    seen: list[str] = []
+
+    def told(stage: str, _: float) -> None:
+        """Ended while the next stage runs: only what was kept before counts."""
+        seen.append(stage)
+        if len(seen) % 2 == 0:
+            raise Ended(stage)
+
+    while "shape space" not in seen:
+        with pytest.raises(Ended):
+            TRAINER.fit(registrations, registrations, template, told=told, checkpoints=path)
+    assert len(seen) > len(set(seen))
+    again = TRAINER.fit(registrations, registrations, template, checkpoints=path)
+    for name in ("mean_vertices", "shape_offsets", "pose_offsets", "joint_regressor"):
+        np.testing.assert_array_equal(getattr(again.model, name), getattr(whole.model, name))
+    assert again.report == whole.report
+
+
+def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    """Other settings must not go on from it."""
+    registrations, template = data()
+    path = tmp_path / "checkpoint.npz"
+    TRAINER.fit(registrations, registrations, template, checkpoints=path)
+    other = replace(TRAINER, pose=replace(TRAINER.pose, ring=2.0))
+    with pytest.raises(InputError, match="other data or settings"):
+        other.fit(registrations, registrations, template, checkpoints=path)
+
+
+def test_bad_registrations_are_refused() -> None:
+    """Another topology, one pose alone, numbers that are not finite, nothing at all."""
+    registrations, template = data()
+    turned = Registrations(
+        "other", registrations.triangles[:, ::-1], registrations.vertex_count, registrations.takes
+    )
+    with pytest.raises(InputError, match="Expected one topology"):
+        TRAINER.fit(turned, registrations, template)
+    lonely = Take("person9", "one", 0.0, np.zeros((1, registrations.vertex_count, 3), np.float32))
+    with pytest.raises(InputError, match="person9 came in one pose alone"):
+        TRAINER.fit(
+            replace(registrations, takes=(*registrations.takes, lonely)), registrations, template
+        )
+    broken = Take("person9", "nan", 0.0, np.full((2, registrations.vertex_count, 3), np.nan, "f4"))
+    with pytest.raises(InputError, match="person9 nan hold"):
+        TRAINER.fit(replace(registrations, takes=(broken,)), registrations, template)
+    with pytest.raises(InputError, match="is empty"):
+        TRAINER.fit(replace(registrations, takes=()), registrations, template)
