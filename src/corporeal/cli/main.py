@@ -37,6 +37,7 @@ VERBS = {
     "anatomy": Verb("corporeal.cli.anatomy:Anatomy", "fit and grow bones, muscles and fat"),
     "motion": Verb("corporeal.cli.motion:MotionVerb", "list, describe or film motions"),
     "capture": Verb("corporeal.cli.capture:Capture", "record people with the virtual 4D scanner"),
+    "dataset": Verb("corporeal.cli.dataset:Dataset", "describe, convert and check registrations"),
     "convert": Verb("corporeal.cli.convert:Convert", "write a file's content in another format"),
     "doctor": Verb("corporeal.cli.doctor:Doctor", "say what is missing and how to get it"),
     "cite": Verb("corporeal.cli.cite:Cite", "print the references of the methods used"),

@@ -1,0 +1,169 @@
+"""`corporeal dataset`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from tyro.conf import Positional
+
+from corporeal.cli.speech import print_json, say
+from corporeal.pipelines.dataset import (
+    Choice,
+    ImportConfig,
+    dataset_facts,
+    export_dataset,
+    import_dataset,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info:
+    """Tell what a set holds."""
+
+    data: Positional[Path]
+    """Zarr store, .hdf5 file in DFAUST's layout, or folder of .ply files."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    def run(self) -> int:
+        """Tell."""
+        facts = dataset_facts(self.data)
+        if self.json:
+            print_json(facts)
+            return 0
+        state = {True: "finished", False: "not finished: run its command again", None: ""}
+        print(
+            f"{self.data}  {state[facts.finished]}\n"
+            f"  topology   {facts.template}, {facts.vertices} vertices, hash "
+            f"{facts.topology_hash[:12]}\n"
+            f"  subjects   {facts.subjects}\n"
+            f"  takes      {facts.takes}\n"
+            f"  frames     {facts.frames}, {facts.seconds:.1f} s of movement"
+        )
+        for title, counts in (("split", facts.splits), ("sequence", facts.sequences)):
+            for name, frames in counts.items():
+                print(f"  {title:<10} {name:<24}{frames:>8} frames")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Write takes in another format; the suffix decides.
+
+    .hdf5 (DFAUST's layout), .npz, .zarr, .png (contact sheet), .mp4 (film), or a folder of .ply.
+    """
+
+    data: Positional[Path]
+    """Zarr store, .hdf5 file or folder of .ply files."""
+    out: Path
+    """File or folder to write."""
+    subject: tuple[str, ...] = ()
+    """Subjects to take; all unless told."""
+    sequence: tuple[str, ...] = ()
+    """Sequences to take; all unless told."""
+    split: Literal["", "train", "test"] = ""
+    """Which half of an experiment; both unless told."""
+
+    def run(self) -> int:
+        """Write, and say what the format could not carry."""
+        choice = Choice(self.subject, self.sequence, self.split)
+        say(f"writing {self.data} as {self.out}")
+        lost = export_dataset(self.data, self.out, choice)
+        print(f"wrote {self.out}")
+        if lost:
+            print(f"it does not carry: {'; '.join(lost)}")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import:
+    """Bring registrations of other formats into a Zarr store."""
+
+    data: Positional[tuple[Path, ...]]
+    """DFAUST or Dyna files (.hdf5, .h5), or folders of .ply files such as FAUST's."""
+    out: Path
+    """Store to write (.zarr)."""
+    template: str = ""
+    """Name of the topology, such as smpl; by default after its number of vertices."""
+    like: Path | None = None
+    """A set whose topology they must have; others are refused."""
+
+    def run(self) -> int:
+        """Copy, take by take."""
+        say(f"importing {', '.join(map(str, self.data))} into {self.out}")
+        config = ImportConfig(
+            inputs=self.data, out=self.out, template=self.template, like=self.like
+        )
+        count = import_dataset(config)
+        print(f"wrote {self.out} ({count} takes)")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validate:
+    """Check a set: damage, values that are not finite, explosions, skin inside the body.
+
+    Every frame is read; some frames a take are asked how deep skin is inside other skin. The exit
+    code is 1 if a take is broken or cannot be read.
+    """
+
+    data: Positional[Path]
+    """Zarr store, .hdf5 file or folder of .ply files."""
+    thorough: int = 5
+    """Frames a take that are asked for penetration; about half a second each."""
+    jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Processes to use; all cores unless told."""
+    scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
+    """Dask cluster to use instead of this machine."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    def run(self) -> int:
+        """Check, and list what was found."""
+        from corporeal.pipelines.dataset_check import check_dataset
+
+        found = check_dataset(self.data, self.thorough, self.jobs, self.scheduler)
+        if self.json:
+            print_json(found)
+        else:
+            print(f"{found.takes} takes, {found.frames} frames")
+            for name, message in found.unreadable.items():
+                print(f"  {name}: {message}")
+            for name, faults in found.faults.items():
+                for fault in faults:
+                    print(
+                        f"  {name}, frame {fault.frame}: {fault.what} ({fault.count} places, "
+                        f"worst {fault.worst:.4g})"
+                    )
+            print(
+                f"{found.broken} faults that spoil a take; skin deeper than 2 mm in the body in "
+                f"{found.counts.get('penetration', 0)} of {found.frames_asked_for_penetration} "
+                f"frames asked, {1e3 * found.deepest:.1f} mm at most"
+            )
+        return 1 if found.broken or found.unreadable else 0
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Sets of registrations: what they hold, other formats in and out, checks.
+
+    Examples:
+      corporeal dataset info dyna.zarr
+      corporeal dataset export dyna.zarr --subject p00003 --out p00003.mp4
+      corporeal dataset import registrations_m.hdf5 registrations_f.hdf5 --out dfaust.zarr
+      corporeal dataset import FAUST/training/registrations --out faust.zarr
+      corporeal dataset validate dyna.zarr
+    """
+
+    what: (
+        Annotated[Info, tyro.conf.subcommand("info")]
+        | Annotated[Export, tyro.conf.subcommand("export")]
+        | Annotated[Import, tyro.conf.subcommand("import")]
+        | Annotated[Validate, tyro.conf.subcommand("validate")]
+    )
+    """What to do."""
+
+    def run(self) -> int:
+        """Do what was asked."""
+        return self.what.run()

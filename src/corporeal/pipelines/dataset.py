@@ -1,0 +1,291 @@
+"""Sets of registrations: what they hold, other formats in and out."""
+
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import corporeal
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.animation import Animation
+from corporeal.body.identity import Identity
+from corporeal.body.mesh import Mesh
+from corporeal.body.motion import Motion
+from corporeal.body.registrations import Registrations, Take
+from corporeal.body.skeleton import Skeleton
+from corporeal.body.template import Template
+from corporeal.body.topology import topology_hash
+from corporeal.body.weights import SkinWeights
+from corporeal.errors import FormatError, InputError
+from corporeal.formats.hdf5 import lost_in_hdf5, read_dfaust, write_dfaust
+from corporeal.formats.npz import write_npz
+from corporeal.formats.ply_folder import read_ply_folder, write_ply_folder
+from corporeal.formats.registrations import RegistrationsStore
+from corporeal.runtime.files import require_writable
+from corporeal.runtime.progress import progress
+from corporeal.skinning.kinematics import forward_kinematics
+
+_HDF5 = (".hdf5", ".h5")
+_PICTURES = (".png", ".mp4")
+_MOST_SHOWN = 6
+"""Takes in a picture."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which takes; empty means all."""
+
+    subjects: tuple[str, ...] = ()
+    sequences: tuple[str, ...] = ()
+    split: str = ""
+
+    def of(self, registrations: Registrations) -> Registrations:
+        """The chosen takes; refused if there are none."""
+        chosen = registrations.where(
+            lambda take: (
+                (not self.subjects or take.subject in self.subjects)
+                and (not self.sequences or take.sequence in self.sequences)
+                and (not self.split or take.split == self.split)
+            )
+        )
+        if not chosen.takes:
+            raise InputError(
+                f"no take is of {', '.join((*self.subjects, *self.sequences, self.split))}; the "
+                f"set has subjects {_some({t.subject for t in registrations.takes})} and sequences "
+                f"{_some({t.sequence for t in registrations.takes})}."
+            )
+        return chosen
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """What a set holds."""
+
+    template: str
+    topology_hash: str
+    vertices: int
+    subjects: int
+    takes: int
+    frames: int
+    seconds: float
+    """Of all movements together."""
+    sequences: dict[str, int]
+    """Frames by sequence."""
+    splits: dict[str, int]
+    """Frames by split."""
+    finished: bool | None
+    """Whether the run that wrote it came to its end; None for formats that cannot say."""
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+
+def read_dataset(path: Path, template: str = "") -> Registrations:
+    """A set in any format that holds one; vertices are read when they are asked for."""
+    if path.suffix.lower() in _HDF5:
+        return read_dfaust(path, template)
+    if path.is_dir() and (path / "zarr.json").is_file():
+        return RegistrationsStore.open(path).read()
+    if path.is_dir():
+        return read_ply_folder(path, template)
+    raise InputError(
+        f"{path} is no set of registrations; expected a Zarr store, an .hdf5 file in DFAUST's "
+        f"layout, or a folder of .ply files."
+    )
+
+
+def dataset_facts(path: Path) -> DatasetFacts:
+    """Tell about a set without reading its vertices."""
+    held = read_dataset(path)
+    sequences: dict[str, int] = {}
+    splits: dict[str, int] = {}
+    for take in held.takes:
+        sequences[take.sequence] = sequences.get(take.sequence, 0) + take.frame_count
+        splits[take.split or "none"] = splits.get(take.split or "none", 0) + take.frame_count
+    is_zarr = (path / "zarr.json").is_file()
+    return DatasetFacts(
+        template=held.template,
+        topology_hash=held.topology_hash,
+        vertices=held.vertex_count,
+        subjects=len({take.subject for take in held.takes}),
+        takes=len(held.takes),
+        frames=held.frame_count,
+        seconds=sum(take.frame_count / take.fps for take in held.takes if take.fps),
+        sequences=dict(sorted(sequences.items())),
+        splits=dict(sorted(splits.items())),
+        finished=RegistrationsStore.open(path).store.is_finished if is_zarr else None,
+        provenance=dict(held.provenance),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportConfig:
+    """Files of other formats into one store."""
+
+    inputs: tuple[Path, ...]
+    out: Path
+    template: str = ""
+    """Name of the topology; by default after its number of vertices."""
+    like: Path | None = None
+    """A set whose topology the inputs must have."""
+
+
+def import_dataset(config: ImportConfig) -> int:
+    """Write all takes of the inputs into one store; gives their number. May be taken up again."""
+    sets = [read_dataset(path, config.template) for path in config.inputs]
+    if not sets:
+        raise InputError("nothing to import came; expected .hdf5 files or folders of .ply files.")
+    first = sets[0]
+    wanted = first if config.like is None else read_dataset(config.like)
+    for path, found in zip(config.inputs, sets, strict=True):
+        _require_same_topology(path, found, wanted)
+    run = {"verb": "dataset import", "inputs": [path.name for path in config.inputs]}
+    store = RegistrationsStore.create(
+        config.out,
+        config.template or wanted.template,
+        first.triangles,
+        first.vertex_count,
+        run,
+        {"corporeal": corporeal.__version__, "sources": [dict(s.provenance) for s in sets]},
+    )
+    count = _copy_into(store, sets)
+    store.store.finish({"takes": count})
+    return count
+
+
+def export_dataset(path: Path, out: Path, choice: Choice) -> list[str]:
+    """Write chosen takes in the format that `out`'s suffix names; gives what was lost, in words."""
+    chosen = choice.of(read_dataset(path))
+    suffix = out.suffix.lower()
+    if suffix in _HDF5:
+        require_writable(out)
+        write_dfaust(out, chosen)
+        return lost_in_hdf5(chosen)
+    if suffix == ".zarr":
+        run = {
+            "verb": "dataset export",
+            "takes": [f"{t.subject} {t.sequence}" for t in chosen.takes],
+        }
+        store = RegistrationsStore.create(
+            out, chosen.template, chosen.triangles, chosen.vertex_count, run, chosen.provenance
+        )
+        _copy_into(store, [chosen])
+        store.store.finish()
+        return ["raw scans"] if RegistrationsStore.open(path).store.parts("scans") else []
+    if suffix == ".npz":
+        require_writable(out)
+        _write_npz(out, chosen)
+        return ["what is known of the subjects"] if chosen.subjects else []
+    if suffix in _PICTURES:
+        require_writable(out)
+        _show(out, chosen)
+        return ["everything but the look"]
+    if suffix == "":
+        write_ply_folder(out, chosen)
+        return ["frame rates, truth and subjects"]
+    raise InputError(
+        f"cannot export a set as {out}; expected .hdf5, .npz, .zarr, .png, .mp4, or a folder."
+    )
+
+
+def animation_of(registrations: Registrations, take: Take) -> Animation:
+    """A take as an animation, for pictures: with its pose where that is known."""
+    frames = take.frame_count
+    vertices = np.concatenate(
+        [np.asarray(take.vertices[k : k + 64], np.float32) for k in range(0, frames, 64)]
+    )
+    template = _template_of(registrations, vertices[0])
+    subject = registrations.subjects.get(take.subject)
+    known = take.truth is not None and subject is not None and subject.identity is not None
+    fps = take.fps or 1.0
+    if known and take.truth is not None and subject is not None and subject.identity is not None:
+        identity = subject.identity
+        turns = np.asarray(take.truth.joint_rotations[0:frames], np.float64)
+        way = np.asarray(take.truth.root_translation[0:frames], np.float64)
+    else:
+        identity = Identity(vertices[0], np.asarray(template.skeleton.joints), {})
+        turns = np.zeros((frames, template.skeleton.joint_count, 3))
+        way = vertices.mean(axis=1).astype(np.float64) * [1.0, 0.0, 1.0]
+    motion = Motion(take.sequence, fps, turns, way, template.skeleton)
+    world = forward_kinematics(
+        turns, np.asarray(identity.joints, np.float64), template.skeleton.parents, way
+    )
+    return Animation("registered", template, identity, motion, vertices, world)
+
+
+def _template_of(registrations: Registrations, vertices: Any) -> Template:
+    """The default body's template where the topology is its own, else one with a single joint."""
+    own = load_default_body().template
+    if registrations.topology_hash == topology_hash(own.mesh.triangles, own.mesh.vertex_count):
+        return own
+    count = registrations.vertex_count
+    weights = SkinWeights.from_dense(np.ones((count, 1)), 1)
+    skeleton = Skeleton(("root",), (-1,), np.zeros((1, 3)))
+    mesh = Mesh(vertices, registrations.triangles)
+    return Template(mesh, skeleton, weights, ("body",), np.zeros(count, np.int64))
+
+
+def _show(out: Path, chosen: Registrations) -> None:
+    takes = chosen.takes[:_MOST_SHOWN]
+    animations = [animation_of(chosen, take) for take in takes]
+    labels = [f"{take.subject} {take.sequence}" for take in takes]
+    if out.suffix.lower() == ".png":
+        from corporeal.scene.sheet import contact_sheet
+
+        contact_sheet(animations, out, frames=9, labels=labels)
+    else:
+        from corporeal.scene.film import film
+
+        film(animations, out, labels=labels, width=1280, height=480)
+
+
+def _write_npz(out: Path, chosen: Registrations) -> None:
+    arrays = {"triangles": chosen.triangles.astype(np.int32)}
+    held = chosen.frame_count * chosen.vertex_count * 12
+    if held > 4 * 1024**3:
+        raise InputError(
+            f"{chosen.frame_count} frames take {held} bytes in one .npz; expected at most 4 GiB. "
+            f"Choose fewer, or export .hdf5 or .zarr."
+        )
+    for take in chosen.takes:
+        one = replace(chosen, takes=(take,))
+        arrays[f"{take.subject}__{take.sequence}"] = one.vertices(4 * 1024**3)
+    write_npz(out, arrays)
+
+
+def _copy_into(store: RegistrationsStore, sets: list[Registrations]) -> int:
+    takes = [(held, take) for held in sets for take in held.takes]
+    names = [(take.subject, take.sequence) for _, take in takes]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"take {' '.join(twice[0])} came twice; import the files separately.")
+    with progress("copying", len(takes), "take") as step:
+        for held, take in takes:
+            subject = held.subjects.get(take.subject)
+            if subject is not None:
+                store.write_subject(subject)
+            plain = replace(take, subject=_plain(take.subject), sequence=_plain(take.sequence))
+            if not store.has_take(plain.subject, plain.sequence):
+                store.write_take(plain)
+            step(1)
+    return len(takes)
+
+
+def _plain(name: str) -> str:
+    """A name that a part of a store may have."""
+    return re.sub(r"[^A-Za-z0-9_.\-]", "_", name)[:45]
+
+
+def _require_same_topology(path: Path, found: Registrations, wanted: Registrations) -> None:
+    if found.topology_hash != wanted.topology_hash:
+        raise FormatError(
+            f"{path} has the wrong topology: {found.vertex_count} vertices and "
+            f"{len(found.triangles)} triangles ({found.template}); expected "
+            f"{wanted.vertex_count} and {len(wanted.triangles)}, joined as in {wanted.template}. "
+            f"Register its frames to that template first."
+        )
+
+
+def _some(names: set[str]) -> str:
+    shown = sorted(names)[:8]
+    return ", ".join(shown) + (", …" if len(names) > len(shown) else "")

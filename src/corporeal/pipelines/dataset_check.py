@@ -1,0 +1,117 @@
+"""Check a set of registrations: every frame quickly, some frames thoroughly, takes in parallel."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.body.registrations import Take
+from corporeal.evaluation.take_health import FrameFault, TakeDoctor
+from corporeal.formats.registrations import RegistrationsStore
+from corporeal.pipelines.dataset import read_dataset
+from corporeal.runtime.jobs import JobReport, run_jobs
+
+_BLOCK = 32
+BROKEN = ("not finite", "size", "speed")
+"""Faults that make a take useless; others are listed."""
+
+
+@dataclass(frozen=True)
+class CheckJob:
+    """One take of a set; small enough to travel between processes."""
+
+    path: Path
+    subject: str
+    sequence: str
+    thorough: int
+
+
+@dataclass(frozen=True)
+class TakeCheck:
+    """What was found."""
+
+    frames: int
+    asked: int
+    """Frames whose penetration was measured."""
+    faults: tuple[FrameFault, ...]
+
+
+@dataclass(frozen=True)
+class DatasetCheck:
+    """What was found in all takes."""
+
+    takes: int
+    frames: int
+    frames_asked_for_penetration: int
+    broken: int
+    """Faults that make a take useless."""
+    counts: dict[str, int]
+    """Frames by fault."""
+    deepest: float
+    """Metres."""
+    faults: dict[str, list[FrameFault]] = field(default_factory=dict)
+    """By take."""
+    unreadable: dict[str, str] = field(default_factory=dict)
+    finished: bool | None = None
+
+
+def check_dataset(
+    path: Path, thorough: int = 5, workers: int | None = None, scheduler: str | None = None
+) -> DatasetCheck:
+    """Read every frame of a set; `thorough` frames a take are also asked for skin in the body."""
+    held = read_dataset(path)
+    jobs = {
+        f"{take.subject} {take.sequence}": CheckJob(path, take.subject, take.sequence, thorough)
+        for take in held.takes
+    }
+    report: JobReport[TakeCheck] = run_jobs(
+        check_take, jobs, workers=workers, scheduler=scheduler, label="checking takes"
+    )
+    counts: Counter[str] = Counter()
+    for found in report.done.values():
+        counts.update(fault.what for fault in found.faults)
+    depths = [f.worst for c in report.done.values() for f in c.faults if f.what == "penetration"]
+    is_zarr = (path / "zarr.json").is_file()
+    return DatasetCheck(
+        takes=len(jobs),
+        frames=sum(found.frames for found in report.done.values()),
+        frames_asked_for_penetration=sum(found.asked for found in report.done.values()),
+        broken=sum(counts[what] for what in BROKEN),
+        counts=dict(counts),
+        deepest=max(depths, default=0.0),
+        faults={name: list(found.faults) for name, found in report.done.items() if found.faults},
+        unreadable={name: failure.message for name, failure in report.failed.items()},
+        finished=RegistrationsStore.open(path).store.is_finished if is_zarr else None,
+    )
+
+
+def check_take(job: CheckJob) -> TakeCheck:
+    """Read one take, a block at a time."""
+    held = read_dataset(job.path)
+    take = next(t for t in held.takes if (t.subject, t.sequence) == (job.subject, job.sequence))
+    subject = held.subjects.get(take.subject)
+    known = subject is not None and subject.identity is not None
+    rest = (
+        np.asarray(subject.identity.rest_vertices)
+        if known and subject is not None and subject.identity is not None
+        else np.asarray(take.vertices[0:1], np.float32)[0]
+    )
+    doctor = TakeDoctor(rest, held.triangles, take.fps)
+    faults: list[FrameFault] = []
+    for first in range(0, take.frame_count, _BLOCK):
+        start = max(0, first - 1)  # with the frame before, for speeds
+        block = np.asarray(take.vertices[start : first + _BLOCK], np.float32)
+        found = doctor.quick(start, block)
+        faults += [fault for fault in found if fault.frame >= first]
+    asked = _thorough_frames(take, job.thorough)
+    for number in asked:
+        frame = np.asarray(take.vertices[number : number + 1], np.float32)[0]
+        if np.isfinite(frame).all():
+            faults += doctor.penetration(number, frame)
+    return TakeCheck(take.frame_count, len(asked), tuple(faults))
+
+
+def _thorough_frames(take: Take, wanted: int) -> list[int]:
+    count = min(wanted, take.frame_count)
+    return sorted({int(n) for n in np.linspace(0, take.frame_count - 1, count).round()})
