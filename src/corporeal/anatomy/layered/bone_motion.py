@@ -41,6 +41,10 @@ CERTAIN = 0.8
 """A vertex is held where one joint has at least this weight; elsewhere it slides."""
 SMOOTHING = 5
 """Rounds that blur the border between two bones."""
+RIGID = ("torso_", "sacrum", "l_pelvis", "r_pelvis")
+"""Bones of one piece each, rib cage and pelvis, as their names begin."""
+BENEATH = 0.03
+"""Metres from the bone surface within which a bone lies beneath it."""
 
 
 def joint_of_bone(name: str, names: tuple[str, ...]) -> int | None:
@@ -57,27 +61,31 @@ def joint_of_bone(name: str, names: tuple[str, ...]) -> int | None:
 def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
     """Weights of the bone surface: the carrier of the nearest bone, blurred over a few edges.
 
-    Outside the layered region the skin's own weights hold.
+    Where ribs or pelvis lie beneath, their joint has it all: they hold the torso. Outside the
+    layered region the skin's own weights hold.
     """
     from scipy.spatial import KDTree
 
-    names = template.body.skeleton.names
-    points, owners = [], []
+    names, carried = template.body.skeleton.names, []
     for bone in template.bones:
         joint = joint_of_bone(bone.name, names)
         if joint is not None:
-            points.append(bone.vertices)
-            owners.append(np.full(len(bone.vertices), joint))
-    _, nearest = KDTree(np.concatenate(points)).query(template.bone)
-    weights = np.eye(len(names))[np.concatenate(owners)[nearest]]
+            carried.append((bone.vertices, joint, bone.name.startswith(RIGID)))
+    lengths = [len(points) for points, _, _ in carried]
+    away, nearest = KDTree(np.concatenate([points for points, _, _ in carried])).query(
+        template.bone
+    )
+    joints, rigid = (np.repeat([row[k] for row in carried], lengths)[nearest] for k in (1, 2))
+    weights = np.eye(len(names))[joints]
     own = template.body.weights.dense().astype(np.float64)
-    outside = ~template.layered
-    weights[outside] = own[outside]
+    weights[~template.layered] = own[~template.layered]
+    fixed = ~template.layered | (rigid & (away < BENEATH))
+    kept = weights[fixed]
     adjacency = vertex_adjacency(template.triangles, len(weights)).astype(np.float64)
     degree = np.maximum(adjacency.sum(axis=1), 1.0)[:, None]
     for _ in range(SMOOTHING):
         weights = 0.5 * weights + 0.5 * (adjacency @ weights) / degree
-        weights[outside] = own[outside]
+        weights[fixed] = kept
     return weights
 
 
