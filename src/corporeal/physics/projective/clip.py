@@ -65,7 +65,7 @@ class Clip:
         after = path[min(place + 1, len(path) - 1)]
         ahead = self.body.carry(quiet.positions, path[place], after)
         moving = resting(quiet.positions, self.step, (ahead - quiet.positions) / self.step)
-        return replace(moving, touching=quiet.touching)
+        return replace(moving, touching=quiet.touching, pressures=quiet.pressures)
 
     def _run_up(self, path: Float64[NumpyArray, "k J 4 4"]) -> State:
         """Flesh at the first frame of a loop: as it ends when it has long been running."""
@@ -153,4 +153,5 @@ def _carried(
         place(flesh.earlier_positions + flesh.earlier_velocities) - earlier,
         flesh.step,
         flesh.touching,
+        flesh.pressures,
     )

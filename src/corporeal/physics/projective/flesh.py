@@ -1,19 +1,20 @@
 """From a volumetric model to the system that is solved: masses, stiffness, anchors, balance."""
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.materials import Material
-from corporeal.physics.projective_dynamics.constraints.patch_volume import patch_volume_constraint
 from corporeal.physics.projective_dynamics.constraints.strain import (
     StrainConstraint,
     strain_constraint,
 )
+from corporeal.physics.projective_dynamics.pressure import KeptVolume, kept_volume
 from corporeal.physics.projective_dynamics.prestress import balancing_stress, natural_stretch
 from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
 from corporeal.physics.volume.model import VolumetricModel
-from corporeal.physics.volume.patches import skin_patches
+from corporeal.physics.volume.regions import smooth_regions
 
 
 def flesh_system(
@@ -27,8 +28,8 @@ def flesh_system(
     """The 2V vertices of `model` with strain in every tetrahedron, in balance under `gravity` m/s².
 
     The maps multiply stiffness and density around every skin vertex (painted, or by part); 1 leaves
-    them as they are. `volume` is how many times as stiff flesh is against losing volume; 0 is the
-    seed's, without.
+    them as they are. `volume` is the bulk modulus over the stiffness of the flesh around; 0 is the
+    seed's flesh, which does not keep its volume.
     """
     rest = np.asarray(model.vertices, np.float64)
     tetrahedra = np.asarray(model.tetrahedra, np.int64)
@@ -42,9 +43,22 @@ def flesh_system(
         strain = _balanced(strain, rest, stiffness, anchored, masses[:, None] * gravity)
     if volume == 0.0:
         return System(masses, anchored, (strain,))
-    patches = skin_patches(model.skin, model.triangles)[model.tetrahedron_triangles]
-    kept = patch_volume_constraint(strain, rest, patches, volume)
-    return System(masses, anchored, (strain, kept))
+    return System(masses, anchored, (strain,), _kept(model, strain, rest, volume))
+
+
+def _kept(
+    model: VolumetricModel,
+    strain: StrainConstraint,
+    rest: Float64[NumpyArray, "n 3"],
+    ratio: float,
+) -> KeptVolume:
+    """Smooth regions of the flesh below skin that moves."""
+    triangles = np.asarray(model.triangles)
+    moving = triangles[~model.rigid[triangles].all(axis=1)]
+    skin_shares = smooth_regions(model)
+    shares = csr_array(vstack([skin_shares, csr_array(skin_shares.shape)]))  # none for inner ones
+    prisms = np.concatenate([moving, moving + model.vertex_count], axis=1)
+    return kept_volume(strain, rest, prisms, shares, ratio)
 
 
 def anchored_vertices(model: VolumetricModel) -> Bool[NumpyArray, "n"]:

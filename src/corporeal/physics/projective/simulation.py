@@ -184,20 +184,21 @@ class ProjectiveSimulation:
         solver, carriers = body.solver(1.0, "static"), body.carriers(frame)
         anchors = carriers[body.system.anchored]
         now, pairs = body.carry(flesh.positions, before, frame), flesh.touching
+        pressures = flesh.pressures
         local = self._local(outside)
         for _ in range(rounds):
-            still = replace(resting(now, 1.0), touching=pairs)
+            still = replace(resting(now, 1.0, pressures=pressures), touching=pairs)
             rows, pairs = body.self_contacts(still, frame)
             around = outside.contacts(still, carriers, time, 0.0, friction=False)
             forces = outside.forces(still)
             closing = None if local is None else local.closing(now, frame)
             touching = both(rows, around)
-            reached = solver.step(still, anchors, forces, None, touching, closing).positions
-            moved = float(np.abs(reached - now).max())
-            now = reached
+            reached = solver.step(still, anchors, forces, None, touching, closing)
+            moved = float(np.abs(reached.positions - now).max())
+            now, pressures = reached.positions, reached.pressures
             if moved < _STILL:
                 break
-        return replace(resting(now, flesh.step), touching=pairs)
+        return replace(resting(now, flesh.step, pressures=pressures), touching=pairs)
 
     def _local(self, outside: Outside) -> LocalCollisions | None:
         """What may meet at the joints of a body; None unless collisions are local."""

@@ -11,6 +11,8 @@ array                               shape         unit, meaning
 `flesh/step`                        ()            seconds from earlier to now
 `flesh/touching`                    (C,2)         skin vertices and the triangles they rest on; none
                                                   where collisions are not global
+`flesh/pressures`                   (K,)          Pa, in regions whose volume is kept; none where
+                                                  none is
 `joint_rotations`                   (J,3)         axis-angle, radians
 `root_translation`                  (3,)          metres
 `time`                              ()            seconds since the start
@@ -54,6 +56,8 @@ def write_state(path: str | Path, state: SimulationState) -> None:
         arrays[f"flesh/{name}"] = getattr(state.flesh, name)
     if state.flesh.touching is not None:
         arrays["flesh/touching"] = state.flesh.touching
+    if state.flesh.pressures is not None:
+        arrays["flesh/pressures"] = state.flesh.pressures
     write_npz(path, arrays)
 
 
@@ -67,6 +71,9 @@ def read_state(path: str | Path, identity: Identity | None = None) -> Simulation
             step=float(file.array("flesh/step", "f", ())),
             touching=file.array("flesh/touching", "i", ("C", 2))
             if "flesh/touching" in file.headers
+            else None,
+            pressures=file.array("flesh/pressures", "f", ("K",))
+            if "flesh/pressures" in file.headers
             else None,
         )
         pose = Pose(

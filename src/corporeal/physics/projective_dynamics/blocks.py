@@ -18,29 +18,12 @@ class StripBlocks:
     """Vertices of every strip."""
     rest: Float32[NumpyArray, "blocks 3 10 16"]
     """Of each tetrahedron: nine inverse edges (1/m), along the strip, and the weight (J)."""
-    volume: Float32[NumpyArray, "blocks 3 3 16"]
-    """For the volume of patches: c, the share v, and the weight against losing volume (J)."""
-    patches: Int[NumpyArray, "blocks 3 16"]
-    """Patch that a tetrahedron belongs to."""
-    patch_count: int
-    """0 where no volume is kept."""
-
-
-@dataclass(frozen=True)
-class PatchRows:
-    """What the volume of patches needs of every tetrahedron; see `PatchVolumeConstraint`."""
-
-    patches: Int[NumpyArray, "T"]
-    rest_factors: Float64[NumpyArray, "T"]
-    shares: Float64[NumpyArray, "T"]
-    weights: Float64[NumpyArray, "T"]
 
 
 def pack_tetrahedra(
     tetrahedra: Int[NumpyArray, "T 4"],
     inverse_edges: Float64[NumpyArray, "T 3 3"],
     weights: Float64[NumpyArray, "T"],
-    volume: PatchRows | None = None,
 ) -> StripBlocks:
     """The tetrahedra in strips, 16 a block; strips begin where vertex numbers are small."""
     strips = chain_strips(tetrahedra)
@@ -58,18 +41,9 @@ def pack_tetrahedra(
             tetrahedra[at], inverse_edges[at], corners[here, k : k + 4]
         ).reshape(-1, 9)
         rest[here, k, 9] = weights[at]
-    rows = np.zeros((blocks * LANES, 3, 3))
-    patches, patch_count = np.zeros(members.shape, np.int64), 0
-    if volume is not None:
-        columns = np.stack([volume.rest_factors, volume.shares, volume.weights], axis=1)
-        rows = columns[members] * present[:, :, None]
-        patches, patch_count = volume.patches[members], int(volume.patches.max()) + 1
     return StripBlocks(
         _by_lanes(corners, blocks).astype(np.int32),
         _by_lanes(rest, blocks).astype(np.float32),
-        _by_lanes(rows, blocks).astype(np.float32),
-        _by_lanes(patches, blocks).astype(np.int32),
-        patch_count,
     )
 
 

@@ -112,8 +112,8 @@ def _is_found(work):
 
 
 @kernel(fastmath=True)
-def _add_forces(rest, push, work, forces):
-    """Add Gᵀ (w (Rᵀ − Fᵀ) + q cof Fᵀ), the pull on three edges of every lane, newtons.
+def _add_forces(rest, work, forces):
+    """Add Gᵀ w (Rᵀ − Fᵀ), the pull on three edges of every lane, newtons.
 
     Where R is not found its part is left out, and the excess is then above 0.
     """
@@ -143,8 +143,8 @@ def _add_forces(rest, push, work, forces):
         work[_EXCESS + l] = _ZERO if sure else rest[9, l]
         share = rest[9, l] / denominator if sure else _ZERO
         one = share * (t * t + square - denominator)
-        two, three = _TWO * share * t + push[l], -_TWO * share
-        # w (R − F) + q cof F
+        two, three = _TWO * share * t, -_TWO * share
+        # w (R − F)
         k0 = one * a + two * work[_COFACTORS + 0 * LANES + l] + three * (a * xx + b * xy + c * xz)
         k1 = one * b + two * work[_COFACTORS + 1 * LANES + l] + three * (a * xy + b * yy + c * yz)
         k2 = one * c + two * work[_COFACTORS + 2 * LANES + l] + three * (a * xz + b * yz + c * zz)
@@ -210,11 +210,11 @@ def _scatter(corners, forces, residual):
 
 
 @kernel()
-def local_step(corners, rest, push, positions, residual, first, last, tolerance):
+def local_step(corners, rest, positions, residual, first, last, tolerance):
     """Add Σ Q_iᵀ w_i (p_i − Q_i z) of the blocks `first` … `last` − 1 to `residual`.
 
-    `residual` is of the free vertices, which come first; `push` has q, a pressure times a volume
-    (J), for every tetrahedron. R is within `tolerance` of the rotation closest to F.
+    `residual` is of the free vertices, which come first. R is within `tolerance` of the rotation
+    closest to F.
     """
     edges, forces = np.empty(15 * LANES, np.float32), np.empty(15 * LANES, np.float32)
     work = np.empty((3, SCRATCH), np.float32)
@@ -230,7 +230,7 @@ def local_step(corners, rest, push, positions, residual, first, last, tolerance)
                 break
         for k in range(3):
             along = forces[3 * k * LANES :]
-            _add_forces(rest[block, k], push[block, k], work[k], along)
+            _add_forces(rest[block, k], work[k], along)
             if not _is_found(work[k]):
                 _add_doubtful_forces(rest[block, k], work[k], along)
         _scatter(corners[block], forces, residual)

@@ -4,10 +4,8 @@ Every iteration solves for the correction,
 (κ M_f + Q_fᵀ W Q_f) δ = κ M_f (y − z) + f + Q_fᵀ W (p − Q z) and z ← z + δ. In exact arithmetic
 that is the reference's global step; in float32 it keeps the digits of z. The matrix is sparse,
 symmetric positive definite, and constant while topology, masses, stiffness and step are; it is
-factored once (`cholespy`), and solved for three columns at a time.
+factored once, and solved for three columns at a time.
 """
-
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -15,21 +13,14 @@ from scipy.sparse import csc_array
 from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.collisions.contacts import Contacts
-from corporeal.physics.projective_dynamics.blocks import (
-    LANES,
-    PatchRows,
-    StripBlocks,
-    pack_tetrahedra,
-)
+from corporeal.physics.projective_dynamics.blocks import StripBlocks, pack_tetrahedra
+from corporeal.physics.projective_dynamics.cholesky import CholeskyFactor
 from corporeal.physics.projective_dynamics.closing import Closing, PairMatrix
 from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
-from corporeal.physics.projective_dynamics.constraints.patch_volume import (
-    OVER_RELAXED,
-    PatchVolumeConstraint,
-)
 from corporeal.physics.projective_dynamics.constraints.strain import StrainConstraint
 from corporeal.physics.projective_dynamics.contact_fast import CompiledContacts, LocalInverse
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
+from corporeal.physics.projective_dynamics.pressure_fast import CompiledPressure
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.runtime.threads import over_slices, thread_count
 
@@ -61,19 +52,17 @@ class CpuSolver:
         self._others = [
             (c, csc_array(c.matrix)[:, self._order], c.weights[:, None])
             for c in system.constraints
-            if not isinstance(c, StrainConstraint) and c is not _kept_volume(system)
+            if not isinstance(c, StrainConstraint)
         ]
         slots = min(thread_count(), max(1, len(self._blocks.corners) // _BLOCKS_A_THREAD))
         self._buffers = np.zeros((slots, len(self._free), 3), np.float32)
-        self._push = np.zeros((len(self._blocks.corners), 3, LANES), np.float32)
         count = len(self._blocks.corners)
         self._edges = [count * slot // slots for slot in range(slots + 1)]
-        self._pressures = np.zeros(self._blocks.patch_count, np.float32)
-        self._patch_sums = np.zeros((slots, self._blocks.patch_count, 2))
         self._nothing = np.zeros((system.vertex_count, 3))
         self._inertia = rule.inertia * system.masses[self._free]
         self._matrix = system.matrix(rule.inertia)
-        self._factor = factored(self._matrix)
+        self._factor = CholeskyFactor(self._matrix)
+        self._pressing = self._press()
         self._pair_matrix: PairMatrix | None = None
         self._inverse: LocalInverse | None = None
         self._latest: tuple[Contacts, CompiledContacts] | None = None
@@ -91,12 +80,15 @@ class CpuSolver:
         weights = np.concatenate([c.weights[::3] for c in strains])
         # A tetrahedron between anchors alone pulls nothing that moves.
         moving = np.asarray(~self.system.anchored[tetrahedra].all(axis=1))
-        kept = _kept_volume(self.system)
-        if kept is not None:
-            moving = np.asarray(np.bincount(kept.patches, moving)[kept.patches] > 0)
-        rows = None if kept is None else _patch_rows(kept, moving)
         place = self._place[tetrahedra[moving]]
-        return pack_tetrahedra(place, inverse[moving], weights[moving], rows)
+        return pack_tetrahedra(place, inverse[moving], weights[moving])
+
+    def _press(self) -> CompiledPressure | None:
+        """What keeps volumes, where the system does."""
+        kept = self.system.kept_volume
+        if kept is None:
+            return None
+        return CompiledPressure(kept, self._order, len(self._free), self._factor.solve)
 
     def step(
         self,
@@ -113,11 +105,13 @@ class CpuSolver:
         iterations, by a second matrix.
         """
         if self.rule.integrator == "static":
-            state = resting(state.positions, self.rule.step)
+            state = resting(state.positions, self.rule.step, pressures=state.pressures)
         state = rebased(state, self.rule.step)
         z, pull = self._begin(state, forces, carried)
         z[len(pull) :] = anchors
         touching = self._touching(contacts, state.positions)
+        if self._pressing is not None:
+            self._pressing.begin(state.pressures)
         if closing is None or len(closing.pairs) == 0:
             self._iterate(z, pull, self.rule.iterations, touching)
         else:
@@ -187,9 +181,17 @@ class CpuSolver:
             positions,
             velocities,
         )
+        pressures = None if self._pressing is None else self._pressing.pressures
         if rule.integrator == "static":
-            return resting(positions, rule.step)
-        return State(positions, velocities, state.positions, state.velocities, rule.step)
+            return resting(positions, rule.step, pressures=pressures)
+        return State(
+            positions,
+            velocities,
+            state.positions,
+            state.velocities,
+            rule.step,
+            pressures=pressures,
+        )
 
     def _iterate(
         self,
@@ -214,6 +216,8 @@ class CpuSolver:
             gather_residual(self._buffers, self._inertia, pull, z, right)
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
+            if self._pressing is not None:
+                self._pressing.push(z, right, iteration)
             if touching is not None:
                 touching.push(right)
             if meeting is not None:
@@ -232,15 +236,12 @@ class CpuSolver:
         from corporeal.physics.projective_dynamics.cpu import local_step
 
         blocks, edges = self._blocks, self._edges
-        if blocks.patch_count:
-            self._push_patches(z)
 
         def work(start: int, stop: int) -> None:
             for slot in range(start, stop):
                 local_step(
                     blocks.corners,
                     blocks.rest,
-                    self._push,
                     z,
                     self._buffers[slot],
                     edges[slot],
@@ -249,50 +250,6 @@ class CpuSolver:
                 )
 
         over_slices(work, len(self._buffers))
-
-    def _push_patches(self, z: Float64[NumpyArray, "V 3"]) -> None:
-        """What pushes every tetrahedron towards the rest volume of its patch."""
-        from corporeal.physics.projective_dynamics.patch_volume_cpu import patch_pushes, patch_sums
-
-        blocks, edges = self._blocks, self._edges
-        packed = (blocks.corners, blocks.rest, blocks.volume, blocks.patches)
-
-        def add_up(start: int, stop: int) -> None:
-            for slot in range(start, stop):
-                patch_sums(*packed, z, self._patch_sums[slot], edges[slot], edges[slot + 1])
-
-        over_slices(add_up, len(edges) - 1)
-        patch_pushes(self._patch_sums, blocks.volume, blocks.patches, self._pressures, self._push)
-
-
-def _kept_volume(system: System) -> PatchVolumeConstraint | None:
-    """The volume constraint that is compiled together with strain: over the same gradients."""
-    strains = [c for c in system.constraints if isinstance(c, StrainConstraint)]
-    for constraint in system.constraints:
-        if isinstance(constraint, PatchVolumeConstraint) and len(strains) == 1:
-            return constraint if constraint.matrix is strains[0].matrix else None
-    return None
-
-
-def _patch_rows(kept: PatchVolumeConstraint, moving: NumpyArray) -> PatchRows:
-    """What the local step needs of patches that move."""
-    weights = OVER_RELAXED * kept.weights[::3]
-    return PatchRows(
-        kept.patches[moving], kept.rest_factors[moving], kept.shares[moving], weights[moving]
-    )
-
-
-def factored(matrix: csc_array) -> Any:
-    """The Cholesky factor of a symmetric positive definite matrix, in float32: `solve(b, x)`."""
-    from cholespy import (
-        CholeskySolverF,  # pyright: ignore[reportAttributeAccessIssue]
-        MatrixType,  # pyright: ignore[reportAttributeAccessIssue]
-    )
-
-    matrix.sort_indices()
-    size, _ = matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
-    starts, rows = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
-    return CholeskySolverF(size, starts, rows, matrix.data, MatrixType.CSC)
 
 
 def _residual(

@@ -80,6 +80,8 @@ class State:
     """Seconds from earlier to now."""
     touching: Int[NumpyArray, "C 2"] | None = None
     """Skin vertices, and the skin triangles they rest on."""
+    pressures: Float64[NumpyArray, "K"] | None = None
+    """In the regions whose volume is kept, Pa; none where none is."""
 
     def check(self) -> None:
         require_finite("positions", self.positions)
@@ -90,10 +92,11 @@ def resting(
     positions: Float64[NumpyArray, "V 3"],
     step: float,
     velocities: Float64[NumpyArray, "V 3"] | None = None,
+    pressures: Float64[NumpyArray, "K"] | None = None,
 ) -> State:
     """A state without accelerations: at rest, or moving steadily with `velocities`, m/s."""
     speed = np.zeros_like(positions) if velocities is None else velocities
-    return State(positions, speed, positions - step * speed, speed, step)
+    return State(positions, speed, positions - step * speed, speed, step, pressures=pressures)
 
 
 def rebased(state: State, step: float) -> State:

@@ -4,6 +4,8 @@ The matrix κ M_f + Q_fᵀ W Q_f is sparse, symmetric positive definite, and con
 masses, stiffness and step are; it is factored once.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
@@ -19,6 +21,7 @@ from corporeal.physics.projective_dynamics.integration import (
     predicted,
     remembered,
 )
+from corporeal.physics.projective_dynamics.pressure import PressureStep
 from corporeal.physics.projective_dynamics.system import System
 
 
@@ -33,6 +36,8 @@ class ReferenceSolver:
         self._matrix_free, self._matrix_fixed = matrix[:, self._free], matrix[:, self._fixed]
         self._weights = weights[:, None]
         self._factor = splu(system.matrix(rule.inertia))
+        kept = system.kept_volume
+        self._gain = None if kept is None else kept.gain(self._free, self._factor.solve)
 
     def step(
         self,
@@ -49,12 +54,21 @@ class ReferenceSolver:
         z = y.copy()
         z[self._fixed] = anchors
         touching = self._touching(contacts, state.positions)
-        for _ in range(self.rule.iterations):
+        pressing = self._pressing(state)
+        for iteration in range(self.rule.iterations):
             p = self._project_constraints(z)
-            z[self._free] = self._solve_global(y, p, anchors, f)
+            pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
+            z[self._free] = self._solve_global(y, p, anchors, f + pushed)
             if touching is not None:
                 z[self._free] += touching.correction(z)
-        return advanced(state, self.rule, past, z)
+        pressures = None if pressing is None else pressing.pressures
+        return replace(advanced(state, self.rule, past, z), pressures=pressures)
+
+    def _pressing(self, state: State) -> PressureStep | None:
+        kept, gain = self.system.kept_volume, self._gain
+        if kept is None or gain is None:
+            return None
+        return PressureStep(kept, gain, state.pressures)
 
     def _touching(
         self, contacts: Contacts | None, positions: Float64[NumpyArray, "V 3"]

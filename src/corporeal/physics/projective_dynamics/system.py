@@ -9,6 +9,7 @@ from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.body.checks import require_finite
 from corporeal.errors import InputError
 from corporeal.physics.projective_dynamics.constraints.constraint import Constraint
+from corporeal.physics.projective_dynamics.pressure import KeptVolume
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class System:
     anchored: Bool[NumpyArray, "V"]
     """Hard anchors: their positions come with every step."""
     constraints: tuple[Constraint, ...]
+    kept_volume: KeptVolume | None = None
+    """Regions whose volume pressures keep."""
 
     def __post_init__(self) -> None:
         require_finite("vertex masses", self.masses)
