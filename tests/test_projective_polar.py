@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corporeal.physics.projective_dynamics.blocks import LANES, pack_tetrahedra
+from corporeal.physics.projective_dynamics.blocks import pack_tetrahedra
 from corporeal.physics.projective_dynamics.polar import closest_rotations
 
 
@@ -19,7 +19,6 @@ def compiled_rotations(matrices: np.ndarray, tolerance: float) -> np.ndarray:
     local_step(
         blocks.corners,
         blocks.rest,
-        np.zeros((len(blocks.corners), 3, LANES), np.float32),
         positions,
         residual,
         0,
