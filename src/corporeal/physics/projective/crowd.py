@@ -24,6 +24,7 @@ from corporeal.physics.projective.gpu_clip import ACCELERATED, Frames
 from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way, take_step
 from corporeal.physics.projective_dynamics.gpu_flesh import Flesh
 from corporeal.physics.projective_dynamics.gpu_inverse import CLUSTER, Inverse, LocalInverse
+from corporeal.physics.projective_dynamics.gpu_pressure import DeviceVolume, Kept, kept_with
 from corporeal.physics.projective_dynamics.gpu_two_level import TwoLevelInverse, joined_levels
 from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.upsampling_gpu import DeviceUpsampler, full_skin
@@ -45,6 +46,8 @@ class People:
     sources: Int[Array, "P n"]
     skin_places: Int[Array, "P V"]
     upsampler: DeviceUpsampler
+    kept: Kept | None = None
+    """Regions whose volume is kept, of all."""
 
 
 def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[Inverse]) -> People:
@@ -81,16 +84,18 @@ def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[Inverse]) 
         _stacked([body.sources for body in filled]),
         _stacked([body.skin_places for body in filled]),
         _stacked([body.upsampler for body in filled]),
+        _joined_kept(bodies, inverses, free, fixed),
     )
 
 
 def assembled_states(people: People, movings: Sequence[Moving]) -> Moving:
     """The states of all people, put together."""
     free = people.weight.shape[1] // len(movings)
-    parts = zip(*movings, strict=True)
-    return Moving(
-        *(np.concatenate([_longer(np.asarray(p), 1, free) for p in part], 1) for part in parts)
-    )
+    *parts, pressures = zip(*movings, strict=True)
+    regions = 0 if people.kept is None else people.kept.gain.shape[1]
+    places = (np.concatenate([_longer(np.asarray(p), 1, free) for p in part], 1) for part in parts)
+    pressed = np.concatenate([_longer(np.asarray(p), 1, regions) for p in pressures])
+    return Moving(*places, pressures=pressed)
 
 
 @partial(jax.jit, static_argnames=("rule", "steps", "way"))
@@ -125,7 +130,9 @@ def run_people(
                 earlier_positions=moving.earlier_positions - shift,
             )
             drive = Drive(*(part[number] for part in drives))
-            moving = take_step(people.flesh, people.inverse, rule, moving, drive, way)
+            moving = take_step(
+                people.flesh, people.inverse, rule, moving, drive, way, kept=people.kept
+            )
         whole = [values.reshape(3, count, -1) for values in (moving.positions, drives.anchors[-1])]
         each = jnp.concatenate(whole, axis=2).transpose(1, 0, 2)
         simulated = jax.vmap(lambda x, places: x[:, places])(each, people.skin_places)
@@ -217,6 +224,45 @@ def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> 
         place[np.asarray(body.skin_places)].astype(np.int32),
         body.upsampler,
     )
+
+
+def _joined_kept(
+    bodies: Sequence[DeviceBody], inverses: Sequence[Inverse], free: int, fixed: int
+) -> Kept | None:
+    """The regions of all people, each with the gain of its own global step."""
+    volumes = [body.volume for body in bodies if body.volume is not None]
+    if len(volumes) not in (0, len(bodies)):
+        raise InputError(
+            f"{len(volumes)} of {len(bodies)} bodies keep volume; expected all or none. Prepare "
+            f"them with the same `volume`."
+        )
+    if not volumes:
+        return None
+    prisms = max(volume.shares.shape[1] for volume in volumes)
+    regions = max(volume.shares.shape[2] for volume in volumes)
+    deep = max(volume.around.shape[1] for volume in volumes)
+    total, people, around, gains = 6 * prisms * len(volumes), [], [], []
+    for number, (body, volume) in enumerate(zip(bodies, volumes, strict=True)):
+        own = np.asarray(volume.prisms)
+        corners = np.where(own < body.free_count, own, own + free - body.free_count)
+        corners = _moved_on(corners, number, len(volumes), free, fixed)
+        listed = np.asarray(volume.around)
+        listed = np.where(listed == own.size, total, listed + 6 * prisms * number)
+        around.append(_longer(_longer(listed, 1, deep, total), 0, free, total))
+        slopes = _longer(np.asarray(volume.slopes), 1, prisms)
+        shares = _longer(_longer(np.asarray(volume.shares), 2, regions), 1, prisms)
+        steepest = _longer(np.asarray(volume.steepest), 1, prisms, 1)
+        numbers = (volume.volumes, volume.compliances, volume.limits)
+        each = (_longer(np.asarray(part), 1, regions) for part in numbers)
+        people.append((_longer(corners, 1, prisms), shares, slopes, steepest, *each))
+        gain = np.asarray(kept_with(volume, inverses[number]).gain)
+        gains.append(_longer(_longer(gain, 2, regions), 1, regions))
+    first, shares, slopes, steepest, *each = (
+        np.concatenate(parts) for parts in zip(*people, strict=True)
+    )
+    table = np.concatenate(around).astype(np.int32)
+    volume = DeviceVolume(first.astype(np.int32), shares, table, slopes, steepest, *each)
+    return Kept(volume, np.concatenate(gains))
 
 
 def _joined_inverse(inverses: Sequence[LocalInverse], free: int) -> LocalInverse:

@@ -21,6 +21,7 @@ from corporeal.physics.projective_dynamics.gpu_flesh import (
     system_matrix,
 )
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, global_step
+from corporeal.physics.projective_dynamics.gpu_pressure import DeviceVolume
 from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
 from corporeal.runtime.nouns import noun
@@ -48,6 +49,8 @@ class DeviceBody:
     """Simulated vertices at rest, in their own order, metres."""
     flesh: Flesh
     """The elements seen from their corners."""
+    volume: DeviceVolume | None = None
+    """Regions whose volume is kept."""
 
     @property
     def free_count(self) -> int:
@@ -69,8 +72,12 @@ def load_device_body(path: str | Path) -> DeviceBody:
     """Read a prepared body; shapes are checked against each other by the annotations' letters."""
     with open_npz(path) as reader:
         _require_format(reader, FORMAT)
-        parts = {f.name: _gathered(reader, f, "") for f in fields(DeviceBody) if f.name != "flesh"}
-    return DeviceBody(**parts, flesh=flesh_of(parts["elements"]))
+        plain = [f for f in fields(DeviceBody) if f.name not in ("flesh", "volume")]
+        parts = {f.name: _gathered(reader, f, "") for f in plain}
+        volume = None
+        if "volume/prisms" in reader.headers:
+            volume = DeviceVolume(*(_gathered(reader, f, "volume/") for f in fields(DeviceVolume)))
+    return DeviceBody(**parts, flesh=flesh_of(parts["elements"]), volume=volume)
 
 
 def save_device_skin(path: str | Path, skin: DeviceSkin) -> None:
@@ -98,6 +105,8 @@ def _flattened(value: Any, prefix: str) -> dict[str, NumpyArray]:
     arrays: dict[str, NumpyArray] = {}
     for field in fields(value):
         part = getattr(value, field.name)
+        if part is None:
+            continue
         if is_dataclass(part):
             arrays |= _flattened(part, f"{prefix}{field.name}/")
         else:

@@ -25,6 +25,7 @@ from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_poi
 from corporeal.physics.projective_dynamics.gpu import Contact, Drive, Moving, Way, take_step
 from corporeal.physics.projective_dynamics.gpu_contacts import row_places
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse
+from corporeal.physics.projective_dynamics.gpu_pressure import Kept, kept_with
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased
 from corporeal.physics.upsampling_gpu import full_normals, full_skin
 
@@ -87,7 +88,15 @@ def device_state(
         laid_out([p.velocities for p in pasts]),
         laid_out([p.earlier_positions - o for p, o in zip(pasts, origins, strict=True)]),
         laid_out([p.earlier_velocities for p in pasts]),
+        _pressures(body, pasts),
     )
+
+
+def _pressures(body: DeviceBody, states: list[State]) -> Float[NumpyArray, "1 K B"]:
+    """That the regions of the characters have, Pa."""
+    count = 0 if body.volume is None else body.volume.volumes.shape[1]
+    each = [np.zeros(count) if s.pressures is None else s.pressures for s in states]
+    return np.stack(each, axis=-1)[None].astype(np.float32)
 
 
 @partial(jax.jit, static_argnames=("rule", "steps", "piece", "wanted", "way", "room"))
@@ -118,6 +127,8 @@ def run_clip(
             f"collides."
         )
 
+    kept = None if body.volume is None else kept_with(body.volume, inverse)
+
     def pieces(values: Array) -> Array:
         return values.reshape(-1, piece * steps, *values.shape[1:])
 
@@ -131,7 +142,13 @@ def run_clip(
             starts = jnp.concatenate([frame[None], path])[:-1:steps, 0]
             base = jax.vmap(partial(base_points, body.coupling, collisions.skin))(starts)
         (moving, pairs), (free, counts, full) = _taken(
-            body, inverse, rule, (moving, pairs), drives, shifts, base, collisions, steps, way, room
+            _Engine(body, inverse, kept, rule, way, room),
+            (moving, pairs),
+            drives,
+            shifts,
+            base,
+            collisions,
+            steps,
         )
         skins = _skins(body, free, drives.anchors[steps - 1 :: steps], wanted)
         return (moving, path[-1], pairs), (skins, counts, full)
@@ -167,21 +184,29 @@ def _drives(
     return Drive(now[:, :, fixed], weight, speeds[:, :, body.sources[:free]], earlier[:, :, fixed])
 
 
+class _Engine(NamedTuple):
+    """What all steps of a clip are taken with."""
+
+    body: DeviceBody
+    inverse: Inverse
+    kept: Kept | None
+    rule: StepRule
+    way: Way
+    room: Room
+
+
 def _taken(
-    body: DeviceBody,
-    inverse: Inverse,
-    rule: StepRule,
+    engine: _Engine,
     start: tuple[Moving, Array | None],
     drives: Drive,
     shifts: Float[Array, "k 3 B"],
     base: Float[Array, "N 3 V"] | None,
     collisions: Collisions | None,
     steps: int,
-    way: Way,
-    room: Room,
 ) -> tuple[tuple[Moving, Array | None], tuple[Array, Array | None, Array | None]]:
     """The steps of some frames; the free vertices at the end of each frame, contacts in it, and
     whether they fit."""
+    body, inverse, kept, rule, way, room = engine
 
     def frame(carry: tuple[Moving, Array | None], given: tuple) -> tuple:
         moving, pairs = carry
@@ -202,7 +227,7 @@ def _taken(
             if rows is not None:
                 whole = jnp.concatenate([moving.positions, drive.earlier_anchors], axis=1)
                 contact = Contact(rows, row_places(rows, whole))
-            moving = take_step(body.flesh, inverse, rule, moving, drive, way, contact)
+            moving = take_step(body.flesh, inverse, rule, moving, drive, way, contact, kept)
         return (moving, pairs), (moving.positions, count, full)
 
     def by_frame(values: Array) -> Array:

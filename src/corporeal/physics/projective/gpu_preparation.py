@@ -12,6 +12,7 @@ from corporeal.physics.projective.body import SimulatedBody
 from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective_dynamics.gpu import device_order
 from corporeal.physics.projective_dynamics.gpu_flesh import elements_of, flesh_of
+from corporeal.physics.projective_dynamics.gpu_pressure import device_volume
 from corporeal.physics.upsampling import Upsampler
 from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
 from corporeal.physics.volume.model import VolumetricModel
@@ -28,7 +29,7 @@ def device_body(body: SimulatedBody) -> DeviceBody:
     rest = np.asarray(model.vertices, np.float64)
     order = device_order(system, rest)
     place, free = np.argsort(order), len(system.free)
-    elements = elements_of(system, order)
+    elements, kept = elements_of(system, order), system.kept_volume
     return DeviceBody(
         order.astype(np.int32),
         _sources(coupling)[order],
@@ -40,6 +41,7 @@ def device_body(body: SimulatedBody) -> DeviceBody:
         device_surface(np.asarray(model.triangles), model.vertex_count),
         rest,
         flesh_of(elements),
+        None if kept is None else device_volume(kept, place, free),
     )
 
 

@@ -36,6 +36,13 @@ from corporeal.physics.projective_dynamics.gpu_inverse import (
     global_step,
 )
 from corporeal.physics.projective_dynamics.gpu_kernels import kernel_forces
+from corporeal.physics.projective_dynamics.gpu_pressure import (
+    Kept,
+    corrected,
+    device_volume,
+    kept_with,
+    pressure_forces,
+)
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
 from corporeal.physics.projective_dynamics.system import System
 
@@ -49,6 +56,8 @@ class Moving(NamedTuple):
     """m/s."""
     earlier_positions: Float[Array, "3 f B"]
     earlier_velocities: Float[Array, "3 f B"]
+    pressures: Float[Array, "P K B"]
+    """That keep the volume of regions, Pa; of no region where volume is not kept."""
 
 
 class Drive(NamedTuple):
@@ -97,71 +106,122 @@ def take_step(
     drive: Drive,
     way: Way,
     contact: Contact | None = None,
+    kept: Kept | None = None,
 ) -> Moving:
     """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
+    given, before = (flesh, inverse, rule, drive, way, contact, kept), moving.pressures
     if rule.integrator == "static":
-        found = iterated(flesh, inverse, rule, moving.positions, drive, way, contact)
+        found, pressures = _Iteration(moving.positions, *given).passed(before)
         still = jnp.zeros_like(found)
-        return Moving(found, still, found, still)
+        return Moving(found, still, found, still, pressures)
     now, earlier = rule.blend
     drag = rule.damping * rule.reach
     place = now * moving.positions - earlier * moving.earlier_positions
     speed = now * moving.velocities - earlier * moving.earlier_velocities
     predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * drive.carried)
-    found = iterated(flesh, inverse, rule, predicted, drive, way, contact)
-    return Moving(found, (found - place) / rule.reach, moving.positions, moving.velocities)
+    found, pressures = _Iteration(predicted, *given).passed(before)
+    velocities = (found - place) / rule.reach
+    return Moving(found, velocities, moving.positions, moving.velocities, pressures)
 
 
-def iterated(
-    flesh: Flesh,
-    inverse: Inverse,
-    rule: StepRule,
-    predicted: Float[Array, "3 f B"],
-    drive: Drive,
-    way: Way,
-    contact: Contact | None = None,
-) -> Float[Array, "3 f B"]:
-    """The free vertices after the rule's iterations from where they were `predicted`."""
-    inertia = rule.inertia * flesh.masses[:, None]
+class _Progress(NamedTuple):
+    """What goes from one iteration to the next."""
 
-    still = jnp.concatenate([jnp.zeros_like(predicted), drive.anchors], axis=1)
-    held = None if contact is None else row_places(contact.rows, still)
+    z: Array
+    forces: Array
+    """Of contacts, newtons."""
+    history: History | None
+    pressures: Array
+    push: Array | float
+    """Of the pressures on the free vertices, newtons."""
 
-    def delta(z: Array, forces: Array, rounds: int) -> tuple[Array, Array]:
-        everything = jnp.concatenate([z, drive.anchors], axis=1)
-        pull = inertia * (predicted - z) + drive.forces
-        strain = kernel_forces if way.kernels else strain_forces
-        moved = correction(inverse, pull + strain(flesh, everything))
+
+class _Iteration(NamedTuple):
+    """The local–global iterations of one step, from where the free vertices are `predicted`."""
+
+    predicted: Array
+    flesh: Flesh
+    inverse: Inverse
+    rule: StepRule
+    drive: Drive
+    way: Way
+    contact: Contact | None
+    kept: Kept | None
+
+    def passed(self, pressures: Float[Array, "P K B"]) -> tuple[Array, Array]:
+        """The free vertices and the pressures after the rule's iterations.
+
+        Pressures are corrected in odd iterations, and push in the next as well. Where something
+        touches, the last iterate is a plain one: nothing overlaps.
+        """
+        contact, way = self.contact, self.way
+        count = self.rule.iterations if contact is None else self.rule.iterations - 1
+        at = _Progress(
+            self.predicted,
+            jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun),
+            no_history(self.predicted, way.people) if way.accelerated else None,
+            pressures,
+            0.0 if self.kept is None else jnp.zeros_like(self.predicted),
+        )
+        if count > 0:
+            at = self.once(self.pressed(at))
+
+        def pair(at: _Progress, _: None) -> tuple[_Progress, None]:
+            return self.once(self.once(self.pressed(self.corrected(at)))), None
+
+        pairs, single = divmod(max(count - 1, 0), 2)
+        at, _ = lax.scan(pair, at, length=pairs, unroll=min(-(-way.unrolled // 2), max(pairs, 1)))
+        if single:
+            at = self.once(self.pressed(self.corrected(at)))
         if contact is None:
-            return moved, forces
-        if way.kernels:
+            return at.z, at.pressures
+        if count % 2 == 1:
+            at = self.pressed(self.corrected(at))
+        return at.z + self.delta(at, way.last_rounds)[0], at.pressures
+
+    def corrected(self, at: _Progress) -> _Progress:
+        """Pressures for the volumes that the regions have now."""
+        if self.kept is None:
+            return at
+        return at._replace(pressures=corrected(self.kept, at.pressures, self.everything(at.z)))
+
+    def pressed(self, at: _Progress) -> _Progress:
+        """What the pressures push with now."""
+        if self.kept is None:
+            return at
+        push = pressure_forces(self.kept.volume, at.pressures, self.everything(at.z))
+        return at._replace(push=push)
+
+    def once(self, at: _Progress) -> _Progress:
+        """One local–global iteration."""
+        moved, forces = self.delta(at, self.way.rounds)
+        if at.history is None:
+            return at._replace(z=at.z + moved, forces=forces)
+        z, history = accelerated(at.z, moved, at.history, self.way.people)
+        return at._replace(z=z, forces=forces, history=history)
+
+    def delta(self, at: _Progress, rounds: int) -> tuple[Array, Array]:
+        """The correction of the free vertices, metres, and the contact forces after it."""
+        z, contact = at.z, self.contact
+        inertia = self.rule.inertia * self.flesh.masses[:, None]
+        pull = inertia * (self.predicted - z) + self.drive.forces + at.push
+        strain = kernel_forces if self.way.kernels else strain_forces
+        moved = correction(self.inverse, pull + strain(self.flesh, self.everything(z)))
+        if contact is None:
+            return moved, at.forces
+        held = row_places(contact.rows, self.everything(jnp.zeros_like(z)))
+        if self.way.kernels:
             push, forces = kernel_contacts(
-                contact.rows, held, contact.begun, z + moved, forces, rounds
+                contact.rows, held, contact.begun, z + moved, at.forces, rounds
             )
             return moved + push, forces
         ahead = held + free_places(contact.rows, z + moved)
-        forces = contact_forces(contact.rows, ahead, contact.begun, forces, rounds)
+        forces = contact_forces(contact.rows, ahead, contact.begun, at.forces, rounds)
         return moved + moved_by(contact.rows, forces), forces
 
-    def plain(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-        moved, forces = delta(*carry, way.rounds)
-        return (carry[0] + moved, forces), None
-
-    def fast(carry: tuple[Array, Array, History], _: None) -> tuple[tuple, None]:
-        moved, forces = delta(*carry[:2], way.rounds)
-        z, history = accelerated(carry[0], moved, carry[2], way.people)
-        return (z, forces, history), None
-
-    # Where something touches, the last iterate is a plain one: nothing overlaps.
-    count = rule.iterations if contact is None else rule.iterations - 1
-    unroll = min(way.unrolled, max(count, 1))
-    z, forces = predicted, jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun)
-    if way.accelerated:
-        whole = (z, forces, no_history(predicted, way.people))
-        (z, forces, _), _ = lax.scan(fast, whole, length=count, unroll=unroll)
-    else:
-        (z, forces), _ = lax.scan(plain, (z, forces), length=count, unroll=unroll)
-    return z if contact is None else z + delta(z, forces, way.last_rounds)[0]
+    def everything(self, z: Array) -> Array:
+        """Free vertices, then anchored ones."""
+        return jnp.concatenate([z, self.drive.anchors], axis=1)
 
 
 class GpuSolver:
@@ -187,6 +247,11 @@ class GpuSolver:
         self.flesh = flesh_of(elements)
         matrix = system_matrix(elements, rule.inertia, len(places))
         self.inverse = global_step(matrix, dense)
+        volume = None
+        if system.kept_volume is not None:
+            place = np.argsort(self.order)
+            volume = device_volume(system.kept_volume, place, len(self.flesh.masses))
+        self._kept = None if volume is None else kept_with(volume, self.inverse)
         self._way = Way(accelerated)
         self._steps = jax.jit(_steps_taken, static_argnums=(2, 5))
 
@@ -218,6 +283,7 @@ class GpuSolver:
             _laid_out(past.velocities[free]),
             _laid_out(past.earlier_positions[free] - origin),
             _laid_out(past.earlier_velocities[free]),
+            self._begun(past),
         )
         path = np.empty((count, *past.positions.shape))
         path[:, self.system.anchored] = anchors
@@ -232,7 +298,9 @@ class GpuSolver:
             ),
             _laid_out(before - origin),
         )
-        after, found = self._steps(self.flesh, self.inverse, self.rule, moving, drives, self._way)
+        after, found = self._steps(
+            self.flesh, self.inverse, self.rule, moving, drives, self._way, self._kept
+        )
         path[:, free] = _in_rows(found) + origin
         return self._ended(past, path, after, free, fixed), path
 
@@ -246,7 +314,7 @@ class GpuSolver:
     ) -> State:
         """The state at the end of a path; anchors get the velocities that the rule gives them."""
         if self.rule.integrator == "static":
-            return resting(path[-1].copy(), self.rule.step)
+            return resting(path[-1].copy(), self.rule.step, pressures=self._left(after))
         places = np.concatenate([past.earlier_positions[None], past.positions[None], path])
         now, earlier = self.rule.blend
         pair = np.stack([past.velocities, past.velocities])  # a step before, now
@@ -257,16 +325,36 @@ class GpuSolver:
                 pair[number - len(path) + 1, fixed] = speed
         pair[1, free] = _in_rows(after.velocities)
         pair[0, free] = _in_rows(after.earlier_velocities)
-        return State(places[-1], pair[1], places[-2], pair[0], self.rule.step)
+        pressures = self._left(after)
+        step = self.rule.step
+        return State(places[-1], pair[1], places[-2], pair[0], step, pressures=pressures)
+
+    def _begun(self, past: State) -> Float[NumpyArray, "1 K 1"]:
+        """The pressures that a step begins with, Pa."""
+        kept = self.system.kept_volume
+        pressures = np.zeros(0) if kept is None else kept.begun(past.pressures)
+        return pressures.astype(np.float32)[None, :, None]
+
+    def _left(self, after: Moving) -> Float64[NumpyArray, "K"] | None:
+        """The pressures that a step ends with, Pa."""
+        if self._kept is None:
+            return None
+        return np.asarray(after.pressures, np.float64)[0, :, 0]
 
 
 def _steps_taken(
-    flesh: Flesh, inverse: Inverse, rule: StepRule, moving: Moving, drives: Drive, way: Way
+    flesh: Flesh,
+    inverse: Inverse,
+    rule: StepRule,
+    moving: Moving,
+    drives: Drive,
+    way: Way,
+    kept: Kept | None,
 ) -> tuple[Moving, Float[Array, "k 3 f B"]]:
     """Steps one after the other; what each is given lies along the first axis."""
 
     def go(moving: Moving, drive: Drive) -> tuple[Moving, Array]:
-        moving = take_step(flesh, inverse, rule, moving, drive, way)
+        moving = take_step(flesh, inverse, rule, moving, drive, way, kept=kept)
         return moving, moving.positions
 
     return lax.scan(go, moving, drives)

@@ -16,6 +16,7 @@ neither ε nor a storage of 16 bits changes what is converged to, only (by its o
 fast.
 """
 
+from functools import partial
 from typing import TypeAlias
 
 import jax
@@ -153,8 +154,10 @@ def correction(inverse: Inverse, right_side: Float[Array, "3 f B"]) -> Float[Arr
         return solved(inverse, right_side)
     count, batch = right_side.shape[1:]
     if isinstance(inverse, TwoLevelInverse):
-        each = [solved_in_levels(inverse, right_side[..., k : k + 1]) for k in range(batch)]
-        return jnp.concatenate(each, axis=2)
+        if batch == 1:
+            return solved_in_levels(inverse, right_side)
+        each = jnp.moveaxis(right_side, 2, 0)[..., None]
+        return jnp.moveaxis(jax.lax.map(partial(solved_in_levels, inverse), each)[..., 0], 0, 2)
     if isinstance(inverse, DenseInverse) and batch == 1:  # memory-bound: one pass over the matrix
         return jnp.stack(sum_together(*(inverse.matrix[..., None] * side for side in right_side)))
     if isinstance(inverse, DenseInverse):

@@ -1,0 +1,163 @@
+"""Volume kept by smooth pressures, on a device: the equations and letters of `pressure`.
+
+Shares of prisms in regions are a dense table: volumes of regions and pressures of prisms are one
+product each. Forces are gathered by vertices from the slopes of the prisms around them. P people,
+each with K regions of their own, are taken at once, and B characters that share them.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from corporeal._typing import Array, Float, Int, NumpyArray
+from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, correction
+from corporeal.physics.projective_dynamics.pressure import STEEPEST, KeptVolume, prism_slopes
+from corporeal.runtime.nouns import noun
+
+
+@noun()
+class DeviceVolume:
+    """F prisms and K regions of each of P people, over n vertices of which the first f are free."""
+
+    prisms: Int[Array, "P F 6"]
+    """Skin corners, then inner ones."""
+    shares: Float[Array, "P F K"]
+    """Ω."""
+    around: Int[Array, "f d"]
+    """Corners of prisms at every free vertex (6 prism + corner); 6 P F for none."""
+    slopes: Float[Array, "P F 6 3"]
+    """∂V/∂ every corner at rest, m²."""
+    steepest: Float[Array, "P F"]
+    """‖∂V/∂(skin corners)‖ above which a slope does not count, m²."""
+    volumes: Float[Array, "P K"]
+    """v⁰, m³."""
+    compliances: Float[Array, "P K"]
+    """C, m³/Pa."""
+    limits: Float[Array, "P K"]
+    """Largest pressures, Pa; zero where a region is none."""
+
+
+class Kept(NamedTuple):
+    """What a step needs to keep volume."""
+
+    volume: DeviceVolume
+    gain: Float[Array, "P K K"]
+    """(S + C)⁻¹, Pa/m³."""
+
+
+def device_volume(kept: KeptVolume, place: Int[NumpyArray, "n"], free_count: int) -> DeviceVolume:
+    """The regions of one body whose vertices are at `place` on the device."""
+    prisms = place[kept.prisms]
+    slopes = prism_slopes(kept.rest[kept.prisms])
+    steepest = np.where(kept.rest_slopes > 0, STEEPEST * kept.rest_slopes, np.inf)
+    return DeviceVolume(
+        prisms[None].astype(np.int32),
+        kept.prism_shares.toarray()[None].astype(np.float32),
+        _around(prisms, free_count),
+        slopes[None].astype(np.float32),
+        steepest[None].astype(np.float32),
+        kept.rest_volumes[None].astype(np.float32),
+        kept.compliances[None].astype(np.float32),
+        kept.limits[None].astype(np.float32),
+    )
+
+
+def _around(prisms: Int[NumpyArray, "F 6"], free: int) -> Int[NumpyArray, "f d"]:
+    """Corners of prisms by vertex, filled up with the number of all."""
+    vertex = prisms.ravel()
+    entries = np.flatnonzero(vertex < free)
+    entries = entries[np.argsort(vertex[entries], kind="stable")]
+    owner = vertex[entries]
+    counts = np.bincount(owner, minlength=free)
+    slot = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table = np.full((free, max(1, int(counts.max(initial=0)))), prisms.size, np.int32)
+    table[owner, slot] = entries
+    return table
+
+
+def kept_with(volume: DeviceVolume, inverse: Inverse) -> Kept:
+    """The regions with their gain for a global step: K solves."""
+    exact = lax.Precision.HIGHEST
+    slopes = jnp.moveaxis(volume.slopes, -1, 0)[..., None]
+    # Gᵀ, a column for the region k of everyone
+    pushes = _gathered(volume, volume.shares[:, :, None] * slopes)
+    moved = correction(inverse, pushes)
+    there = jnp.minimum(volume.prisms, moved.shape[1] - 1)
+    inside = (volume.prisms < moved.shape[1])[..., None]
+    grown = jnp.sum(jnp.where(inside, slopes * moved[:, there], 0.0), axis=(0, 3))
+    # S_pkl = Σ_f Ω_pfk (∂V_f A⁻¹ Gᵀ)_l
+    response = jnp.einsum("pfk,pfl->pkl", volume.shares, grown, precision=exact)
+    response = 0.5 * (response + response.transpose(0, 2, 1))
+    soft = jnp.where(volume.limits > 0.0, volume.compliances, 1.0)
+    return Kept(volume, jnp.linalg.inv(response + soft[..., None] * jnp.eye(soft.shape[1])))
+
+
+def corrected(
+    kept: Kept, pressures: Float[Array, "P K B"], positions: Float[Array, "3 n B"]
+) -> Float[Array, "P K B"]:
+    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa."""
+    volume, exact = kept.volume, lax.Precision.HIGHEST
+    mean, outer, inner = _frame(positions[:, volume.prisms])
+    volumes = jnp.sum(mean * _area(outer, inner), axis=0) / 6.0
+    # v_pkb = Σ_f Ω_pfk V_pfb
+    regions = jnp.einsum("pfk,pfb->pkb", volume.shares, volumes, precision=exact)
+    lack = volume.volumes[..., None] - regions - volume.compliances[..., None] * pressures
+    change = jnp.einsum("pkl,plb->pkb", kept.gain, lack, precision=exact)
+    most = volume.limits[..., None]
+    return jnp.clip(pressures + change, -most, most)
+
+
+def pressure_forces(
+    volume: DeviceVolume, pressures: Float[Array, "P K B"], positions: Float[Array, "3 n B"]
+) -> Float[Array, "3 f B"]:
+    """Gᵀ p on the free vertices, newtons."""
+    slopes = _slopes(positions[:, volume.prisms])
+    steepness = jnp.sqrt(jnp.sum(slopes[:, :, :, :3] ** 2, axis=(0, 3)))
+    # q_pfb = Σ_k Ω_pfk p_pkb
+    exact = lax.Precision.HIGHEST
+    pressed = jnp.einsum("pfk,pkb->pfb", volume.shares, pressures, precision=exact)
+    pressed = pressed / jnp.maximum(steepness / volume.steepest[..., None], 1.0)
+    return _gathered(volume, pressed[:, :, None] * slopes)
+
+
+def _gathered(volume: DeviceVolume, corners: Float[Array, "3 P F 6 B"]) -> Float[Array, "3 f B"]:
+    """Sums over the corners of prisms at every free vertex."""
+    flat = corners.reshape(3, -1, corners.shape[-1])
+    flat = jnp.pad(flat, ((0, 0), (0, 1), (0, 0)))
+    return jnp.sum(flat[:, volume.around], axis=2)
+
+
+_Edges = tuple[Array, Array]
+
+
+def _frame(corners: Float[Array, "3 P F 6 B"]) -> tuple[Array, _Edges, _Edges]:
+    """d̄, (E₁, E₂) and (e₁, e₂)."""
+    a, b, c, inner_a, inner_b, inner_c = (corners[..., k, :] for k in range(6))
+    mean = ((a - inner_a) + (b - inner_b) + (c - inner_c)) / 3.0
+    return mean, (b - a, c - a), (inner_b - inner_a, inner_c - inner_a)
+
+
+def _area(outer: _Edges, inner: _Edges) -> Array:
+    """M, m²."""
+    return _cross(outer[0], outer[1] + 0.5 * inner[1]) + _cross(inner[0], inner[1] + 0.5 * outer[1])
+
+
+def _slopes(corners: Float[Array, "3 P F 6 B"]) -> Float[Array, "3 P F 6 B"]:
+    """∂V/∂ every corner, m²."""
+    mean, (first, second), (inner_first, inner_second) = _frame(corners)
+    third = _area((first, second), (inner_first, inner_second)) / 18.0
+    b = _cross(second + 0.5 * inner_second, mean) / 6.0
+    c = _cross(mean, first + 0.5 * inner_first) / 6.0
+    inner_b = _cross(inner_second + 0.5 * second, mean) / 6.0
+    inner_c = _cross(mean, inner_first + 0.5 * first) / 6.0
+    skin = (third - b - c, third + b, third + c)
+    below = (-third - inner_b - inner_c, inner_b - third, inner_c - third)
+    return jnp.stack([*skin, *below], axis=3)
+
+
+def _cross(u: Array, v: Array) -> Array:
+    return jnp.stack(
+        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    )
