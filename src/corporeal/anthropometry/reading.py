@@ -32,6 +32,8 @@ from corporeal.geometry.section import plane_axes
 UP: Final = np.array([0.0, 1.0, 0.0])
 _AXES: Final = {"x": np.array([1.0, 0.0, 0.0]), "y": UP, "z": np.array([0.0, 0.0, 1.0])}
 
+_LEVEL: Final = plane_axes(UP)
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -120,7 +122,8 @@ def _section(plan: Plan, kind: Girth | Extent, points: Float[NumpyArray, "P 3"])
             f"a body of the default topology in its zero pose."
         )
     if isinstance(kind, Girth):
-        value, by_crossing = section_cpu.tape(where, *plane_axes(normal))
+        axes = _LEVEL if along is None else plane_axes(normal)
+        value, by_crossing = section_cpu.tape(where, *axes)
     else:
         value, by_crossing = section_cpu.extent(where, _AXES[kind.axis])
     rows, gradient, by_origin, by_normal = section_cpu.pull_back(

@@ -56,10 +56,9 @@ class Chain:
 
         `fixed` sets some anchors, by their place, to a value; those after follow them.
         """
-        drawn = np.zeros_like(scores)
+        drawn, residuals = np.zeros_like(scores), quantile(self.quantiles, scores)
         for k, slopes in enumerate(self.slopes):
-            expected = chain_features(drawn, k) @ slopes
-            drawn[:, k] = expected + quantile(self.quantiles[k], scores[:, k])
+            drawn[:, k] = chain_features(drawn, k) @ slopes + residuals[:, k]
             if fixed and k in fixed:
                 drawn[:, k] = fixed[k]
         return drawn
@@ -81,9 +80,7 @@ class Proportions:
     ) -> Float[NumpyArray, "n O"]:
         """Logarithms of `OTHERS`, metres, from anchors and independent normal scores."""
         tied = scores @ self.factor.T
-        columns = zip(self.quantiles, tied.T, strict=True)
-        residuals = np.stack([quantile(table, column) for table, column in columns], axis=-1)
-        return proportion_features(anchors) @ self.slopes + residuals
+        return proportion_features(anchors) @ self.slopes + quantile(self.quantiles, tied)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +101,16 @@ class PeopleModel:
         return np.exp(np.stack([found[name] for name in NAMES], axis=-1))
 
 
-def quantile(table: Float[NumpyArray, "21"], scores: Float[NumpyArray, "n"]) -> NumpyArray:
-    """Q(ξ): piecewise linear in the normal score; the end pieces go on."""
+def quantile(
+    tables: Float[NumpyArray, "k 21"], scores: Float[NumpyArray, "n k"]
+) -> Float[NumpyArray, "n k"]:
+    """Q_k(ξ_k): piecewise linear in the normal score; the end pieces go on."""
     step = SCORES[1] - SCORES[0]
     piece = np.clip(((scores - SCORES[0]) // step).astype(int), 0, len(SCORES) - 2)
     share = (scores - SCORES[piece]) / step
-    return table[piece] + share * (table[piece + 1] - table[piece])
+    which = np.arange(len(tables))
+    start, end = tables[which, piece], tables[which, piece + 1]
+    return start + share * (end - start)
 
 
 def chain_features(anchors: Float[NumpyArray, "n 4"], k: int) -> Float[NumpyArray, "n f"]:

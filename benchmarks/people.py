@@ -1,0 +1,172 @@
+"""Sampled and realised people against ANSUR II: moments, correlations, residuals, soundness, time.
+
+    python benchmarks/people.py ../shared/data [--count 1000] [--jobs 2] [--store people.zarr]
+
+Draws soldiers, realises them through `corporeal people`, and compares what their bodies measure
+with the survey, for women and men. A time is reported only if every body meets its stature to 2 mm
+and its mass to 0.1 kg. Writes `benchmarks/results/people.json`, two figures and a picture under
+`docs/pictures`. A store that was made before is used again, without a time.
+"""
+
+import argparse
+import json
+import platform
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from people_plots import correlation_figure, moment_figure
+
+from corporeal.anthropometry.definitions import NAMES, dimension
+from corporeal.anthropometry.survey import read_survey
+from corporeal.pipelines.people import PeopleConfig, make_people
+from corporeal.pipelines.people_sheet import draw_people
+from corporeal.population.people_store import People, read_people
+from corporeal.population.realise import MATCHED
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "people.json"
+PICTURES = ROOT / "docs" / "pictures"
+SEED = 1
+COLUMNS = [NAMES.index(name) for name in MATCHED]
+
+
+def moments(bodies: np.ndarray, survey: np.ndarray) -> dict[str, dict[str, float]]:
+    """Mean and standard deviation of every dimension, millimetres or kilograms."""
+    table = {}
+    for i, name in enumerate(NAMES):
+        factor = 1.0 if dimension(name).unit == "kg" else 1e3
+        ours, theirs = factor * bodies[:, i], factor * survey[:, i]
+        row = {
+            "mean": ours.mean(),
+            "survey_mean": theirs.mean(),
+            "sd": ours.std(ddof=1),
+            "survey_sd": theirs.std(ddof=1),
+            "mean_off_in_sd": (ours.mean() - theirs.mean()) / theirs.std(ddof=1),
+            "sd_ratio": ours.std(ddof=1) / theirs.std(ddof=1),
+        }
+        table[name] = {key: round(float(value), 4) for key, value in row.items()}
+    return table
+
+
+def residuals(off: np.ndarray) -> dict[str, dict[str, float]]:
+    """Body minus person, millimetres or kilograms."""
+    table = {}
+    for i, name in enumerate(NAMES):
+        errors = off[:, i] * (1.0 if dimension(name).unit == "kg" else 1e3)
+        row = {"mean": errors.mean(), "sd": errors.std(), "largest": np.abs(errors).max()}
+        table[name] = {key: round(float(value), 3) for key, value in row.items()}
+    return table
+
+
+def correlations(bodies: np.ndarray, survey: np.ndarray) -> dict[str, object]:
+    """Correlation matrices of the matched dimensions, and how far they are apart."""
+    ours, theirs = (np.corrcoef(table[:, COLUMNS].T) for table in (bodies, survey))
+    pairs = np.triu_indices(len(COLUMNS), 1)
+    apart = np.abs(ours - theirs)[pairs]
+    worst = int(apart.argmax())
+    return {
+        "bodies": np.round(ours, 3).tolist(),
+        "survey": np.round(theirs, 3).tolist(),
+        "largest_difference": round(float(apart.max()), 3),
+        "between": [MATCHED[pairs[0][worst]], MATCHED[pairs[1][worst]]],
+        "root_mean_square_difference": round(float(np.sqrt((apart**2).mean())), 4),
+    }
+
+
+def compared(people: People, data: Path) -> dict[str, object]:
+    """All comparisons, by sex."""
+    report: dict[str, object] = {}
+    measured = people.measured[:, : len(NAMES)]
+    for sex in ("female", "male"):
+        rows = np.array(people.sex) == sex
+        survey = read_survey(data / f"ansur2/ansur2_{sex}.csv").dimensions
+        report[sex] = {
+            "people": int(rows.sum()),
+            "survey_people": len(survey),
+            "moments": moments(measured[rows], survey),
+            "correlations": correlations(measured[rows], survey),
+            "residuals": residuals((measured - people.asked)[rows]),
+        }
+    return report
+
+
+def require_met(people: People) -> None:
+    off = np.abs(people.measured[:, : len(NAMES)] - people.asked)
+    for name, limit in (("stature", 2e-3), ("mass", 0.1)):
+        worst = off[:, NAMES.index(name)].max()
+        if worst > limit:
+            raise SystemExit(f"{name} was missed by {worst}; nothing is reported")
+
+
+def soundness(people: People) -> dict[str, int]:
+    folds, contacts = people.flaws.T
+    return {
+        "bodies": people.count,
+        "that_meet_themselves": int((contacts > 0).sum()),
+        "with_new_sharp_folds": int((folds > 0).sum()),
+        "sharp_folds": int(folds.sum()),
+    }
+
+
+def made(config: PeopleConfig, jobs: int) -> dict[str, float]:
+    """Make the store, and tell how long it took."""
+    start = time.perf_counter()
+    report = make_people(config, jobs)
+    if report.failed:
+        raise SystemExit(str(report.error()))
+    busy = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "workers": jobs,
+        "wall_s": round(time.perf_counter() - start, 1),
+        "processor_s": round(busy.ru_utime + busy.ru_stime, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="folder with ansur2")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--store", type=Path, help="keep the store here, or take it from here")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        out = arguments.store or Path(folder) / "people.zarr"
+        fresh = not out.exists()
+        times = made(PeopleConfig(out, arguments.count, SEED, "soldiers"), arguments.jobs)
+        people = read_people(out)
+        require_met(people)
+        report = {
+            "commit": subprocess.run(
+                ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+            ).stdout.strip(),
+            "machine": f"{platform.machine()}, Python {platform.python_version()}",
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "count": people.count,
+            "seed": SEED,
+            "units": "millimetres and kilograms",
+            "matched": MATCHED,
+            "times": times if fresh else None,
+            "soundness": soundness(people),
+            **compared(people, arguments.data),
+        }
+        adults = Path(folder) / "adults.zarr"
+        made(PeopleConfig(adults, 24, SEED), arguments.jobs)
+        draw_people(read_people(adults), PICTURES / "people.png")
+        shutil.rmtree(adults)
+    RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    (PICTURES / "people_moments.svg").write_text(moment_figure(report), encoding="utf-8")
+    (PICTURES / "people_correlations.svg").write_text(correlation_figure(report), encoding="utf-8")
+    for sex in ("female", "male"):
+        found = report[sex]["correlations"]  # pyright: ignore[reportIndexIssue]
+        print(f"{sex}: correlations differ by at most {found['largest_difference']}")
+    print(report["soundness"], report["times"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Figures of the benchmark of people, as SVG.
+
+python benchmarks/people_plots.py
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+ROW, LEFT, PANEL, TOP = 22, 190, 240, 46
+CELL = 15
+SEXES = {"female": "women", "male": "men"}
+
+
+def moment_figure(report: dict[str, Any]) -> str:
+    """A row a dimension: mean off in standard deviations, and ratio of standard deviations."""
+    names = report["matched"]
+    height = TOP + ROW * len(names) + 30
+    width = LEFT + 2 * PANEL + 40
+    parts = [_text(16, 18, "bodies of 1 000 sampled people against ANSUR II", size=13)]
+    panels = (
+        ("mean_off_in_sd", "difference of means, in sd of the survey", -0.25, 0.25, 0.0),
+        ("sd_ratio", "ratio of standard deviations", 0.8, 1.2, 1.0),
+    )
+    for column, (key, title, low, high, ideal) in enumerate(panels):
+        start = LEFT + column * (PANEL + 20)
+        at = _scale(start, low, high)
+        parts.append(_text(start + PANEL / 2, 36, title, anchor="middle"))
+        for tick in (low, (low + ideal) / 2, ideal, (ideal + high) / 2, high):
+            parts.append(_line(at(tick), TOP, at(tick), height - 26, tick == ideal))
+            parts.append(_text(at(tick), height - 12, f"{tick:g}", anchor="middle", size=9))
+        for row, name in enumerate(names):
+            for sex, colour, shift in (("female", "#b0305f", -4), ("male", "#1f5fa8", 4)):
+                value = report[sex]["moments"][name][key]
+                y = TOP + ROW * (row + 0.5) + shift
+                parts.append(f'<circle cx="{at(value):.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>')
+    for row, name in enumerate(names):
+        parts.append(_text(LEFT - 10, TOP + ROW * (row + 0.5) + 4, _words(name), anchor="end"))
+    parts.append(_text(LEFT - 10, height - 12, "● women", anchor="end", colour="#b0305f"))
+    parts.append(_text(LEFT - 70, height - 12, "● men", anchor="end", colour="#1f5fa8"))
+    return _svg(width, height, parts)
+
+
+def correlation_figure(report: dict[str, Any]) -> str:
+    """Correlations of the matched dimensions: survey above the diagonal, bodies below."""
+    names = report["matched"]
+    side = CELL * len(names)
+    width, height = LEFT + 2 * side + 60, TOP + side + 30
+    parts = [_text(16, 18, "correlations: survey above the diagonal, bodies below", size=13)]
+    for column, sex in enumerate(SEXES):
+        start = LEFT + column * (side + 40)
+        found = report[sex]["correlations"]
+        parts.append(_text(start + side / 2, 36, SEXES[sex], anchor="middle"))
+        for i in range(len(names)):
+            for j in range(len(names)):
+                value = found["survey" if j > i else "bodies"][i][j]
+                parts.append(
+                    f'<rect x="{start + CELL * j}" y="{TOP + CELL * i}" width="{CELL}" '
+                    f'height="{CELL}" fill="{_colour(value)}"/>'
+                )
+        told = (
+            f"largest difference {found['largest_difference']:.3f}, "
+            f"rms {found['root_mean_square_difference']:.3f}"
+        )
+        parts.append(_text(start + side / 2, height - 10, told, anchor="middle"))
+    for row, name in enumerate(names):
+        parts.append(_text(LEFT - 10, TOP + CELL * (row + 0.5) + 4, _words(name), anchor="end"))
+    return _svg(width, height, parts)
+
+
+def _scale(start: float, low: float, high: float):
+    return lambda value: start + PANEL * (min(max(value, low), high) - low) / (high - low)
+
+
+def _colour(value: float) -> str:
+    """White at 0, blue at 1, red at −1."""
+    fade = round(255 * (1 - min(abs(value), 1.0)))
+    return (
+        f"rgb({fade},{round(95 + fade * 160 / 255)},255)"
+        if value >= 0
+        else f"rgb(255,{fade},{fade})"
+    )
+
+
+def _words(name: str) -> str:
+    flexed = " (flexed)" if name in ("biceps_circumference", "forearm_circumference") else ""
+    return name.replace("_", " ") + flexed
+
+
+def _text(
+    x: float, y: float, text: str, anchor: str = "start", size: int = 11, colour: str = "black"
+) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
+        f'fill="{colour}">{text}</text>'
+    )
+
+
+def _line(x0: float, y0: float, x1: float, y1: float, strong: bool) -> str:
+    colour = "black" if strong else "#cccccc"
+    return f'<path d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}" stroke="{colour}"/>'
+
+
+def _svg(width: float, height: float, parts: list[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+        f'font-family="sans-serif"><rect width="{width:g}" height="{height:g}" fill="white"/>'
+        + "".join(parts)
+        + "</svg>\n"
+    )
+
+
+def main() -> None:
+    report = json.loads((ROOT / "benchmarks" / "results" / "people.json").read_text())
+    folder = ROOT / "docs" / "pictures"
+    (folder / "people_moments.svg").write_text(moment_figure(report), encoding="utf-8")
+    (folder / "people_correlations.svg").write_text(correlation_figure(report), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
