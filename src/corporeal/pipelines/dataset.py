@@ -232,7 +232,8 @@ def _show(out: Path, chosen: Registrations) -> None:
     if out.suffix.lower() == ".png":
         from corporeal.scene.sheet import contact_sheet
 
-        contact_sheet(animations, out, frames=9, labels=labels)
+        longest = max(take.frame_count for take in takes)
+        contact_sheet(animations, out, frames=min(9, longest), labels=labels)
     else:
         from corporeal.scene.film import film
 

@@ -28,6 +28,9 @@ _TILT: Final = 0.35
 """Radians that the pelvis tilts at most, forwards and sideways; it turns freely."""
 _CURL: Final = 1.0
 """Radians that fingers bend at most, at each joint."""
+_SPINE: Final = ("spine1", "spine2", "spine3")
+_SPINE_SHARES: Final = np.radians([80.0, 45.0, 35.0])
+"""Radians that the spine's joints bend, turn and lean together at most (see `motions.limits`)."""
 _FINGERS: Final = ("index", "middle", "ring", "pinky")
 
 
@@ -74,6 +77,9 @@ def draw_poses(
     ends = np.where(turns > 0, high, -low)
     reach = np.sqrt(np.sum((turns / np.maximum(ends, 1e-9)) ** 2, axis=2, keepdims=True))
     turns = turns / np.maximum(reach / _REACH, 1.0)
+    spine = [skeleton.index(name) for name in _SPINE]
+    together = np.abs(turns[:, spine].sum(axis=1, keepdims=True))
+    turns[:, spine] /= np.maximum(together / (_REACH * _SPINE_SHARES), 1.0)
     _relax_fingers(turns, skeleton, random)
     return turns
 

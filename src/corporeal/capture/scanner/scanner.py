@@ -70,17 +70,13 @@ class Scanner:
         self.settings, self.triangles = settings, triangles
         self.ring: Ring = ring(settings.pairs)
         self.marks = dict(marks or {}) if settings.landmarks else {}
-        self._spacing: float | None = None
 
     def scan(self, vertices: Float32[NumpyArray, "V 3"], random: np.random.Generator) -> Scan:
         """See one posed skin, metres; the ring's middle follows it over the ground."""
         middle = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0)) * [1.0, 0.0, 1.0]
         surface = _Surface((vertices - middle).astype(np.float32), self.triangles)
-        spacing = self._spacing
-        if spacing is None:
-            seen = sum(len(part[0]) for part in self._views(surface, _TRIAL_SPACING, random))
-            spacing = _TRIAL_SPACING * float(np.sqrt(max(seen, 1) / self.settings.points))
-            self._spacing = spacing
+        trial = sum(len(part[0]) for part in self._views(surface, _TRIAL_SPACING, random))
+        spacing = _TRIAL_SPACING * float(np.sqrt(max(trial, 1) / self.settings.points))
         found = list(self._views(surface, spacing, random))
         points, cosines, cameras = (np.concatenate(parts) for parts in zip(*found, strict=True))
         names = tuple(self.marks)
@@ -95,7 +91,7 @@ class Scanner:
         )
 
     def _views(self, surface: "_Surface", spacing: float, random: np.random.Generator) -> Any:
-        """Points, cosines and camera numbers of one pair after the other."""
+        """Points, cosines to the normal and camera numbers of one pair after the other."""
         least = np.cos(np.radians(self.settings.grazing))
         for number in range(self.ring.count):
             place, other = self.ring.left[number], self.ring.right[number]
