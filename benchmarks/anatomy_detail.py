@@ -29,7 +29,7 @@ def detail() -> dict[str, float]:
     """Seconds of a transfer, and the warp's error between its centres."""
     template = layered_template("male")
     start = time.perf_counter()
-    warp, chosen = bone_warp("male")
+    warp, chosen = bone_warp(template)
     made = time.perf_counter() - start
     identity = PhenotypeModel().prepare({"gender": 1.0, "weight": 1.0, "height": 0.8})
     layers = fit_layers(identity, "male", Composition(22.0, 32.0))

@@ -253,6 +253,16 @@ def test_layers_are_separate_nodes_of_a_glb(capsys: Capture) -> None:
     assert len(mesh.triangles) == 3 * len(layers.triangles)
 
 
+def test_a_picture_shows_what_is_inside(capsys: Capture) -> None:
+    """Through the skin and cut, side by side; the same again from its manifest."""
+    told = call_json("anatomy picture layers.npz --width 300 --out a.png", capsys)
+    assert told["out"] == "a.png"
+    call_json("anatomy picture --config a.png.manifest.json --out b.png", capsys)
+    assert Path("a.png").read_bytes() == Path("b.png").read_bytes()
+    assert "name with .png" in refused("anatomy picture layers.npz --out layers.npz", capsys)
+    assert "corporeal-layers" in refused("anatomy picture anna.npz --out c.png", capsys)
+
+
 class TestAnimate:
     def test_the_layers_of_the_file_are_moved(self, capsys: Capture) -> None:
         """Standing still in the zero pose, the skin of the layers is what is seen."""

@@ -7,12 +7,13 @@ on first use and kept in memory (128 MB for 4 000 centres), so that every furthe
 triangular solves and one sum over the centres a point.
 """
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
-from corporeal.anatomy.template import LayeredTemplate, layered_template
+from corporeal.anatomy.stiffness import stiffened
+from corporeal.anatomy.template import LayeredTemplate
 from corporeal.assets.anatomy import BoneMesh
 from corporeal.body.layers import Layers
 from corporeal.errors import InputError
@@ -73,17 +74,16 @@ def farthest_points(points: Float64[NumpyArray, "m 3"], count: int) -> Int[Numpy
     return farthest_first(np.ascontiguousarray(points), min(count, len(points)))
 
 
-@cache
-def bone_warp(sex: str) -> tuple[TriharmonicWarp, Int[NumpyArray, "n"]]:
+@lru_cache(maxsize=2)
+def bone_warp(template: LayeredTemplate) -> tuple[TriharmonicWarp, Int[NumpyArray, "n"]]:
     """The warp that follows the skeleton surface, and the template vertices at its centres."""
-    template = layered_template(sex)
-    return _warp(template, template.bone, BONE_CENTRES)
+    chosen = farthest_points(template.bone, BONE_CENTRES)
+    return TriharmonicWarp(template.bone[chosen]), chosen
 
 
-@cache
-def muscle_warp(sex: str) -> tuple[TriharmonicWarp, Int[NumpyArray, "n"]]:
+@lru_cache(maxsize=1)
+def muscle_warp(template: LayeredTemplate) -> tuple[TriharmonicWarp, Int[NumpyArray, "n"]]:
     """The warp between skeleton and muscle surface; centres index (B, M) one after the other."""
-    template = layered_template(sex)
     both = np.concatenate([template.bone, template.muscle])
     outside = np.concatenate([np.ones(len(template.bone), bool), template.layered])
     index = np.flatnonzero(outside)
@@ -91,33 +91,36 @@ def muscle_warp(sex: str) -> tuple[TriharmonicWarp, Int[NumpyArray, "n"]]:
     return TriharmonicWarp(both[chosen]), chosen
 
 
-def _warp(
-    template: LayeredTemplate, surface: Float64[NumpyArray, "V 3"], count: int
-) -> tuple[TriharmonicWarp, Int[NumpyArray, "n"]]:
-    chosen = farthest_points(surface, count)
-    return TriharmonicWarp(surface[chosen]), chosen
-
-
-def transfer_bones(layers: Layers, sex: str) -> tuple[BoneMesh, ...]:
+def transfer_bones(layers: Layers, template: LayeredTemplate) -> tuple[BoneMesh, ...]:
     """The template's detailed bones inside a person."""
-    template = layered_template(sex)
-    warp, chosen = bone_warp(sex)
+    warp, chosen = bone_warp(template)
     coefficients = warp.coefficients(layers.bone[chosen] - template.bone[chosen])
-    points = np.concatenate([bone.vertices for bone in template.bones])
-    moved = warp.warped(points, coefficients)
-    ends = np.cumsum([len(bone.vertices) for bone in template.bones])[:-1]
+    warped = _carried(warp, coefficients, template.bones)
     return tuple(
-        BoneMesh(bone.name, vertices, bone.triangles)
-        for bone, vertices in zip(template.bones, np.split(moved, ends), strict=True)
+        BoneMesh(bone.name, stiffened(bone.vertices, moved.vertices), bone.triangles)
+        for bone, moved in zip(template.bones, warped, strict=True)
     )
 
 
-def transfer_muscles(
-    points: Float64[NumpyArray, "m 3"], layers: Layers, sex: str
-) -> Float64[NumpyArray, "m 3"]:
-    """Points of muscle meshes that fit the template, inside a person."""
-    template = layered_template(sex)
-    warp, chosen = muscle_warp(sex)
+def transfer_muscles(layers: Layers, template: LayeredTemplate) -> tuple[BoneMesh, ...]:
+    """The template's detailed muscles inside a person; none for one without an atlas."""
+    if not template.muscles:
+        return ()
+    warp, chosen = muscle_warp(template)
     before = np.concatenate([template.bone, template.muscle])[chosen]
     after = np.concatenate([layers.bone, layers.muscle])[chosen]
-    return warp.warped(points, warp.coefficients(after - before))
+    return _carried(warp, warp.coefficients(after - before), template.muscles)
+
+
+def _carried(
+    warp: TriharmonicWarp,
+    coefficients: Float64[NumpyArray, "rows 3"],
+    meshes: tuple[BoneMesh, ...],
+) -> tuple[BoneMesh, ...]:
+    """Meshes with all their vertices warped at once."""
+    moved = warp.warped(np.concatenate([mesh.vertices for mesh in meshes]), coefficients)
+    ends = np.cumsum([len(mesh.vertices) for mesh in meshes])[:-1]
+    return tuple(
+        BoneMesh(mesh.name, vertices, mesh.triangles)
+        for mesh, vertices in zip(meshes, np.split(moved, ends), strict=True)
+    )

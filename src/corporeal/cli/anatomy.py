@@ -15,6 +15,7 @@ from corporeal.pipelines.anatomy import (
     fit_anatomy,
     grow_anatomy,
 )
+from corporeal.pipelines.anatomy_picture import PictureConfig, make_picture
 from corporeal.pipelines.anatomy_template import TemplateConfig, make_template
 from corporeal.runtime.manifest import require_verb
 
@@ -136,6 +137,35 @@ class TransferFat:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Draw what is inside: bones and muscle through the skin, and a cut across the body."""
+
+    layers: Positional[tuple[Path, ...]]
+    """Layers files (.npz), one a person, at most six."""
+    out: Path
+    """Picture to write (.png)."""
+    style: Literal["both", "see-through", "cut"] = "both"
+    """How people are shown."""
+    template: Path | None = None
+    """Layered template of your own whose bones are shown; the shipped one unless told."""
+    width: int = 1600
+    """Pixels."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    def run(self) -> int:
+        """Draw, and say where it is."""
+        say(f"drawing {', '.join(map(str, self.layers))}")
+        config = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "json"}
+        made = make_picture(PictureConfig(**config))
+        if self.json:
+            print_json(made)
+        else:
+            print(f"wrote {made.out}\nand   {made.manifest}\n\nlook:  open {made.out}")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Template:
     """Make a layered template from an atlas of your own: bones and muscles as meshes.
 
@@ -195,6 +225,7 @@ class Anatomy:
       corporeal anatomy grow anna_layers.npz --mass +15 --region belly,hips --out anna_heavier.npz
       corporeal anatomy grow anna_layers.npz --mass -2 --tissue muscle --out anna_weaker.npz
       corporeal anatomy transfer-fat --from ben_layers.npz --to anna_layers.npz --mass +20
+      corporeal anatomy picture anna_layers.npz --out anna.png
       corporeal anatomy template --bones bones/ --muscles muscles/ --unit mm --out own.npz
 
     Masses are in kilograms. What cannot be (−40 kg from a person of 50) is refused.
@@ -205,6 +236,7 @@ class Anatomy:
         Annotated[Fit, tyro.conf.subcommand("fit")]
         | Annotated[Grow, tyro.conf.subcommand("grow")]
         | Annotated[TransferFat, tyro.conf.subcommand("transfer-fat")]
+        | Annotated[Picture, tyro.conf.subcommand("picture")]
         | Annotated[Template, tyro.conf.subcommand("template")]
     )
     """What to do."""
@@ -217,6 +249,7 @@ class Anatomy:
             "anatomy fit": Fit,
             "anatomy grow": Grow,
             "anatomy transfer-fat": TransferFat,
+            "anatomy picture": Picture,
             "anatomy template": Template,
         }
         if verb not in kinds:
@@ -234,11 +267,15 @@ def _flags(kind: type, config: dict[str, Any]) -> dict[str, Any]:
         config["to"] = config["layers"]
     if "regions" in config:
         config["region"] = ",".join(config["regions"])
-    kept = {f.name: f for f in fields(kind) if config.get(f.name) is not None}
-    return {
-        name: Path(config[name]) if Path in get_args(f.type) or f.type is Path else config[name]
-        for name, f in kept.items()
-    }
+    kept = {f.name: f.type for f in fields(kind) if config.get(f.name) is not None}
+    return {name: _as_type(config[name], hint) for name, hint in kept.items()}
+
+
+def _as_type(value: Any, hint: Any) -> Any:
+    """A manifest's value as a flag has it: JSON knows neither paths nor tuples."""
+    if isinstance(value, list):
+        return tuple(map(Path, value))
+    return Path(value) if hint is Path or Path in get_args(hint) else value
 
 
 def _regions(text: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from corporeal.anatomy.fit.balance import (
     fat_at,
 )
 from corporeal.anatomy.fit.muscle import average_muscle, muscle_limits
-from corporeal.anatomy.fit.requirements import require_same_body
+from corporeal.anatomy.fit.requirements import require_same_body, require_same_sex
 from corporeal.anatomy.fit.skeleton import fit_skeleton
 from corporeal.anatomy.lines import on_lines, upright_shares
 from corporeal.anatomy.prisms import raised_between
@@ -55,6 +55,7 @@ def fit_layers(
     template = layered_template(sex) if template is None else template
     skin = np.asarray(identity.rest_vertices, np.float64)
     joints = np.asarray(identity.joints, np.float64)
+    require_same_sex(template, sex)
     require_same_body(template, skin, joints)
     prisms, layered = template.prisms(), template.layered
     scaled = scale_template(template, skin, joints)
@@ -72,20 +73,18 @@ def fit_layers(
     least, most = (fat_at(end, prisms, skin, bone, limits) for end in (1.0, 0.0))
     mixed = upright_shares(prisms, (1 - share) * limits[0] + share * limits[1], skin, bone)
     muscle, bone = raised_between(prisms, skin, on_lines(mixed, skin, bone, layered), bone)
-    muscle_layer = muscle_mass_of(soft, fat_layer)
-    held = Composition(
-        max(0.0, known.fat_mass(fat_layer)), max(0.0, known.muscle_mass(muscle_layer))
-    )
+    held = _held(known, soft, fat_layer)
+    lean, fat = _held(known, soft, least), _held(known, soft, most)
     metadata = {
         "sex": sex,
         "stature": float(np.ptp(skin[:, 1])),
         "muscularity": share,
         "fat_mass_asked": composition.fat_mass,
         "muscle_mass_asked": composition.muscle_mass,
-        "fat_mass_least": max(0.0, known.fat_mass(least)),
-        "fat_mass_most": max(0.0, known.fat_mass(most)),
-        "muscle_mass_least": max(0.0, known.muscle_mass(muscle_mass_of(soft, most))),
-        "muscle_mass_most": max(0.0, known.muscle_mass(muscle_mass_of(soft, least))),
+        "fat_mass_least": lean.fat_mass,
+        "fat_mass_most": fat.fat_mass,
+        "muscle_mass_least": fat.muscle_mass,
+        "muscle_mass_most": lean.muscle_mass,
         "visceral_fat": known.visceral,
         "collisions": float(report.collisions),
         "rounds": float(report.rounds),
@@ -94,9 +93,12 @@ def fit_layers(
     return Layers(skin, muscle, bone, template.triangles, layered, held, metadata)
 
 
-def muscle_mass_of(soft_volume: float, fat_layer: float) -> float:
-    """What the soft tissue (m³) outside a fat layer (kg) weighs as muscle, kg."""
-    return (soft_volume - fat_layer / FAT_DENSITY) * MUSCLE_DENSITY
+def _held(known: Corrections, soft_volume: float, fat_layer: float) -> Composition:
+    """What a body with a fat layer (kg) in its soft tissue (m³) is made of."""
+    muscle_layer = (soft_volume - fat_layer / FAT_DENSITY) * MUSCLE_DENSITY
+    return Composition(
+        max(0.0, known.fat_mass(fat_layer)), max(0.0, known.muscle_mass(muscle_layer))
+    )
 
 
 def scale_template(

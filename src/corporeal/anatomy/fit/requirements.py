@@ -25,6 +25,15 @@ PLACE = 0.35
 """Most that the skin of a limb may be shifted against its bone, as a share of the bone's length."""
 
 
+def require_same_sex(template: LayeredTemplate, sex: str) -> None:
+    """Raise `InputError` for a template that was made for the other sex."""
+    if template.sex != sex:
+        raise InputError(
+            f"the template is {template.sex} and the body {sex}; expected the same. Build the "
+            f"atlas with --sex {sex}, or fit with --sex {template.sex}."
+        )
+
+
 def require_same_body(
     template: LayeredTemplate, skin: Float64[NumpyArray, "V 3"], joints: Float64[NumpyArray, "J 3"]
 ) -> None:

@@ -1,0 +1,76 @@
+"""Layers files in, a picture of what is inside out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from corporeal.anatomy.template import LayeredTemplate, layered_template
+from corporeal.anatomy.template_file import read_template
+from corporeal.anatomy.warp import transfer_bones
+from corporeal.errors import InputError
+from corporeal.formats.layers import LayeredBody, read_layers
+from corporeal.pipelines.layered_body import require_default_topology, sex_of
+from corporeal.runtime.files import require_writable
+from corporeal.runtime.manifest import finish_run, manifest_path, start_run
+from corporeal.scene.anatomy_picture import Figure, Style, anatomy_picture
+
+Styles = Literal["both", "see-through", "cut"]
+MOST = 6
+"""People in one picture."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureConfig:
+    """Layers in, a picture out."""
+
+    layers: tuple[Path, ...]
+    out: Path
+    style: Styles = "both"
+    """Bones and muscle through the skin, a cut across the body, or both of every person."""
+    template: Path | None = None
+    """Layered template whose bones are shown; the shipped one unless told."""
+    width: int = 1600
+    """Pixels."""
+
+
+@dataclass(frozen=True)
+class PictureMade:
+    """What came of it."""
+
+    out: Path
+    manifest: Path
+
+
+def make_picture(config: PictureConfig) -> PictureMade:
+    """Draw people's layers and write the picture."""
+    if config.out.suffix.lower() != ".png":
+        raise InputError(f"cannot write a picture to {config.out}; expected a name with .png.")
+    require_writable(config.out)
+    if not 1 <= len(config.layers) <= MOST:
+        raise InputError(f"{len(config.layers)} layers files; a picture shows 1 to {MOST}.")
+    own = () if config.template is None else (config.template,)
+    run = start_run("anatomy picture", config, [*config.layers, *own])
+    template = None if config.template is None else read_template(config.template)
+    styles: tuple[Style, ...] = (
+        ("see-through", "cut") if config.style == "both" else (config.style,)
+    )
+    figures = [
+        figure
+        for path in config.layers
+        for figure in _figures(path.stem, read_layers(path), styles, template)
+    ]
+    anatomy_picture(figures, config.out, width=config.width)
+    finish_run(run, [config.out])
+    return PictureMade(config.out, manifest_path(config.out))
+
+
+def _figures(
+    name: str, layered: LayeredBody, styles: tuple[Style, ...], template: LayeredTemplate | None
+) -> list[Figure]:
+    """One person in every style."""
+    require_default_topology(layered.body)
+    chosen = (
+        layered_template(sex_of(layered.body, layered.layers)) if template is None else template
+    )
+    bones = transfer_bones(layered.layers, chosen)
+    return [Figure(layered.layers, bones, style, name) for style in styles]
