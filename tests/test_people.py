@@ -94,7 +94,8 @@ def test_people_stay_within_their_ranges(crowd):
     people = sample_people(0, 400, seed=2, crowd=crowd)
     bmi = people.dimensions[:, NAMES.index("mass")] / people.dimensions[:, 0] ** 2
     for values, (low, high) in ((people.ages, AGES), (bmi, BMIS)):
-        assert low <= values.min() and values.max() <= high
+        assert low <= values.min()
+        assert values.max() <= high
         if crowd == "even":  # 400 even draws leave a gap of 3 % with probability 1e-5
             assert values.min() < low + 0.03 * (high - low)
             assert values.max() > high - 0.03 * (high - low)
@@ -146,7 +147,7 @@ def test_sampled_soldiers_have_the_moments_of_the_survey(sex):
 
 
 def test_a_person_known_in_part_is_completed():
-    """Given dimensions stay; a stouter waist at equal mass and stature comes with thinner thighs."""
+    """Given dimensions stay; a stouter waist at one mass and stature means thinner thighs."""
     given = {"stature": 1.65, "mass": 70.0, "waist": 0.80}
     thin, thick = (completed("female", 30.0, given | {"waist": w}) for w in (0.80, 0.95))
     for row, waist in ((thin, 0.80), (thick, 0.95)):

@@ -16,7 +16,7 @@ from corporeal.anatomy.composition.predict import predict_from_tape
 from corporeal.anatomy.composition.waist import crest_waist
 from corporeal.anthropometry.measure import measure
 from corporeal.anthropometry.solve import GENDERS
-from corporeal.anthropometry.validity import Baseline, baseline, validity_beside
+from corporeal.anthropometry.validity import Baseline, baseline, sharp_folds, validity_beside
 from corporeal.body.identity import Identity
 from corporeal.body.topology import topology_hash
 from corporeal.errors import InputError
@@ -40,7 +40,7 @@ from corporeal.runtime.jobs import JobReport, run_jobs
 GROUP: Final = 20
 """People in an item of work."""
 _BASE_AGES: Final = (20.0, 35.0, 50.0, 65.0, 80.0)
-"""Ages of the average bodies that soundness is judged by, years."""
+"""Ages of the average bodies that contacts are compared with, years."""
 
 
 @dataclass(frozen=True)
@@ -184,9 +184,8 @@ def _examined(body: Identity, sex: str, age: float) -> _Examined:
     measured = measure(body, template)
     waist = crest_waist(body, share, template)
     made_of = predict_from_tape(measured.stature, measured.mass, waist, age, share).composition
-    nearest = min(_BASE_AGES, key=lambda years: abs(years - age))
     skin = np.asarray(body.rest_vertices, np.float64)
-    found = validity_beside(skin, _average(share, nearest), template)
+    found = validity_beside(skin, _baseline(share, age, float(body.parameters["height"])), template)
     return _Examined(
         np.array([measured[name] for name in MEASURED]),
         (made_of.fat_mass, made_of.muscle_mass),
@@ -194,11 +193,19 @@ def _examined(body: Identity, sex: str, age: float) -> _Examined:
     )
 
 
+def _baseline(gender: float, age: float, height: float) -> Baseline:
+    """What the average body of a sex, age and height has by nature."""
+    average = _model().prepare({"gender": gender, "age": age, "height": height})
+    nearest = min(_BASE_AGES, key=lambda years: abs(years - age))
+    folded = sharp_folds(np.asarray(average.rest_vertices, np.float64), _model().template)
+    return Baseline(folded, _contacts(gender, nearest))
+
+
 @lru_cache
-def _average(gender: float, age: float) -> Baseline:
-    """What the average body of a sex and age has by nature."""
+def _contacts(gender: float, age: float) -> frozenset[tuple[int, int]]:
+    """Pairs of triangles that meet in the average body of a sex and age."""
     average = _model().prepare({"gender": gender, "age": age})
-    return baseline(np.asarray(average.rest_vertices, np.float64), _model().template)
+    return baseline(np.asarray(average.rest_vertices, np.float64), _model().template).contacts
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,7 @@ def _row(people: People, members: range) -> UInt8[NumpyArray, "H W 3"]:
     actors = [
         Performance(
             at_rest(load_default_body().template, _standing(people.identity(i))),
-            label=f"{people.sex[i][0]} {people.age[i]:.0f} y, {people.bmi[i]:.0f}",
+            label=f"{people.sex[i][0]} {people.age[i]:.0f} y, BMI {people.bmi[i]:.0f}",
         )
         for i in members
     ]
