@@ -1,5 +1,7 @@
 """Tissue by part and depth: equal swings for equal soft layers, smooth maps, refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import synthetic
@@ -23,6 +25,7 @@ from corporeal.physics.tissue import (
     has_known_parts,
     part_factors,
     part_tissue,
+    plain_factors,
     skeleton_scale,
     tissue_factors,
 )
@@ -161,6 +164,21 @@ def test_bodies_without_known_parts_are_uniform() -> None:
     assert not has_known_parts(template)
     preparation = Preparations(template).of(synthetic.identity_of(template))
     np.testing.assert_array_equal(preparation.tissue(ProjectiveSettings()), 1.0)
+
+
+def test_columns_longer_than_any_bodys_carry_themselves() -> None:
+    """Skin pulled out to 45 cm from its bone: three times 15 cm, nine times as stiff, with the
+    vertices that share elements with it."""
+    template = labelled(("upper", "lower"))
+    shape = shrunk(template)
+    skin, inner, far = np.array(shape.skin), np.asarray(shape.inner), 40
+    away = (skin[far] - inner[far]) / np.linalg.norm(skin[far] - inner[far])
+    skin[far] = inner[far] + 0.45 * away
+    factors = plain_factors(replace(shape, skin=skin))
+    edges = unique_edges(np.asarray(template.mesh.triangles))
+    near = np.unique(edges[(edges == far).any(axis=1)])
+    np.testing.assert_allclose(factors[near], 9.0, rtol=1e-6)
+    np.testing.assert_array_equal(np.delete(factors, near), 1.0)
 
 
 def test_the_control_goes_from_uniform_to_the_map() -> None:

@@ -12,6 +12,9 @@ t = s λ L₀ + g (L − λ L₀) for skeletons λ times as long, so that a heav
 depth and a slim one's firm; g is less than 1 where a larger part is also one with larger bones, as
 chests are. Breasts are soft as far as they stand out from the chest: flat ones are chest.
 
+Columns longer than any body's, as between bones and skin that lies far outside, would buckle under
+their own weight: they swing as shorter ones do, E_L ∝ (L/`DEEPEST`)².
+
 Moduli of fat and muscle at small strain range from 1 to 60 kPa between authors, depth and posture
 (Krouskop et al. 1998; Gefen and Dilmoney 2007; Isogai et al. 2022: buttock fat 26 kPa under the
 lightest load; Suh et al. 2024: whole breasts 5.0 kPa pulled, 1.0 kPa sheared, which for the energy
@@ -43,6 +46,10 @@ BLENDING = 0.02
 """Metres over which the stiffness of one part goes over into its neighbour's."""
 _FIRMEST = 0.08
 """Smallest soft share of a column: on a body thinner than the reference."""
+DEEPEST = 0.3
+"""Metres: longer columns are stiffer; the heaviest belly has 0.25 m to its bone."""
+THICKEST = 0.15
+"""The same for flesh of unknown parts, which is soft all through."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,24 @@ def tissue_factors(
     least, most = STANDING_OUT
     full = np.clip((_protrusion(model, breast) - least) / (most - least), 0.0, 1.0)
     flat = stiffness(np.where(breast, "chest", names))
-    return np.exp(_blended(model, flat + full * (stiffness(names) - flat)))
+    by_part = np.exp(_blended(model, flat + full * (stiffness(names) - flat)))
+    return by_part * _carrying_factors(model, DEEPEST)
+
+
+def plain_factors(model: VolumetricModel) -> Float64[NumpyArray, "V"]:
+    """E_L/E at every skin vertex of a body without known parts: soft all through, but for columns
+    that could not carry themselves."""
+    return _carrying_factors(model, THICKEST)
+
+
+def _carrying_factors(model: VolumetricModel, longest: float) -> Float64[NumpyArray, "V"]:
+    """(L/longest)² for columns of more than `longest` metres; also at their neighbours, which share
+    elements with them."""
+    excess = np.maximum(_columns(model) / longest, 1.0)
+    around, (start, end) = excess.copy(), unique_edges(model.triangles).T
+    np.maximum.at(around, start, excess[end])
+    np.maximum.at(around, end, excess[start])
+    return around**2
 
 
 def part_tissue(name: str) -> Tissue:

@@ -35,7 +35,12 @@ from corporeal.physics.projective.step_solver import kept_solver
 from corporeal.physics.projective_dynamics.fast import CpuSolver
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT, SimulationMesh, simulation_mesh
-from corporeal.physics.tissue import has_known_parts, skeleton_scale, tissue_factors
+from corporeal.physics.tissue import (
+    has_known_parts,
+    plain_factors,
+    skeleton_scale,
+    tissue_factors,
+)
 from corporeal.physics.upsampling import Upsampler, build_upsampler
 from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
 from corporeal.physics.volume.rigid_parts import FEET, HEAD_PARTS, rigid_head_and_toes
@@ -119,11 +124,11 @@ class Preparation:
         return kept_solver(self._kept, key, system, settings, step, integrator)
 
     def tissue(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "V"]:
-        """Factors on the stiffness by body part and depth; 1 on bodies without known parts."""
+        """Factors on the stiffness by body part and depth."""
 
         def make() -> NumpyArray:
             if not has_known_parts(self.template):
-                return np.ones(self.coarse.vertex_count)
+                return plain_factors(self.model(settings))
             usual = np.asarray(self.template.mesh.vertices, np.float64)
             return tissue_factors(
                 self.template,
