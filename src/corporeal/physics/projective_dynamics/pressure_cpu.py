@@ -2,103 +2,168 @@
 
 import numpy as np
 
+from corporeal.physics.projective_dynamics.blocks import LANES
 from corporeal.runtime.kernels import kernel
 
+# Scratch of 16 prisms: rows of LANES entries. d̄, then E₁ and E₂ of the skin, e₁ and e₂ below, and
+# a corner more.
+_SKIN, _INNER, _FRAME = 3 * LANES, 9 * LANES, 18 * LANES
+# Three slopes of three entries each, and the sum of their squares.
+_STEEPNESS, _SLOPES = 9 * LANES, 10 * LANES
+
+_THIRD, _HALF = np.float32(1 / 3), np.float32(0.5)
+_SIXTH, _EIGHTEENTH = np.float32(1 / 6), np.float32(1 / 18)
+
 
 @kernel(fastmath=True)
-def _frame(corners, z, frame):
-    """d̄, E₁, E₂, e₁, e₂ of a prism, fifteen numbers, metres."""
-    a, b, c = corners[0], corners[1], corners[2]
-    d, e, f = corners[3], corners[4], corners[5]
+def _gather(corners, z, frame):
+    """d̄, E₁, E₂, e₁, e₂ of 16 prisms, metres: first all corners from the first one."""
+    for l in range(LANES):
+        a = corners[0, l]
+        x, y, w = z[a, 0], z[a, 1], z[a, 2]
+        for k in range(5):
+            b = corners[k + 1, l]
+            frame[(3 * k + 3) * LANES + l] = np.float32(z[b, 0] - x)
+            frame[(3 * k + 4) * LANES + l] = np.float32(z[b, 1] - y)
+            frame[(3 * k + 5) * LANES + l] = np.float32(z[b, 2] - w)
     for k in range(3):
-        frame[k] = (z[a, k] - z[d, k] + z[b, k] - z[e, k] + z[c, k] - z[f, k]) / 3.0
-        frame[3 + k] = z[b, k] - z[a, k]
-        frame[6 + k] = z[c, k] - z[a, k]
-        frame[9 + k] = z[e, k] - z[d, k]
-        frame[12 + k] = z[f, k] - z[d, k]
+        for l in range(LANES):
+            row = k * LANES + l
+            outer = frame[_SKIN + row] + frame[_SKIN + 3 * LANES + row]
+            first, second = frame[_INNER + row], frame[_INNER + 3 * LANES + row]
+            third = frame[_INNER + 6 * LANES + row]
+            frame[row] = _THIRD * (outer - first - second - third)
+            frame[_INNER + row] = second - first
+            frame[_INNER + 3 * LANES + row] = third - first
 
 
 @kernel(fastmath=True)
-def _area(frame):
-    """M, m²."""
-    px, py, pz = (
-        frame[6] + 0.5 * frame[12],
-        frame[7] + 0.5 * frame[13],
-        frame[8] + 0.5 * frame[14],
-    )
-    qx, qy, qz = (
-        frame[12] + 0.5 * frame[6],
-        frame[13] + 0.5 * frame[7],
-        frame[14] + 0.5 * frame[8],
-    )
-    return (
-        frame[4] * pz - frame[5] * py + frame[10] * qz - frame[11] * qy,
-        frame[5] * px - frame[3] * pz + frame[11] * qx - frame[9] * qz,
-        frame[3] * py - frame[4] * px + frame[9] * qy - frame[10] * qx,
-    )
+def _slopes(frame, own, other, sign, slopes):
+    """∂V by the three corners whose edges begin at `own`, of 16 prisms, m².
+
+    M/18 ± b ± c with b = (E₂ + e₂/2) × d̄/6 and c = d̄ × (E₁ + e₁/2)/6; M is the same from below.
+    """
+    for l in range(LANES):
+        dx, dy, dz = frame[l], frame[LANES + l], frame[2 * LANES + l]
+        ux, uy, uz = frame[own + l], frame[own + LANES + l], frame[own + 2 * LANES + l]
+        vx, vy, vz = (
+            frame[own + 3 * LANES + l],
+            frame[own + 4 * LANES + l],
+            frame[own + 5 * LANES + l],
+        )
+        rx, ry, rz = frame[other + l], frame[other + LANES + l], frame[other + 2 * LANES + l]
+        sx, sy, sz = (
+            frame[other + 3 * LANES + l],
+            frame[other + 4 * LANES + l],
+            frame[other + 5 * LANES + l],
+        )
+        px, py, pz = vx + _HALF * sx, vy + _HALF * sy, vz + _HALF * sz
+        qx, qy, qz = sx + _HALF * vx, sy + _HALF * vy, sz + _HALF * vz
+        tx, ty, tz = ux + _HALF * rx, uy + _HALF * ry, uz + _HALF * rz
+        share = sign * _EIGHTEENTH
+        mx = share * (uy * pz - uz * py + ry * qz - rz * qy)
+        my = share * (uz * px - ux * pz + rz * qx - rx * qz)
+        mz = share * (ux * py - uy * px + rx * qy - ry * qx)
+        bx, by, bz = (
+            _SIXTH * (py * dz - pz * dy),
+            _SIXTH * (pz * dx - px * dz),
+            _SIXTH * (px * dy - py * dx),
+        )
+        cx, cy, cz = (
+            _SIXTH * (dy * tz - dz * ty),
+            _SIXTH * (dz * tx - dx * tz),
+            _SIXTH * (dx * ty - dy * tx),
+        )
+        ax, ay, az = mx - bx - cx, my - by - cy, mz - bz - cz
+        bx, by, bz = mx + bx, my + by, mz + bz
+        cx, cy, cz = mx + cx, my + cy, mz + cz
+        slopes[l], slopes[LANES + l], slopes[2 * LANES + l] = ax, ay, az
+        slopes[3 * LANES + l], slopes[4 * LANES + l], slopes[5 * LANES + l] = bx, by, bz
+        slopes[6 * LANES + l], slopes[7 * LANES + l], slopes[8 * LANES + l] = cx, cy, cz
+        slopes[_STEEPNESS + l] = (
+            ax * ax + ay * ay + az * az + bx * bx + by * by + bz * bz + cx * cx + cy * cy + cz * cz
+        )
 
 
 @kernel(fastmath=True)
-def add_volumes(prisms, z, around, first, last):
-    """Add a third of the prisms' volumes to each of their skin corners in `around`, m³."""
-    frame = np.empty(15)
-    for f in range(first, last):
-        _frame(prisms[f], z, frame)
-        x, y, w = _area(frame)
-        third = (frame[0] * x + frame[1] * y + frame[2] * w) / 18.0
-        for k in range(3):
-            around[prisms[f, k]] += third
+def _volume_thirds(frame, thirds):
+    """V/3 = d̄ · M/18 of 16 prisms, m³."""
+    for l in range(LANES):
+        dx, dy, dz = frame[l], frame[LANES + l], frame[2 * LANES + l]
+        ux, uy, uz = frame[_SKIN + l], frame[_SKIN + LANES + l], frame[_SKIN + 2 * LANES + l]
+        vx, vy, vz = (
+            frame[_SKIN + 3 * LANES + l],
+            frame[_SKIN + 4 * LANES + l],
+            frame[_SKIN + 5 * LANES + l],
+        )
+        rx, ry, rz = frame[_INNER + l], frame[_INNER + LANES + l], frame[_INNER + 2 * LANES + l]
+        sx, sy, sz = (
+            frame[_INNER + 3 * LANES + l],
+            frame[_INNER + 4 * LANES + l],
+            frame[_INNER + 5 * LANES + l],
+        )
+        px, py, pz = vx + _HALF * sx, vy + _HALF * sy, vz + _HALF * sz
+        qx, qy, qz = sx + _HALF * vx, sy + _HALF * vy, sz + _HALF * vz
+        thirds[l] = _EIGHTEENTH * (
+            dx * (uy * pz - uz * py + ry * qz - rz * qy)
+            + dy * (uz * px - ux * pz + rz * qx - rx * qz)
+            + dz * (ux * py - uy * px + rx * qy - ry * qx)
+        )
 
 
-@kernel(fastmath=True)
-def _add_corners(corners, free, share, third, b, c, forces):
-    """Three corners' forces: `third` on each, and b and c between them."""
-    i, j, l = corners[0], corners[1], corners[2]
+@kernel()
+def add_volumes(corners, weights, z, around, first, last):
+    """Add a third of the prisms' volumes to each of their skin corners in `around`, m³.
+
+    `weights` are 1, and 0 in lanes left over.
+    """
+    frame, thirds = np.empty(_FRAME, np.float32), np.empty(LANES, np.float32)
+    for block in range(first, last):
+        _gather(corners[block], z, frame)
+        _volume_thirds(frame, thirds)
+        for l in range(LANES):
+            third = weights[block, l] * thirds[l]
+            for k in range(3):
+                around[corners[block, k, l]] += third
+
+
+@kernel()
+def _scatter(corners, shares, slopes, forces):
+    """Add shares times slopes to the corners that are free."""
+    free = forces.shape[0]
     for k in range(3):
-        if i < free:
-            forces[i, k] += share * (third[k] - b[k] - c[k])
-        if j < free:
-            forces[j, k] += share * (third[k] + b[k])
-        if l < free:
-            forces[l, k] += share * (third[k] + c[k])
+        row = 3 * k * LANES
+        for l in range(LANES):
+            i = corners[k, l]
+            if i < free:
+                forces[i, 0] += shares[l] * slopes[row + l]
+                forces[i, 1] += shares[l] * slopes[row + LANES + l]
+                forces[i, 2] += shares[l] * slopes[row + 2 * LANES + l]
 
 
-@kernel(fastmath=True)
-def add_forces(prisms, z, pressures, steepest, forces, first, last):
+@kernel()
+def add_forces(corners, weights, steepest, z, pressures, inner_free, forces, first, last):
     """Add the force of the `pressures` (Pa, a vertex) to the free vertices, which come first, N.
 
-    `steepest` are the squares of the largest slopes that count, m⁴.
+    `steepest` are the squares of the largest slopes that count, m⁴; `inner_free` says whether inner
+    corners may be free.
     """
-    frame, free = np.empty(15), forces.shape[0]
-    third, b, c = np.empty(3), np.empty(3), np.empty(3)
-    for f in range(first, last):
-        corners = prisms[f]
-        _frame(corners, z, frame)
-        x, y, w = _area(frame)
-        third[0], third[1], third[2] = x / 18.0, y / 18.0, w / 18.0
-        for k in range(3):
-            m, n = (k + 1) % 3, (k + 2) % 3
-            p_m, p_n = frame[6 + m] + 0.5 * frame[12 + m], frame[6 + n] + 0.5 * frame[12 + n]
-            r_m, r_n = frame[3 + m] + 0.5 * frame[9 + m], frame[3 + n] + 0.5 * frame[9 + n]
-            b[k] = (p_m * frame[n] - p_n * frame[m]) / 6.0
-            c[k] = (frame[m] * r_n - frame[n] * r_m) / 6.0
-        steep = 0.0
-        for k in range(3):
-            u, v, t = third[k] - b[k] - c[k], third[k] + b[k], third[k] + c[k]
-            steep += u * u + v * v + t * t
-        share = (pressures[corners[0]] + pressures[corners[1]] + pressures[corners[2]]) / 3.0
-        if steep > steepest[f]:
-            share *= np.sqrt(steepest[f] / steep)
-        _add_corners(corners[:3], free, share, third, b, c, forces)
-        if corners[3] < free or corners[4] < free or corners[5] < free:
-            for k in range(3):
-                m, n = (k + 1) % 3, (k + 2) % 3
-                p_m, p_n = frame[12 + m] + 0.5 * frame[6 + m], frame[12 + n] + 0.5 * frame[6 + n]
-                r_m, r_n = frame[9 + m] + 0.5 * frame[3 + m], frame[9 + n] + 0.5 * frame[3 + n]
-                b[k] = (p_m * frame[n] - p_n * frame[m]) / 6.0
-                c[k] = (frame[m] * r_n - frame[n] * r_m) / 6.0
-                third[k] = -third[k]
-            _add_corners(corners[3:], free, share, third, b, c, forces)
+    frame, slopes = np.empty(_FRAME, np.float32), np.empty(_SLOPES, np.float32)
+    shares, one = np.empty(LANES, np.float32), np.float32(1)
+    for block in range(first, last):
+        own = corners[block]
+        _gather(own, z, frame)
+        _slopes(frame, _SKIN, _INNER, one, slopes)
+        for l in range(LANES):
+            pressure = pressures[own[0, l]] + pressures[own[1, l]] + pressures[own[2, l]]
+            shares[l] = weights[block, l] * _THIRD * np.float32(pressure)
+            steep = slopes[_STEEPNESS + l]
+            if steep > steepest[block, l]:
+                shares[l] *= np.sqrt(steepest[block, l] / steep)
+        _scatter(own, shares, slopes, forces)
+        if inner_free:
+            _slopes(frame, _INNER, _SKIN, -one, slopes)
+            _scatter(own[3:], shares, slopes, forces)
 
 
 @kernel()

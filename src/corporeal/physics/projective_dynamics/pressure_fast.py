@@ -5,10 +5,11 @@ from collections.abc import Callable
 import numpy as np
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
+from corporeal.physics.projective_dynamics.blocks import LANES
 from corporeal.physics.projective_dynamics.pressure import STEEPEST, KeptVolume
 from corporeal.runtime.threads import over_slices, thread_count
 
-_PRISMS_A_THREAD = 2000
+_BLOCKS_A_THREAD = 128
 """Below this a second thread costs more than it brings."""
 
 
@@ -29,12 +30,12 @@ class CompiledPressure:
         place = np.argsort(order)
         rows = kept.shares[order].tocsr()
         self._kept = kept
-        self._prisms = np.ascontiguousarray(place[kept.prisms], np.int32)
         self._rows = (rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data)
-        limit = np.where(kept.rest_slopes > 0, STEEPEST * kept.rest_slopes, np.inf)
-        self._steepest = limit**2
-        slots = min(thread_count(), max(1, len(self._prisms) // _PRISMS_A_THREAD))
-        self._edges = [len(self._prisms) * slot // slots for slot in range(slots + 1)]
+        self._packed = _packed(kept, place)
+        self._inner_free = bool((place[kept.prisms[:, 3:]] < free_count).any())
+        blocks = len(self._packed[0])
+        slots = min(thread_count(), max(1, blocks // _BLOCKS_A_THREAD))
+        self._edges = [blocks * slot // slots for slot in range(slots + 1)]
         self._around = np.zeros((slots, len(order)))
         self._forces = np.zeros((slots, free_count, 3), np.float32)
         self._at_vertices = np.zeros(len(order))
@@ -68,7 +69,7 @@ class CompiledPressure:
         def work(start: int, stop: int) -> None:
             for slot in range(start, stop):
                 ends = (self._edges[slot], self._edges[slot + 1])
-                add_volumes(self._prisms, z, self._around[slot], *ends)
+                add_volumes(*self._packed[:2], z, self._around[slot], *ends)
 
         over_slices(work, len(self._around))
         region_volumes(*self._rows, self._around, self._volumes)
@@ -85,9 +86,31 @@ class CompiledPressure:
                 ends = (self._edges[slot], self._edges[slot + 1])
                 forces = self._forces[slot]
                 forces[:] = 0.0
-                add_forces(self._prisms, z, self._at_vertices, self._steepest, forces, *ends)
+                add_forces(*self._packed, z, self._at_vertices, self._inner_free, forces, *ends)
 
         over_slices(work, len(self._forces))
+
+
+def _packed(
+    kept: KeptVolume, place: Int[NumpyArray, "n"]
+) -> tuple[
+    Int[NumpyArray, "blocks 6 16"],
+    Float32[NumpyArray, "blocks 16"],
+    Float32[NumpyArray, "blocks 16"],
+]:
+    """Corners of 16 prisms a block, weights that are 0 in lanes left over, and the squares of the
+    largest slopes that count."""
+    count = len(kept.prisms)
+    blocks = -(-count // LANES)
+    lanes = np.minimum(np.arange(blocks * LANES), count - 1)
+    steepest = np.where(kept.rest_slopes > 0, STEEPEST * kept.rest_slopes, np.inf) ** 2
+    corners = place[kept.prisms[lanes]].reshape(blocks, LANES, 6).transpose(0, 2, 1)
+    weights = np.arange(blocks * LANES) < count
+    return (
+        np.ascontiguousarray(corners, np.int32),
+        weights.reshape(blocks, LANES).astype(np.float32),
+        steepest[lanes].reshape(blocks, LANES).astype(np.float32),
+    )
 
 
 def _solved(

@@ -17,7 +17,7 @@ REGION_SHARE = 0.07
 _AROUND = 0.5
 """What a way over the skin counts, where one along the bones counts 1."""
 _SMOOTHING_ROUNDS = 10
-_LEAST = 1e-3
+_LEAST = 0.01
 """Smaller shares are left out."""
 
 
