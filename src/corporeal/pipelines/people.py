@@ -37,7 +37,7 @@ from corporeal.population.sampling import Crowd, Persons, sample_people
 from corporeal.runtime.files import file_sha256
 from corporeal.runtime.jobs import JobReport, run_jobs
 
-GROUP: Final = 20
+GROUP: Final = 40
 """People in an item of work."""
 _BASE_AGES: Final = (20.0, 35.0, 50.0, 65.0, 80.0)
 """Ages of the average bodies that contacts are compared with, years."""
