@@ -15,7 +15,6 @@ from corporeal.physics.coupling import node_positions
 from corporeal.physics.volume.base_points import BasePoints, closest_base_points
 from corporeal.physics.volume.model import VolumetricModel
 from corporeal.runtime.threads import over_slices, thread_count
-from corporeal.skinning.kinematics import rest_to_world
 
 COUNTER_CLOCKWISE = 8
 """Bit of a prism's kind: its sorted corners run counter-clockwise seen from outside. The bits 1, 2
@@ -46,8 +45,6 @@ class SkinDetection:
         )
         self.mean_edge = mean_side(model.skin, triangles)
         """Of the rest skin, metres."""
-        self._rest = np.ascontiguousarray(model.skin, np.float64)
-        self._owners = np.ascontiguousarray(model.bones.bone_joints[self.base.bones])
 
     def base_points(
         self, world_from_joint: Float64[NumpyArray, "J 4 4"]
@@ -58,16 +55,6 @@ class SkinDetection:
     def nodes(self, world_from_joint: Float64[NumpyArray, "J 4 4"]) -> Float64[NumpyArray, "n 3"]:
         """The ends of the posed bone lines, metres."""
         return node_positions(world_from_joint, self._joints, self._bones)
-
-    def homes(self, world_from_joint: Float64[NumpyArray, "J 4 4"]) -> Float64[NumpyArray, "V 3"]:
-        """Where bones alone would put the skin: the rest shape, moved rigidly with the bones that
-        the base points are on, metres."""
-        from corporeal.physics.collisions.homes_cpu import carry
-
-        homes = np.empty_like(self._rest)
-        frames = np.ascontiguousarray(rest_to_world(world_from_joint, self._joints))
-        carry(self._rest, self._owners, frames, homes)
-        return homes
 
     def inside(
         self,

@@ -1,28 +1,40 @@
 """Compiled: contacts that nothing but themselves keeps together let go.
 
-Home is where bones alone would put the skin. Flesh whose homes overlap must be pressed apart,
-however far. Where they do not, it comes back by itself: a contact may then hold it off no further
-than it is at home, and one between what is torn away from home holds the wrong sides together.
+Home is where bones alone would put the skin (`homes`). Flesh whose homes overlap must be pressed
+apart, however far. Where they do not, it comes back by itself: a contact may then hold it off no
+further than it is at home, and one between what is torn away from home holds the wrong sides
+together. Both as far as home is certain.
 """
 
 import numpy as np
 
-from corporeal.physics.collisions.rules import TORN
+from corporeal.physics.collisions.rules import DOUBT, TORN
 from corporeal.runtime.kernels import kernel
 
 
 @kernel()
-def carry(rest, owners, frames, home):
-    """Every rest point moved by the frame of its owner (m 4 4), into `home`, metres."""
+def blend(rest, carriers, shares, frames):
+    """Rest points moved by the mean of their carriers' frames (J 4 4), and the mean distance of
+    those from it, metres."""
+    homes, doubts = np.empty((len(rest), 3)), np.zeros(len(rest))
+    count = carriers.shape[1]
+    places = np.empty((count, 3))
     for v in range(len(rest)):
-        o = owners[v]
+        x, y, z = rest[v, 0], rest[v, 1], rest[v, 2]
         for k in range(3):
-            home[v, k] = (
-                frames[o, k, 0] * rest[v, 0]
-                + frames[o, k, 1] * rest[v, 1]
-                + frames[o, k, 2] * rest[v, 2]
-                + frames[o, k, 3]
-            )
+            home = 0.0
+            for m in range(count):
+                j = carriers[v, m]
+                place = frames[j, k, 0] * x + frames[j, k, 1] * y + frames[j, k, 2] * z
+                places[m, k] = place + frames[j, k, 3]
+                home += shares[v, m] * places[m, k]
+            homes[v, k] = home
+        for m in range(count):
+            away = 0.0
+            for k in range(3):
+                away += (places[m, k] - homes[v, k]) ** 2
+            doubts[v] += shares[v, m] * np.sqrt(away)
+    return homes, doubts
 
 
 @kernel()
@@ -41,15 +53,15 @@ def _furthest(v, a, b, c, shares, normal, points, home, torn):
 
 @kernel()
 def let_go(
-    old_count, inside, points, home, overlapping, thickness, triangles, reach, pairs, shares,
-    normals, gaps, furthest,
+    old_count, inside, points, home, doubts, overlapping, thickness, triangles, reach, pairs,
+    shares, normals, gaps, furthest,
 ):  # fmt: skip
     """Leave out, in place, pairs that must let go; how far the others may push into `furthest`.
 
     The first `old_count` pairs are those of before: as long as a vertex is `inside` and behind such
     a triangle, nothing new counts for it, since the way it came in is the way out. `overlapping`
-    flags vertices whose homes are inside the body at home; `thickness` are metres from triangles
-    to their bones. Gives how many are left.
+    flags vertices whose homes are inside the body at home, `doubts` are metres that homes are
+    uncertain by, `thickness` those from triangles to their bones. Gives how many are left.
     """
     behind = np.zeros(len(points), np.bool_)
     count = 0
@@ -60,8 +72,12 @@ def let_go(
             continue
         most = np.inf
         if not (overlapping[v] or overlapping[a] or overlapping[b] or overlapping[c]):
-            torn = TORN * thickness[t]
-            most = _furthest(v, a, b, c, shares[i], normals[i], points, home, torn)
+            doubt = DOUBT * (
+                doubts[v] + shares[i, 0] * doubts[a] + shares[i, 1] * doubts[b]
+                + shares[i, 2] * doubts[c]
+            )  # fmt: skip
+            torn = TORN * thickness[t] + doubt
+            most = _furthest(v, a, b, c, shares[i], normals[i], points, home, torn) + doubt
             if most < gaps[i] - reach:
                 continue
         if i < old_count and gaps[i] < 0.0 and inside[v]:

@@ -20,3 +20,5 @@ SIDEWAYS = 0.5
 TORN = 1.5
 """Skin that does not overlap at home lets go of a triangle if it is off the place that it has there
 by more than this share of the triangle's distance to its bone."""
+DOUBT = 2.0
+"""How far flesh may be from home without contact: so many times what bones disagree about it."""

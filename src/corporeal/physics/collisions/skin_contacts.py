@@ -11,6 +11,7 @@ from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.geometry.surface import vertex_adjacency
 from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.collisions.detection import SkinDetection
+from corporeal.physics.collisions.homes import Homes
 from corporeal.physics.collisions.rules import CLEARANCE, FRICTION, RESTING, WEIGHT
 from corporeal.physics.volume.model import VolumetricModel
 
@@ -38,6 +39,9 @@ class SkinContacts:
         self._around = _triangles_of_vertices(self._triangles, self._count)
         to_bone = np.linalg.norm(self._rest - model.base_points, axis=1)
         self._thickness = to_bone[self._triangles].max(axis=1)
+        owners = model.bones.bone_joints[self.detection.base.bones]
+        thickness = float(to_bone.mean()) / self.detection.mean_edge
+        self.homes = Homes(self._rest, self._triangles, joints, owners, thickness)
         self.ignored = self._at_rest(model)
 
     def _at_rest(self, model: VolumetricModel) -> Int[NumpyArray, "m"]:
@@ -83,11 +87,11 @@ class SkinContacts:
         )  # fmt: skip
         furthest = np.empty(count)
         if count:
-            homes = self.detection.homes(world_from_joint)
+            homes, doubts = self.homes.at(world_from_joint)
             overlapping = self._overlapping(homes, pairs[:count], world_from_joint)
             count = let_go(
-                old_count, inside, skin, homes, overlapping, self._thickness, self._triangles,
-                self.push, pairs, shares, normals, gaps[:count], furthest,
+                old_count, inside, skin, homes, doubts, overlapping, self._thickness,
+                self._triangles, self.push, pairs, shares, normals, gaps[:count], furthest,
             )  # fmt: skip
         pairs = pairs[:count].copy()
         apart = np.minimum(gaps[:count] + self.push, CLEARANCE * self.push)
