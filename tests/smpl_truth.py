@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import small_smpl
 
-from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.linear_model import Blending, LinearBodyModel
 from corporeal.body.mesh import Mesh
 from corporeal.body.registrations import Registrations, Take
 from corporeal.body.skeleton import Skeleton
@@ -28,7 +28,12 @@ def template_of(model: LinearBodyModel) -> Template:
 
 @cache
 def sampled(
-    vertex_count: int, people: int, poses: int, seed: int = 0, pose_scale: float = 0.02
+    vertex_count: int,
+    people: int,
+    poses: int,
+    seed: int = 0,
+    pose_scale: float = 0.02,
+    blending: Blending = "lbs",
 ) -> tuple[LinearBodyModel, PosedMeshes, Estimate]:
     """The model, its registrations, and the truth about them."""
     model = small_smpl.model(vertex_count, pose_scale=pose_scale)
@@ -46,6 +51,7 @@ def sampled(
         model.weights.dense(),
         model.pose_offsets,
         model.parents,
+        blending,
     )
     subjects = np.arange(poses) % people
     vertices = [

@@ -183,6 +183,7 @@ def person_of(
         model.weights.dense().astype(dtype),
         model.pose_offsets.astype(dtype),
         model.parents,
+        model.blending,
     )
 
 

@@ -12,11 +12,13 @@ so that, with x_v the rest vertex after its pose offsets and A_k the motion of p
 The second term is what the pose blend shapes add: R_j changes by Q_parentᵀ [δ_j]ₓ Q_j, linear in
 δ_j. Joints are linear in shape, and so is t'_v.
 
+How parts move a vertex is in `blends`; above is the linear blend.
+
 ======= ====================================================== =====================
 Q_k     world rotation of part k                               `world`      J 3 3
 g_k     posed joint, without the translation, metres           `centres`    J 3
 A_k x   Q_k (x − j_k) + g_k
-B_v     Σ_k w_vk Q_k                                           `blended`    V 3 3
+B_v     blended rotation                                       `blend`      V 3 3
 D_kj    1 where part k hangs on joint j                        `below`      J J
 ======= ====================================================== =====================
 """
@@ -27,7 +29,9 @@ from functools import cached_property
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
+from corporeal.body.linear_model import Blending
 from corporeal.geometry.rotations import matrix_from_axis_angle
+from corporeal.models.smpl.blends import Blend, make_blend
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class SkinnedPerson:
     weights: Float[NumpyArray, "V J"]
     pose_offsets: Float[NumpyArray, "P V 3"]
     parents: tuple[int, ...]
+    blending: Blending = "lbs"
 
     @cached_property
     def below(self) -> Float[NumpyArray, "J J"]:
@@ -69,12 +74,9 @@ class SkinnedPerson:
         # x_v = t_v + Σ_n f_n p_nv
         corrected = self.rest + np.tensordot(features, self.pose_offsets, axes=1)
         shifts = centres - np.einsum("kab,kb->ka", world, self.joints)
-        motions = np.concatenate([world, shifts[:, :, None]], axis=2).astype(self.rest.dtype)
-        # B_v = Σ_k w_vk A_k
-        blended = (self.weights @ motions.reshape(-1, 12)).reshape(-1, 3, 4)
-        turned = np.einsum("vab,vb->va", blended[:, :, :3], corrected)
-        vertices = turned + blended[:, :, 3] + pose.translation.astype(self.rest.dtype)
-        return Posed(self, pose, world, centres, motions, corrected, blended[:, :, :3], vertices)
+        blend = make_blend(self.blending, self.weights, world, shifts)
+        vertices = blend.moved(corrected) + pose.translation.astype(self.rest.dtype)
+        return Posed(self, pose, world, centres, blend, corrected, vertices)
 
 
 @dataclass(frozen=True)
@@ -85,33 +87,20 @@ class Posed:
     pose: PoseState
     world: Float[NumpyArray, "J 3 3"]
     centres: Float[NumpyArray, "J 3"]
-    motions: Float[NumpyArray, "J 3 4"]
-    """A_k as matrices."""
+    blend: Blend
     corrected: Float[NumpyArray, "V 3"]
     """Rest vertices with their pose offsets, metres."""
-    blended: Float[NumpyArray, "V 3 3"]
     vertices: Float[NumpyArray, "V 3"]
     """Metres."""
 
     def by_pose(self) -> Float[NumpyArray, "V 3 n"]:
         """Derivative of every vertex by δ of every joint, then by the translation: n = 3 J + 3."""
-        person, dtype = self.person, self.vertices.dtype
-        count = len(person.parents)
-        # z_vk = w_vk A_k x_v;  m_vj = Σ_k z_vk D_kj − (Σ_k w_vk D_kj) g_j
-        linear = self.corrected @ self.motions[:, :, :3].reshape(-1, 3).T
-        moved = linear.reshape(-1, count, 3) + self.motions[:, :, 3]
-        moved *= person.weights[:, :, None]
-        arms = np.einsum("vka,kj->vja", moved, person.below, optimize=True)
-        arms -= (person.weights @ person.below)[:, :, None] * self.centres.astype(dtype)
-        slope = np.zeros((len(arms), 3, count + 1, 3), dtype)
-        # δ × m = −[m]ₓ δ
-        x, y, z = arms[:, :, 0], arms[:, :, 1], arms[:, :, 2]
-        slope[:, 0, :-1, 1], slope[:, 0, :-1, 2] = z, -y
-        slope[:, 1, :-1, 0], slope[:, 1, :-1, 2] = -z, x
-        slope[:, 2, :-1, 0], slope[:, 2, :-1, 1] = y, -x
-        slope[:, :, -1] = np.eye(3)
+        person = self.person
+        slope = np.zeros((len(self.vertices), 3, len(person.parents) + 1, 3), self.vertices.dtype)
+        slope[:, :, :-1] = self.blend.by_turns(self.corrected, self.centres, person.below)
         slope[:, :, 1:-1] += self._by_features()
-        return slope.reshape(len(arms), 3, -1)
+        slope[:, :, -1] = np.eye(3)
+        return slope.reshape(len(slope), 3, -1)
 
     def _by_features(self) -> Float[NumpyArray, "V 3 k 3"]:
         """What the pose blend shapes add: B_v Σ_n p_nv ∂f_n/∂δ_j, for every joint but the root."""
@@ -125,7 +114,7 @@ class Posed:
         offsets = person.pose_offsets.reshape(len(parents), 9, -1)
         # e_jvac = Σ_n p_jnva T_jnc
         each = np.matmul(np.swapaxes(offsets, 1, 2), turns).reshape(len(parents), -1, 3, 3)
-        return np.einsum("vab,jvbc->vajc", self.blended, each, optimize=True)
+        return np.einsum("vab,jvbc->vajc", self.blend.blended, each, optimize=True)
 
     def by_shape(
         self,
@@ -142,10 +131,8 @@ class Posed:
             bone = joint_offsets[:, k] - joint_offsets[:, parent]
             centres[:, k] = centres[:, parent] + bone @ self.world[parent].T
         shifts = centres - np.einsum("kab,skb->ska", self.world, joint_offsets)
-        dtype = self.vertices.dtype
-        turned = np.einsum("vab,svb->vas", self.blended, shape_offsets, optimize=True)
-        blended = np.einsum("vk,ska->vas", self.person.weights, shifts.astype(dtype), optimize=True)
-        return turned + blended
+        turned = np.einsum("vab,svb->vas", self.blend.blended, shape_offsets, optimize=True)
+        return turned + self.blend.carried(np.transpose(shifts, (1, 2, 0)))
 
 
 _TURN = np.zeros((3, 3, 3))

@@ -126,6 +126,7 @@ def model_of(learned: PoseModel, template: Template) -> LinearBodyModel:
         SkinWeights.from_dense(estimate.weights, 4),
         template.skeleton.names,
         template.skeleton.parents,
+        estimate.blending,
     )
 
 

@@ -5,7 +5,8 @@ The skin is linear in the weights, t'_v = Σ_k w_vk A_k x_v, and with Σ_k w_vk 
 
     min_w  Σ_n ‖Σ_k w_k d_nk‖² + λ_W ‖w − w_I‖²,   w ≥ 0,  Σ w = 1,  at most four above 0,
 
-over the few joints that the initial weights name. All sets of four are solved at once by their
+with d_nk = A_k x_v − t_v (for dual quaternions, linearised about the weights so far), over the few
+joints that the initial weights name. All sets of four are solved at once by their
 Lagrange conditions, and the best one without a negative weight is taken.
 """
 
@@ -14,7 +15,6 @@ from itertools import combinations
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
-from corporeal.models.smpl.linearised import chained
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
 
 INFLUENCES = 4
@@ -52,15 +52,14 @@ def _products(
     vertex_count, count = candidates.shape
     products = np.zeros((vertex_count, count, count))
     features = estimate.features()
+    now = np.take_along_axis(estimate.weights, candidates, axis=1)
     for n, subject in enumerate(meshes.subjects.tolist()):
-        joints = estimate.joints[subject]
-        world, centres = chained(estimate.rotations[n], joints, estimate.parents)
-        shifts = centres - np.einsum("kab,kb->ka", world, joints)
+        blend = estimate.blend(n, subject)
         rest = estimate.rests[subject] + np.tensordot(features[n], estimate.pose_offsets, axes=1)
-        wanted = meshes.vertices[n] - estimate.translations[n]
-        # d_vk = A_k x_v − t_v
-        apart = np.einsum("vkab,vb->vka", world[candidates], rest) + shifts[candidates]
-        apart -= wanted[:, None]
+        # d_vk = ∂_k t'_v − Σ_l w_vl ∂_l t'_v + t'_v − t_v; the middle two cancel if linear
+        apart = blend.by_weights(rest, candidates)
+        apart -= np.einsum("vk,vka->va", now, apart)[:, None]
+        apart += (blend.moved(rest) + estimate.translations[n] - meshes.vertices[n])[:, None]
         products += np.matmul(apart, np.swapaxes(apart, 1, 2))
     return products
 

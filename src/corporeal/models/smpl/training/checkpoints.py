@@ -3,9 +3,11 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
+from corporeal.body.linear_model import Blending
 from corporeal.errors import InputError
 from corporeal.formats.npz import open_npz, write_npz
 from corporeal.models.smpl.training.estimate import Estimate
@@ -43,10 +45,16 @@ class Checkpoints:
             done = int(archive.array("done", "i", ()))
             arrays = {n: archive.array(n, "f", shape) for n, shape in _ARRAYS.items()}
             parents = tuple(int(p) for p in archive.array("parents", "i", ("J",)))
+            blending = archive.text("blending")
             history = [(str(s), float(m)) for s, m in json.loads(archive.text("history"))]
         if not 0 < done <= len(plan):
             raise InputError(f"{self.path} is after stage {done} of {len(plan)}. Remove it.")
-        return done, Estimate(**arrays, parents=parents), history
+        if blending not in get_args(Blending):
+            raise InputError(
+                f"{self.path} is of {blending!r} blending, which is not known. Remove it."
+            )
+        estimate = Estimate(**arrays, parents=parents, blending=blending)  # pyright: ignore[reportArgumentType]
+        return done, estimate, history
 
     def keep(self, done: int, estimate: Estimate, history: History) -> None:
         """Write what is reached after `done` stages."""
@@ -57,6 +65,7 @@ class Checkpoints:
                 "identifier": np.array(self.identifier),
                 "done": np.array(done),
                 "parents": np.array(estimate.parents),
+                "blending": np.array(estimate.blending),
                 "history": np.array(json.dumps(history)),
                 **arrays,
             },

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
+from corporeal.body.linear_model import Blending
 from corporeal.errors import InputError
-from corporeal.models.smpl.linearised import PoseState, SkinnedPerson
+from corporeal.models.smpl.blends import Blend, make_blend
+from corporeal.models.smpl.linearised import PoseState, SkinnedPerson, chained
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Estimate:
     weights: Float[NumpyArray, "V J"]
     pose_offsets: Float[NumpyArray, "P V 3"]
     parents: tuple[int, ...]
+    blending: Blending = "lbs"
 
     def pose(self, registration: int) -> PoseState:
         return PoseState(self.rotations[registration], self.translations[registration])
@@ -64,7 +67,15 @@ class Estimate:
             self.weights,
             self.pose_offsets,
             self.parents,
+            self.blending,
         )
+
+    def blend(self, registration: int, subject: int) -> Blend:
+        """How the parts move the skin of one registration, without the root's translation."""
+        joints = self.joints[subject]
+        world, centres = chained(self.rotations[registration], joints, self.parents)
+        shifts = centres - np.einsum("kab,kb->ka", world, joints)
+        return make_blend(self.blending, self.weights, world, shifts)
 
     def features(self) -> Float[NumpyArray, "N P"]:
         """R(θ) − R(θ*) of every registration."""

@@ -9,11 +9,12 @@ shrink a little, so that Gram matrix is the preconditioner of a few conjugate-gr
 all vertices of a block at once.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from corporeal._typing import Bool, Float, Float64, NumpyArray
-from corporeal.models.smpl.linearised import chained
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
 
 _BLOCK = 1024
@@ -37,14 +38,10 @@ def solved_pose_shapes(
     features = estimate.features()
     gram = features.T @ features + strength * np.eye(features.shape[1])
     factor = cho_factor(gram)
-    worlds = [
-        chained(estimate.rotations[n], estimate.joints[s], estimate.parents)
-        for n, s in enumerate(meshes.subjects.tolist())
-    ]
     shapes = np.zeros((features.shape[1], vertex_count, 3))
     for first in range(0, vertex_count, _BLOCK):
         some = slice(first, min(first + _BLOCK, vertex_count))
-        blended, missing = _rest_frame(meshes, estimate, worlds, some)
+        blended, missing = _rest_frame(meshes, estimate, some)
         allowed = None
         if support is not None:
             allowed = np.repeat(support[some, 1:].T, 9, axis=0)[:, :, None]
@@ -54,22 +51,21 @@ def solved_pose_shapes(
 
 
 def _rest_frame(
-    meshes: PosedMeshes,
-    estimate: Estimate,
-    worlds: list[tuple[NumpyArray, NumpyArray]],
-    some: slice,
+    meshes: PosedMeshes, estimate: Estimate, some: slice
 ) -> tuple[Float[NumpyArray, "N v 3 3"], Float[NumpyArray, "N v 3"]]:
-    """B_nv, and d_nv: what the skin without pose blend shapes misses."""
-    weights = estimate.weights[some]
-    count = len(worlds)
-    blended = np.empty((count, len(weights), 3, 3))
-    missing = np.empty((count, len(weights), 3))
-    for n, (world, centres) in enumerate(worlds):
-        subject = meshes.subjects[n]
-        shifts = centres - np.einsum("kab,kb->ka", world, estimate.joints[subject])
-        blended[n] = (weights @ world.reshape(-1, 9)).reshape(-1, 3, 3)
-        plain = np.einsum("vab,vb->va", blended[n], estimate.rests[subject, some])
-        plain += weights @ shifts + estimate.translations[n]
+    """B_nv, and d_nv: what the skin without pose blend shapes misses, of some vertices."""
+    part = replace(
+        estimate,
+        weights=estimate.weights[some],
+        rests=estimate.rests[:, some],
+        pose_offsets=estimate.pose_offsets[:, some],
+    )
+    count, size = len(meshes.subjects), len(part.weights)
+    blended, missing = np.empty((count, size, 3, 3)), np.empty((count, size, 3))
+    for n, subject in enumerate(meshes.subjects.tolist()):
+        blend = part.blend(n, subject)
+        blended[n] = blend.blended
+        plain = blend.moved(part.rests[subject]) + part.translations[n]
         missing[n] = meshes.vertices[n, some] - plain
     return blended, missing
 

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.linear_model import Blending
 from corporeal.body.template import Template
 from corporeal.models.smpl.linearised import SkinnedPerson
 from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
@@ -48,6 +49,7 @@ class PoseTraining:
     """λ_W, m² a registration for a weight that is wrong by one."""
     regressor_rings: int = 2
     """Edges from the initial ring to the furthest vertex a joint may use."""
+    blending: Blending = "lbs"
     sparse: bool = False
     """Only the joints whose weights move a vertex may offset it (section 5.2)."""
     learn_weights: bool = True
@@ -121,7 +123,7 @@ def _solved(
 ) -> Estimate:
     """One set of unknowns, given the others."""
     if stage == "first poses" or estimate is None:
-        return _started(meshes, template, start)
+        return _started(meshes, template, start, settings.blending)
     count = len(meshes.subjects)
     if stage == "pose blend shapes":
         support = estimate.weights > 0 if settings.sparse else None
@@ -137,7 +139,9 @@ def _solved(
     return with_solved_poses(meshes, estimate, start.edges, iterations=settings.pose_iterations)
 
 
-def _started(meshes: PosedMeshes, template: Template, start: InitialModel) -> Estimate:
+def _started(
+    meshes: PosedMeshes, template: Template, start: InitialModel, blending: Blending
+) -> Estimate:
     rest = np.asarray(template.mesh.vertices, np.float64)
     joint_count, count = len(template.skeleton.parents), meshes.subject_count
     features = 9 * (joint_count - 1)
@@ -147,6 +151,7 @@ def _started(meshes: PosedMeshes, template: Template, start: InitialModel) -> Es
         start.weights,
         np.zeros((features, len(rest), 3)),
         template.skeleton.parents,
+        blending,
     )
     rotations, translations = first_poses(meshes, average, start.edges)
     return Estimate(
@@ -157,6 +162,7 @@ def _started(meshes: PosedMeshes, template: Template, start: InitialModel) -> Es
         start.weights,
         average.pose_offsets,
         template.skeleton.parents,
+        blending,
     )
 
 

@@ -59,4 +59,5 @@ def _as(person: SkinnedPerson, dtype: type) -> SkinnedPerson:
         person.weights.astype(dtype),
         person.pose_offsets.astype(dtype),
         person.parents,
+        person.blending,
     )

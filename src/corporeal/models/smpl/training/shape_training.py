@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
+from corporeal.models.smpl.blends import make_blend
 from corporeal.models.smpl.fitting import fit_pose, fit_pose_and_shape, person_of
 from corporeal.models.smpl.linearised import PoseState, chained
 from corporeal.models.smpl.training.subjects import joint_maps
@@ -43,16 +44,15 @@ def in_zero_pose(
     """The shape that is `vertices` when posed so, its joints being its own (`𝒥 t`)."""
     joint_count = model.joint_count
     world, _ = chained(pose.rotations, np.zeros((joint_count, 3)), model.parents)
-    weights = model.weights.dense()
-    blended = (weights @ world.reshape(-1, 9)).reshape(-1, 3, 3)
-    maps = joint_maps(world, model.parents).reshape(joint_count, -1)
-    by_joints = (weights @ maps).reshape(-1, 3, 3 * joint_count)
+    weights, still = model.weights.dense(), np.zeros((joint_count, 3))
+    blend = make_blend(model.blending, weights, world, still)
+    by_joints = blend.carried(joint_maps(world, model.parents))
     features = (pose.rotations[1:] - np.eye(3)).reshape(-1)
     offsets = np.tensordot(features, model.pose_offsets, axes=1)
     sides = np.concatenate(
         [by_joints, (vertices - pose.translation)[:, :, None].astype(np.float64)], axis=2
     )
-    unposed = np.linalg.solve(blended, sides)
+    unposed = np.linalg.solve(blend.blended, sides)
     unposed[:, :, -1] -= offsets
     # 𝒥 of every column
     joints = np.tensordot(model.joint_regressor, unposed, axes=1).reshape(3 * joint_count, -1)

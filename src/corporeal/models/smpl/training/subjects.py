@@ -85,12 +85,12 @@ def _data_terms(meshes: PosedMeshes, estimate: Estimate, subject: int) -> tuple[
     among = np.zeros((size, size))
     own_right, joint_right = np.zeros((vertex_count, 3)), np.zeros(size)
     features = estimate.features()
-    for n in meshes.of_subject(subject):
+    for n in meshes.of_subject(subject).tolist():
         world, _ = chained(estimate.rotations[n], estimate.joints[subject], estimate.parents)
-        blended = (estimate.weights @ world.reshape(-1, 9)).reshape(-1, 3, 3)
-        carried = joint_maps(world, estimate.parents)
-        # C_v = Σ_k w_vk (Γ_k − Q_k e_k)
-        by_joints = (estimate.weights @ carried.reshape(joint_count, -1)).reshape(-1, 3, size)
+        blend = estimate.blend(n, subject)
+        blended = blend.blended
+        # C_v: where the parts' origins go, Γ_k − Q_k e_k, blended
+        by_joints = blend.carried(joint_maps(world, estimate.parents))
         offsets = np.tensordot(features[n], estimate.pose_offsets, axes=1)
         wanted = meshes.vertices[n] - estimate.translations[n]
         wanted = wanted - np.einsum("vab,vb->va", blended, offsets)
