@@ -150,6 +150,23 @@ def test_more_muscle_asked_is_more_muscle_held():
     assert held[1].fat_mass < held[0].fat_mass - 1
 
 
+def test_hip_centres_lie_in_the_heads_of_the_thigh_bones(template: LayeredTemplate):
+    """A ball fitted to the head's surface (|x|² = 2 c·x + k, reweighted) has its centre at the
+    rig's hip, within the 4 mm that the placement allows."""
+    hip = template.joints[template.body.skeleton.index("left_hip")]
+    bone = next(bone for bone in template.bones if bone.name == "l_femur")
+    head = bone.vertices[np.linalg.norm(bone.vertices - hip, axis=1) < 0.032]
+    weights, ball = np.ones(len(head)), np.zeros(4)
+    for _ in range(15):
+        rows = np.column_stack([2 * head, np.ones(len(head))])
+        squares = (head**2).sum(axis=1)
+        ball = np.linalg.lstsq(weights[:, None] * rows, weights * squares, rcond=None)[0]
+        radius = np.sqrt(ball[3] + ball[:3] @ ball[:3])
+        off = np.abs(np.linalg.norm(head - ball[:3], axis=1) - radius)
+        weights = 1e-3 / np.maximum(off, 1e-3)
+    assert np.linalg.norm(ball[:3] - hip) < 0.004
+
+
 class TestRefusals:
     """Bad input is refused in words."""
 
@@ -179,6 +196,22 @@ class TestRefusals:
         knee, ankle = skeleton.index("left_knee"), skeleton.index("left_ankle")
         joints[ankle] = joints[knee] + 0.2 * (joints[ankle] - joints[knee])
         self.refused(self.identity.rest_vertices, joints, "missing limb")
+
+    def test_a_skin_without_a_hand(self):
+        skin = np.array(self.identity.rest_vertices)
+        hand = PhenotypeModel().template.part("right_hand")
+        skin[hand] = skin[hand].mean(axis=0) + 0.1 * (skin[hand] - skin[hand].mean(axis=0))
+        self.refused(skin, np.asarray(self.identity.joints), "right_hand has 0.1")
+
+    def test_a_skin_that_left_its_bones(self):
+        skin = np.array(self.identity.rest_vertices)
+        shin = PhenotypeModel().template.part("left_shin")
+        skin[shin] += [0.0, 0.0, 0.3]
+        self.refused(skin, np.asarray(self.identity.joints), "skin of left_shin")
+
+    def test_a_template_of_the_other_sex(self):
+        with pytest.raises(InputError, match="template is female and the body male"):
+            fit_layers(self.identity, "male", self.wanted, template=layered_template("female"))
 
     def test_an_unknown_sex(self):
         with pytest.raises(InputError, match="female and male"):
