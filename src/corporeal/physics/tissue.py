@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
@@ -113,12 +114,17 @@ def tissue_factors(
         softness = np.clip(soft / np.maximum(column, 1e-9), np.minimum(_FIRMEST, share), 1.0)
         return np.log(modulus / softness**2)
 
-    breast = names == BREAST
-    least, most = STANDING_OUT
-    full = np.clip((_protrusion(model, breast) - least) / (most - least), 0.0, 1.0)
+    surface, breast = Mesh(model.skin, model.triangles), names == BREAST
+    full = breast_fullness(surface, breast)
     flat = stiffness(np.where(breast, "chest", names))
-    by_part = np.exp(_blended(model, flat + full * (stiffness(names) - flat)))
+    by_part = np.exp(blended(surface, flat + full * (stiffness(names) - flat)))
     return by_part * _carrying_factors(model, DEEPEST)
+
+
+def breast_fullness(surface: Mesh, breast: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
+    """From 0 for what is chest to 1 for what stands out as breasts do."""
+    least, most = STANDING_OUT
+    return np.clip((_protrusion(surface, breast) - least) / (most - least), 0.0, 1.0)
 
 
 def plain_factors(model: VolumetricModel) -> Float64[NumpyArray, "V"]:
@@ -187,16 +193,16 @@ def _columns(model: VolumetricModel) -> Float64[NumpyArray, "V"]:
     return np.linalg.norm(np.asarray(model.skin) - np.asarray(model.inner), axis=1)
 
 
-def _protrusion(model: VolumetricModel, inside: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
+def _protrusion(surface: Mesh, inside: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
     """Metres that vertices stand out from a surface spanned over the border of their region."""
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import spsolve
 
-    skin = np.asarray(model.skin)
+    skin = np.asarray(surface.vertices)
     apart = np.zeros(len(skin))
     chosen, others = np.flatnonzero(inside), np.flatnonzero(~inside)
     if len(chosen) and len(others):
-        laplacian = _laplacian(model).tocsr()[chosen]
+        laplacian = _laplacian(surface).tocsr()[chosen]
         held = laplacian[:, chosen] + _HELD * eye_array(len(chosen))
         pull = _HELD * skin[chosen] - laplacian[:, others] @ skin[others]
         spanned = spsolve(held.tocsc(), pull)
@@ -204,21 +210,21 @@ def _protrusion(model: VolumetricModel, inside: Bool[NumpyArray, "V"]) -> Float6
     return apart
 
 
-def _blended(model: VolumetricModel, values: Float64[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
+def blended(surface: Mesh, values: Float64[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
     """(1 − ℓ²Δ) u = values over the skin, ℓ = `BLENDING`."""
     from scipy.sparse import csc_array, diags_array
     from scipy.sparse.linalg import splu
 
     identity = diags_array(np.ones(len(values)))
-    return splu(csc_array(identity + BLENDING**2 * _laplacian(model))).solve(values)
+    return splu(csc_array(identity + BLENDING**2 * _laplacian(surface))).solve(values)
 
 
-def _laplacian(model: VolumetricModel) -> "csc_array":
+def _laplacian(surface: Mesh) -> "csc_array":
     """−Δ, 1/m²: Σ_j (u_i − u_j)/l_ij² · 4/degree, which is exact for square and hexagonal nets."""
     from scipy.sparse import csc_array, diags_array
 
-    start, end = unique_edges(model.triangles).T
-    skin, count = np.asarray(model.skin), model.vertex_count
+    start, end = unique_edges(surface.triangles).T
+    skin, count = np.asarray(surface.vertices), surface.vertex_count
     squared = np.sum((skin[start] - skin[end]) ** 2, axis=1)
     weight = 1.0 / np.maximum(squared, 1e-4 * squared.mean())
     rows, columns = np.concatenate([start, end]), np.concatenate([end, start])

@@ -26,6 +26,7 @@ _MEANINGS = {
     "damping": None,
     "gravity": None,
     "iterations": None,
+    "tissue": "1: fat of breast and buttock is softer; 0: the same everywhere",
     "sliding": "1: the bone surface stretches at joints; 0: it is held",
     "dynamics": None,
     "ground": None,

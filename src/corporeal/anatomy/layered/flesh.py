@@ -16,20 +16,24 @@ def layered_system(
     stiffness: float,
     muscle_ratio: float,
     gravity: float,
+    fat_map: Float64[NumpyArray, "V"],
     stiffness_map: Float64[NumpyArray, "V"],
     density_map: Float64[NumpyArray, "V"],
 ) -> System:
     """Fat of `stiffness` (Pa) over muscle `muscle_ratio` times as stiff, in balance at `gravity`.
 
-    Bone vertices that are not `held` are free and massless: they slide. The maps multiply stiffness
-    and density around every skin vertex; a tetrahedron takes the geometric mean of its corners.
+    Bone vertices that are not `held` are free and massless: they slide. The maps multiply the
+    stiffness of fat, that of all flesh, and density around every skin vertex; a tetrahedron takes
+    the geometric mean of its corners.
     """
     anchored = anchored_vertices(mesh, held)
-    over = mesh.skin_of[mesh.tetrahedra]
-    young = stiffness * np.where(mesh.is_muscle, muscle_ratio, 1.0)
-    young = young * np.exp(np.log(stiffness_map)[over].mean(axis=1))
-    density = np.where(mesh.is_muscle, MUSCLE_DENSITY, FAT_DENSITY)
-    density = density * np.exp(np.log(density_map)[over].mean(axis=1))
+    over, muscle = mesh.skin_of[mesh.tetrahedra], mesh.is_muscle
+
+    def spread(values: NumpyArray) -> NumpyArray:
+        return np.exp(np.log(values)[over].mean(axis=1))
+
+    young = stiffness * np.where(muscle, muscle_ratio, spread(fat_map)) * spread(stiffness_map)
+    density = np.where(muscle, MUSCLE_DENSITY, FAT_DENSITY) * spread(density_map)
     masses = tetrahedral_masses(mesh.rest, mesh.tetrahedra, density)
     masses[mesh.bone] = 0.0
     strain = strain_constraint(mesh.rest, mesh.tetrahedra, young)

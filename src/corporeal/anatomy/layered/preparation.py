@@ -14,6 +14,7 @@ from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone
 from corporeal.anatomy.layered.flesh import layered_system
 from corporeal.anatomy.layered.mesh import LayeredMesh, layered_mesh
+from corporeal.anatomy.layered.softness import fat_softness
 from corporeal.anatomy.template import layered_template
 from corporeal.body.layers import Layers
 from corporeal.body.mesh import Mesh
@@ -115,6 +116,11 @@ class LayeredPreparation:
         held = held_by_bone(self._weights, self.mesh.layered)[self.mesh.members]
         return held if settings.sliding else np.ones_like(held)
 
+    @cached_property
+    def _softness(self) -> Float64[NumpyArray, "V"]:
+        template, kept = self._two_layer.template, self._two_layer.coarse.vertex_indices
+        return fat_softness(template, self.surface, template.part_labels[kept])
+
     def _system(self, settings: ProjectiveSettings) -> System:
         kept, maps = self._two_layer.coarse.vertex_indices, self._maps
         ones = np.ones(len(kept))
@@ -125,13 +131,20 @@ class LayeredPreparation:
             settings.stiffness,
             self.muscle_ratio,
             settings.gravity,
+            self._softness**settings.tissue,
             ones if maps.stiffness is None else maps.stiffness[kept],
             heavier * (ones if maps.mass is None else maps.mass[kept]),
         )
 
 
 def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
-    return settings.stiffness, settings.mass, settings.gravity, float(settings.sliding)
+    return (
+        settings.stiffness,
+        settings.tissue,
+        settings.mass,
+        settings.gravity,
+        float(settings.sliding),
+    )
 
 
 def _require_same_skin(layers: Layers, two_layer: Preparation) -> None:
