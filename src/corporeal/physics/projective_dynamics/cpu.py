@@ -262,11 +262,12 @@ def correct(positions, delta):
 @kernel()
 def begin_step(
     positions, velocities, earlier_positions, earlier_velocities, carried, forces,
-    order, blend, reach, drag, inertia, z, pull,
+    order, blend, reach, drag, lead, inertia, z, pull,
 ):  # fmt: skip
-    """`predicted` and the constant part of the right side, κ M y + f, in one pass.
+    """`first_guess` and the constant part of the right side, κ M y + f, in one pass.
 
-    `order` puts the free vertices first; `blend` are the rule's shares of now and earlier.
+    `order` puts the free vertices first; `blend` are the rule's shares of now and earlier; `lead`
+    is the time for which vertices are carried to the first guess, s, or 0 for the prediction y.
     """
     now, earlier = blend
     share = reach / (1.0 + drag)
@@ -275,9 +276,10 @@ def begin_step(
         for c in range(3):
             place = now * positions[k, c] - earlier * earlier_positions[k, c]
             speed = now * velocities[k, c] - earlier * earlier_velocities[k, c]
-            z[i, c] = place + share * (speed + drag * carried[k, c])
+            y = place + share * (speed + drag * carried[k, c])
+            z[i, c] = y if lead == 0.0 else positions[k, c] + lead * carried[k, c]
             if i < pull.shape[0]:
-                pull[i, c] = inertia[i] * z[i, c] + forces[k, c]
+                pull[i, c] = inertia[i] * y + forces[k, c]
 
 
 @kernel()

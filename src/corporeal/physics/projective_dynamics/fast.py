@@ -144,7 +144,7 @@ class CpuSolver:
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
     ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "f 3"]]:
-        """The prediction y, free vertices first, and κ M y + f."""
+        """The first guess, free vertices first, and κ M y + f."""
         from corporeal.physics.projective_dynamics.cpu import begin_step
 
         rule, nothing = self.rule, self._nothing
@@ -160,6 +160,7 @@ class CpuSolver:
             rule.blend,
             rule.reach,
             rule.damping * rule.reach,
+            0.0 if carried is None or rule.integrator == "static" else rule.step,
             self._inertia,
             z,
             pull,

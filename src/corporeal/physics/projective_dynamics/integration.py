@@ -144,6 +144,19 @@ def predicted(
     return position + (reach / (1.0 + drag)) * velocity
 
 
+def first_guess(
+    state: State,
+    rule: StepRule,
+    y: Float64[NumpyArray, "V 3"],
+    carried: Float64[NumpyArray, "V 3"] | None = None,
+) -> Float64[NumpyArray, "V 3"]:
+    """Where the iteration begins: where vertices get with what carries them, if that is known
+    (m/s), else the prediction `y`. What the iteration goes to is the same."""
+    if carried is None or rule.integrator == "static":
+        return y.copy()
+    return state.positions + rule.step * carried
+
+
 def advanced(
     state: State, rule: StepRule, past: Past, positions: Float64[NumpyArray, "V 3"]
 ) -> State:

@@ -18,6 +18,7 @@ from corporeal.physics.projective_dynamics.integration import (
     State,
     StepRule,
     advanced,
+    first_guess,
     predicted,
     remembered,
 )
@@ -51,7 +52,7 @@ class ReferenceSolver:
         past = remembered(state, self.rule)
         y = predicted(state, self.rule, past, carried)
         f = 0.0 if forces is None else forces[self._free]
-        z = y.copy()
+        z = first_guess(state, self.rule, y, carried)
         z[self._fixed] = anchors
         touching = self._touching(contacts, state.positions)
         pressing = self._pressing(state)
