@@ -14,7 +14,7 @@ DEFORMERS: dict[str, str] = {
 }
 """Name → module and class; imported when asked for."""
 
-ON_GPU = frozenset({"projective"})
+ON_GPU = frozenset({"projective", "layered"})
 """Deformers that a GPU can run from here."""
 
 

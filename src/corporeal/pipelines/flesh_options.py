@@ -1,6 +1,8 @@
 """The deformer that a run asks for, with painted maps and surroundings where it takes them."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,24 @@ def deformer_for(
             )
         return make_deformer(options.deformer, template)
     from corporeal.physics.projective.deformer import ProjectiveSkinning
+
+    return _fleshed(partial(ProjectiveSkinning, template), options, template, own)
+
+
+def layered_deformer(options: AnimateOptions, template: Template, layers: Layers) -> Deformer:
+    """The deformer that moves `layers`."""
+    from corporeal.anatomy.layered.deformer import LayeredSkinning
+
+    return _fleshed(partial(LayeredSkinning, template, layers), options, template)
+
+
+def _fleshed(
+    make: Callable[..., Deformer],
+    options: AnimateOptions,
+    template: Template,
+    own: OwnBody | None = None,
+) -> Deformer:
+    """A deformer of flesh with the maps, the surroundings and the device that a run asks for."""
     from corporeal.physics.projective.preparation import Maps
     from corporeal.physics.projective.surroundings_file import read_surroundings
 
@@ -40,15 +60,7 @@ def deformer_for(
         stiffness = by_part if stiffness is None else by_part * stiffness
     surroundings = None if options.scene is None else read_surroundings(options.scene)
     maps = Maps(stiffness, painted_map(options.mass_map, template, own))
-    return ProjectiveSkinning(template, maps, surroundings, options.device)
-
-
-def layered_deformer(options: AnimateOptions, template: Template, layers: Layers) -> Deformer:
-    """The deformer that moves `layers`."""
-    from corporeal.anatomy.layered.deformer import LayeredSkinning
-
-    _require_no_maps(options)
-    return LayeredSkinning(template, layers)
+    return make(maps=maps, surroundings=surroundings, device=options.device)
 
 
 def _require_no_maps(options: AnimateOptions) -> None:
