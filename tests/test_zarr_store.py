@@ -29,6 +29,7 @@ def store(tmp_path: Path) -> ZarrStore:
         for start in range(0, 50, 7):
             append(ROWS[start : start + 7])
         part.add("flags", np.arange(5) > 2)
+        part.add("none", np.zeros((4, 0, 3)))
     return made
 
 
@@ -55,6 +56,7 @@ def test_what_goes_in_comes_out(store: ZarrStore) -> None:
     assert part.attributes["names"] == ["Zoë"]
     assert store.parts("parts") == ["one"]
     assert len(rows[40:30]) == 0
+    assert part.array("none", "f", (4, None, 3)).shape == (4, 0, 3)
 
 
 def test_any_zarr_reader_opens_it(store: ZarrStore) -> None:

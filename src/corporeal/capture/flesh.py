@@ -51,8 +51,8 @@ class Flesh:
         )
 
 
-def flesh_of(person: Person, template: Template, deformer: DeformerName, seed: int) -> Flesh:
-    """Prepare a person; `seed` draws what composition does not say of the tissue."""
+def flesh_of(person: Person, template: Template, deformer: DeformerName, seed: int | None) -> Flesh:
+    """Prepare a person; `seed` draws what composition does not say of the tissue, if not None."""
     tissue = tissue_of(person, seed)
     if deformer == "projective":
         return Flesh(person, ProjectiveSkinning(template), tissue, None)

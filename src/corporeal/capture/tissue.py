@@ -47,6 +47,7 @@ class Tissue:
         return {name: value for name, value in told.items() if name in names}
 
     def facts(self) -> Mapping[str, float]:
+        """By name, for a report."""
         return {
             "stiffness": self.stiffness,
             "density": self.density,
@@ -54,10 +55,12 @@ class Tissue:
         }
 
 
-def tissue_of(person: Person, seed: int) -> Tissue:
-    """The soft tissue of a person; `seed` draws what composition does not say."""
+def tissue_of(person: Person, seed: int | None) -> Tissue:
+    """The soft tissue of a person; `seed` draws what composition does not say, None leaves it."""
     fat, muscle = person.composition.fat_mass, person.composition.muscle_mass
-    own = math.exp(SPREAD * generator("tissue", seed, person.name).standard_normal())
+    own = 1.0
+    if seed is not None:
+        own = math.exp(SPREAD * generator("tissue", seed, person.name).standard_normal())
     stiffness = own * mixed_stiffness(soft_fat_share(fat, muscle))
     density = two_compartment_density(person.fat_share)
     usual = two_compartment_density(0.25)

@@ -51,7 +51,7 @@ class ArrayLayout:
 
     @property
     def chunk_count(self) -> int:
-        return -(-self.shape[0] // self.chunk_rows)
+        return -(-self.shape[0] // self.chunk_rows) if math.prod(self.shape) else 0
 
     def chunk_path(self, number: int) -> Path:
         return self.path.joinpath("c", str(number), *["0"] * (len(self.shape) - 1))
@@ -125,7 +125,8 @@ def _layout(path: Path, content: dict[str, Any]) -> ArrayLayout:
         raise FormatError(
             f"{path} is cut in an unknown way; expected a regular grid, keys 'c/0/0'."
         )
-    if not shape or len(chunks) != len(shape) or chunks[1:] != shape[1:] or min(chunks) < 1:
+    rows = tuple(max(1, length) for length in shape[1:])
+    if not shape or len(chunks) != len(shape) or chunks[1:] != rows or min(chunks) < 1:
         raise FormatError(
             f"{path} has shape {shape} in chunks of {chunks}; expected chunks along the first axis."
         )

@@ -166,7 +166,8 @@ class RowReader:
                 f"{wanted} bytes of {self.layout.path} were asked for at once; expected at most "
                 f"{MAX_ARRAY_BYTES}. Read fewer rows at a time."
             )
-        for chunk in range(start // self.layout.chunk_rows, -(-stop // self.layout.chunk_rows)):
+        last = min(-(-stop // self.layout.chunk_rows), self.layout.chunk_count)
+        for chunk in range(start // self.layout.chunk_rows, last):
             self.layout.require_chunk(chunk)
         try:
             return np.asarray(self._array[start:stop])

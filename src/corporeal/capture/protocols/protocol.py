@@ -1,7 +1,7 @@
 """What every protocol offers."""
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
@@ -19,6 +19,7 @@ class Recording:
     """Worth keeping with the take; JSON values."""
 
 
+@runtime_checkable
 class CaptureProtocol(Protocol):
     """Names its sequences without computing anything, and directs one at a time."""
 

@@ -1,0 +1,300 @@
+"""The virtual 4D scanner's parts: seeds, people, tissue, poses, cameras."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from corporeal.anthropometry.measure import measure
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.composition import Composition
+from corporeal.body.scan import Scan
+from corporeal.capture.clearance import capsules_of, segment_distances
+from corporeal.capture.person import Person
+from corporeal.capture.protocols.dyna import DynaProtocol
+from corporeal.capture.protocols.mocap import MocapProtocol
+from corporeal.capture.protocols.poses import PosesProtocol, draw_poses
+from corporeal.capture.protocols.shapes import ShapesProtocol
+from corporeal.capture.protocols.standing import a_pose
+from corporeal.capture.scanner.marks import marks_on
+from corporeal.capture.scanner.ring import ring
+from corporeal.capture.scanner.scanner import Scanner, ScannerSettings
+from corporeal.capture.seeds import generator, seed_of
+from corporeal.capture.selection import half_of, spread_over
+from corporeal.capture.tissue import (
+    FAT_STIFFNESS,
+    SPREAD,
+    USUAL_FAT_SHARE,
+    USUAL_STIFFNESS,
+    mixed_stiffness,
+    soft_fat_share,
+    tissue_of,
+    two_compartment_density,
+)
+from corporeal.errors import InputError
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.motions.limits import joint_limits, limit_excess
+from corporeal.skinning.linear import LinearBlendSkinning
+
+TEMPLATE = load_default_body().template
+
+
+@pytest.fixture(scope="module")
+def person() -> Person:
+    identity = PhenotypeModel().prepare({"gender": 0.0, "age": 30.0})
+    composition = Composition(20.0, 22.0)
+    return Person("anna", "female", 30.0, identity, composition, measure(identity))
+
+
+def of_composition(person: Person, fat: float, muscle: float) -> Person:
+    return Person(
+        "x", "female", 30.0, person.identity, Composition(fat, muscle), person.measurements
+    )
+
+
+def test_seeds_depend_on_their_words_alone() -> None:
+    assert seed_of("a", 1) == seed_of("a", 1)
+    words = [("a", 1), ("a", "1"), ("a1",), ("a", 2), ("b", 1), (1, "a")]
+    assert len({seed_of(*w) for w in words}) == len(words)
+    assert generator("a").uniform() == generator("a").uniform()
+
+
+def test_training_and_test_people_never_meet() -> None:
+    """A person's half depends on the person alone, and three of eight are kept for tests."""
+    names = [f"p{n:05d}" for n in range(4000)]
+    halves = [half_of(1, name) for name in names]
+    share = halves.count("test") / len(names)
+    deviation = np.sqrt(3 / 8 * 5 / 8 / len(names))
+    assert abs(share - 3 / 8) < 4 * deviation
+    assert [half_of(1, name) for name in reversed(names)][::-1] == halves
+    assert halves != [half_of(2, name) for name in names]
+
+
+def test_people_are_chosen_evenly_over_the_body_mass_index() -> None:
+    random = np.random.default_rng(0)
+    bmi = random.lognormal(np.log(26), 0.2, 300)
+    sexes = ["female" if n % 2 else "male" for n in range(300)]
+    pool = list(range(40, 300))
+    chosen = spread_over(pool, sexes, bmi, 5, 3)
+    assert len(set(chosen)) == 8
+    assert set(chosen) <= set(pool)
+    assert [sexes[i] for i in chosen].count("female") == 5
+    women = np.sort(bmi[[i for i in chosen if sexes[i] == "female"]])
+    low, high = np.percentile(bmi[[i for i in pool if sexes[i] == "female"]], (2, 98))
+    marks = low + (high - low) * (np.arange(5) + 0.5) / 5
+    np.testing.assert_allclose(women, marks, atol=(high - low) / 20)
+    with pytest.raises(InputError, match="200 of sex 'female' were asked for and 130"):
+        spread_over(pool, sexes, bmi, 200, 0)
+
+
+def test_tissue_follows_composition(person: Person) -> None:
+    """Closed forms: pure fat, the usual mixture, and Siri's two compartments."""
+    assert mixed_stiffness(1.0) == pytest.approx(FAT_STIFFNESS)
+    assert mixed_stiffness(USUAL_FAT_SHARE) == pytest.approx(USUAL_STIFFNESS)
+    assert two_compartment_density(0.0) == pytest.approx(1100)
+    assert two_compartment_density(1.0) == pytest.approx(900)
+    assert two_compartment_density(0.5) == pytest.approx(990)  # harmonic mean of 900 and 1100
+    assert soft_fat_share(9.0, 11.0) == pytest.approx(0.5)
+    lean, fat = (tissue_of(of_composition(person, f, 22.0), None) for f in (8.0, 25.0))
+    assert lean.stiffness > fat.stiffness
+    assert lean.density > fat.density
+    # the same loss a cycle: damping over √(E/ρ) is one number for all
+    ratio = [t.damping / np.sqrt(t.stiffness / t.density) for t in (lean, fat)]
+    assert ratio[0] == pytest.approx(ratio[1])
+
+
+def test_people_of_one_composition_differ(person: Person) -> None:
+    usual = tissue_of(person, None).stiffness
+    drawn = np.array([tissue_of(person, seed).stiffness for seed in range(400)])
+    spread = np.log(drawn / usual)
+    assert abs(spread.mean()) < 4 * SPREAD / 20
+    assert spread.std() == pytest.approx(SPREAD, rel=4 / np.sqrt(2 * 400))
+
+
+def test_a_person_cannot_weigh_less_than_its_parts(person: Person) -> None:
+    with pytest.raises(InputError, match="expected less than that"):
+        of_composition(person, 60.0, 60.0)
+
+
+def test_distances_of_segments_against_a_minimiser() -> None:
+    """An independent reference: bounded minimisation over both parameters from several starts."""
+    random = np.random.default_rng(0)
+    first, second = random.normal(size=(2, 12, 2, 3))
+    second[3] = first[3] + 0.5  # parallel
+    first[5, 1] = first[5, 0]  # a point
+    second[7, 1] = second[7, 0]
+    first[9, 1], second[9, 1] = first[9, 0], second[9, 0]
+    found = segment_distances(first, second)
+
+    for number, (a, b) in enumerate(zip(first, second, strict=True)):
+
+        def apart(place: np.ndarray, a: np.ndarray = a, b: np.ndarray = b) -> float:
+            p = a[0] + place[0] * (a[1] - a[0])
+            q = b[0] + place[1] * (b[1] - b[0])
+            return float(((p - q) ** 2).sum())
+
+        starts = [(0.5, 0.5), (0, 0), (1, 1), (0, 1), (1, 0)]
+        best = min(
+            minimize(apart, s, bounds=[(0, 1), (0, 1)], options={"ftol": 1e-15, "gtol": 1e-12}).fun
+            for s in starts
+        )
+        assert found[number] == pytest.approx(np.sqrt(best), abs=1e-5)
+
+
+def test_drawn_poses_cover_and_keep_the_ranges() -> None:
+    """Every stratum of every axis is used: the ellipse moves few turns, and none past its end."""
+    count = 45
+    turns = draw_poses(TEMPLATE.skeleton, count, np.random.default_rng(3))
+    low, high = joint_limits(TEMPLATE.skeleton.names)
+    body = slice(1, 22)
+    assert np.all(turns[:, body] >= low[body] - 1e-12)
+    assert np.all(turns[:, body] <= high[body] + 1e-12)
+    for name, axis in (("left_knee", 0), ("right_elbow", 1), ("left_hip", 0), ("neck", 1)):
+        joint = TEMPLATE.skeleton.index(name)
+        seen = np.ptp(turns[:, joint, axis]) / (high - low)[joint, axis]
+        assert seen > 0.75
+
+
+def test_limbs_are_turned_back_until_they_are_clear(person: Person) -> None:
+    capsules = capsules_of(TEMPLATE, person.identity)
+    stand = a_pose(person, TEMPLATE)
+    through = stand.copy()
+    through[TEMPLATE.skeleton.index("left_shoulder")] = [0.0, -1.6, -1.4]  # into the chest
+    through[TEMPLATE.skeleton.index("left_elbow")] = [0.0, -1.0, 0.0]
+    allowed = np.maximum(capsules.overlaps(stand), 0) + 0.02
+    assert (capsules.overlaps(through) > allowed).any()
+    clear, share = capsules.cleared(through, stand)
+    assert share < 1.0
+    assert not (capsules.overlaps(clear) > allowed).any()
+    same, all_of_it = capsules.cleared(stand, stand)
+    np.testing.assert_array_equal(same, stand)
+    assert all_of_it == 1.0
+
+
+def test_protocols_are_repeatable_and_stand_on_the_ground(person: Person) -> None:
+    protocol = PosesProtocol(6)
+    first, again, other = (protocol.direct(person, TEMPLATE, "poses", s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(first.motion.joint_rotations, again.motion.joint_rotations)
+    assert not np.array_equal(first.motion.joint_rotations, other.motion.joint_rotations)
+    assert not first.moving
+    skin = LinearBlendSkinning(TEMPLATE).animate(person.identity, first.motion).vertices
+    np.testing.assert_allclose(np.asarray(skin)[..., 1].min(axis=1), 0.0, atol=1e-5)
+    stand = ShapesProtocol().direct(person, TEMPLATE, "stand", 4)
+    assert stand.motion.frame_count == 1
+    assert limit_excess(stand.motion).max() < 0.2
+
+
+def test_protocols_refuse_what_they_cannot_do() -> None:
+    with pytest.raises(InputError, match="0 poses"):
+        PosesProtocol(0)
+    with pytest.raises(InputError, match="expected some of"):
+        DynaProtocol(motions=("moonwalk",))
+    with pytest.raises(InputError, match="without clips"):
+        MocapProtocol(())
+    with pytest.raises(InputError, match=r"0 to 0\.3"):
+        ShapesProtocol(wobble=1.0)
+
+
+def sphere(radius: float, centre: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """A fine sphere, triangles facing outward."""
+    rings, around = 48, 96
+    down, turn = np.meshgrid(
+        np.linspace(0.02, np.pi - 0.02, rings),
+        2 * np.pi * np.arange(around) / around,
+        indexing="ij",
+    )
+    points = np.stack(
+        [np.sin(down) * np.sin(turn), np.cos(down), np.sin(down) * np.cos(turn)], axis=-1
+    ).reshape(-1, 3)
+    row, column = np.divmod(np.arange((rings - 1) * around), around)
+    a, b = row * around + column, row * around + (column + 1) % around
+    faces = np.concatenate(
+        [np.stack([a, a + around, b], 1), np.stack([b, a + around, b + around], 1)]
+    )
+    return (radius * points + centre).astype(np.float32), faces
+
+
+@pytest.mark.skipif(find_spec("embreex") is None, reason="needs corporeal[scans]")
+class TestScanner:
+    """Seen on bodies whose every distance is known."""
+
+    def test_a_sphere_is_measured_where_it_is(self) -> None:
+        """Without noise all points lie on the facets: within r(1 − cos(π/96)) below the sphere."""
+        vertices, faces = sphere(0.5, (0.0, 1.0, 0.0))
+        settings = ScannerSettings(points=20_000, noise=0.0, outliers=0.0)
+        scan = Scanner(settings, faces).scan(vertices, np.random.default_rng(0))
+        away = np.linalg.norm(scan.points - [0.0, 1.0, 0.0], axis=1)
+        assert away.max() < 0.5 + 1e-4
+        assert away.min() > 0.5 * np.cos(np.pi / 48) ** 2 - 1e-3
+        assert abs(len(scan.points) / 20_000 - 1) < 0.1
+        assert set(scan.cameras) == set(range(22))
+        # confidence is the cosine between ray and normal, here of the sphere itself
+        place = ring(22).left[scan.cameras]
+        rays = scan.points - place
+        rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+        normals = (scan.points - [0.0, 1.0, 0.0]) / away[:, None]
+        cosine = -np.einsum("ni,ni->n", rays, normals)
+        assert np.abs(cosine - scan.confidence).max() < 0.05
+        assert scan.confidence.min() >= np.cos(np.radians(75.0)) - 1e-6
+
+    def test_noise_is_as_large_as_asked(self) -> None:
+        vertices, faces = sphere(0.5, (0.0, 1.0, 0.0))
+        settings = ScannerSettings(points=20_000, noise=2e-3, outliers=0.0, grazing=40.0)
+        scan = Scanner(settings, faces).scan(vertices, np.random.default_rng(0))
+        off = np.linalg.norm(scan.points - [0.0, 1.0, 0.0], axis=1) - 0.5
+        # depths are 1.7 to 2 m of the usual 2.2 to 2.4, so σ z²/z₀² lies between 0.5 and 1 of it
+        assert 0.5 * 2e-3 < off.std() < 1.0 * 2e-3
+
+    def test_outliers_are_as_many_as_asked(self) -> None:
+        vertices, faces = sphere(0.5, (0.0, 1.0, 0.0))
+        settings = ScannerSettings(points=20_000, noise=0.0, outliers=0.05)
+        scan = Scanner(settings, faces).scan(vertices, np.random.default_rng(0))
+        off = np.abs(np.linalg.norm(scan.points - [0.0, 1.0, 0.0], axis=1) - 0.5)
+        assert 0.03 < (off > 5e-3).mean() < 0.055
+
+    def test_what_one_camera_of_a_pair_cannot_see_is_a_hole(self) -> None:
+        """A gap of 3 cm between two large spheres: nobody looks into its middle."""
+        one, faces = sphere(0.4, (0.0, 1.0, 0.0))
+        two, _ = sphere(0.4, (0.83, 1.0, 0.0))
+        both = np.concatenate([one, two])
+        triangles = np.concatenate([faces, faces + len(one)])
+        settings = ScannerSettings(points=40_000, noise=0.0, outliers=0.0)
+        scan = Scanner(settings, triangles).scan(both, np.random.default_rng(0))
+        inside_gap = np.linalg.norm(scan.points[:, 1:] - [1.0, 0.0], axis=1) < 0.03
+        between = np.abs(scan.points[:, 0] - 0.415) < 0.02
+        assert not (inside_gap & between).any()
+        far_side = np.linalg.norm(scan.points[:, 1:] - [1.0, 0.0], axis=1) < 0.03
+        assert (far_side & (scan.points[:, 0] < -0.39)).any()
+
+    def test_scans_are_repeatable_and_follow_the_subject(self) -> None:
+        vertices, faces = sphere(0.5, (0.0, 1.0, 0.0))
+        scanner = Scanner(ScannerSettings(points=2000), faces)
+        here = scanner.scan(vertices, np.random.default_rng(5))
+        again = scanner.scan(vertices, np.random.default_rng(5))
+        np.testing.assert_array_equal(here.points, again.points)
+        there = scanner.scan(vertices + np.float32([3, 0, 1]), np.random.default_rng(5))
+        assert abs(len(there.points) - len(here.points)) < 20
+        np.testing.assert_allclose(there.points.mean(0) - here.points.mean(0), [3, 0, 1], atol=0.02)
+
+    def test_marks_are_found_where_they_are(self, person: Person) -> None:
+        marks = marks_on(TEMPLATE)
+        settings = ScannerSettings(points=1000, noise=1e-4, landmarks=True)
+        skin = np.asarray(person.identity.rest_vertices, np.float32)
+        scan = Scanner(settings, TEMPLATE.mesh.triangles, marks).scan(
+            skin, np.random.default_rng(0)
+        )
+        assert scan.landmark_names == tuple(marks)
+        np.testing.assert_allclose(scan.landmarks, skin[list(marks.values())], atol=1e-3)
+        left, right = (scan.landmark_names.index(f"{side}_heel") for side in ("left", "right"))
+        assert scan.landmarks[left, 0] > 0 > scan.landmarks[right, 0]
+
+    def test_scanners_that_cannot_be(self) -> None:
+        with pytest.raises(InputError, match="scanner has noise"):
+            ScannerSettings(noise=-1.0)
+        with pytest.raises(InputError, match="camera pairs"):
+            ring(0)
+        with pytest.raises(InputError, match="outside 0 to 1"):
+            Scan(np.zeros((2, 3)), np.full(2, 1.5), np.zeros(2, int), np.zeros((0, 3)))
+        with pytest.raises(InputError, match="1 landmarks and 0 names"):
+            Scan(np.zeros((2, 3)), np.zeros(2), np.zeros(2, int), np.zeros((1, 3)))

@@ -1,0 +1,180 @@
+"""Whole runs of the virtual 4D scanner: resumed, repeated, and with a worker killed."""
+
+import os
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corporeal.anatomy.composition.predict import predict_composition
+from corporeal.anthropometry.definitions import NAMES
+from corporeal.anthropometry.measure import measure
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.topology import topology_hash
+from corporeal.capture.scanner.scanner import ScannerSettings
+from corporeal.cli.main import main
+from corporeal.errors import InputError, OutputError
+from corporeal.formats.registrations import RegistrationsStore
+from corporeal.formats.scans import read_scans
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.pipelines.capture import CaptureConfig, capture, capture_jobs, is_captured
+from corporeal.population.people_store import (
+    MEASURED,
+    PeopleGroup,
+    create_people,
+    read_people,
+    write_group,
+)
+
+TEMPLATE = load_default_body().template
+COUNT = 4
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four people from sliders, two of each sex."""
+    path, model = tmp_path_factory.mktemp("people") / "people.zarr", PhenotypeModel()
+    sliders = [
+        (g, 30.0 + 5 * n, w)
+        for n, (g, w) in enumerate([(0.0, 0.3), (1.0, 0.4), (0.0, 0.7), (1.0, 0.8)])
+    ]
+    bodies = [
+        model.prepare(dict(zip(("gender", "age", "weight"), row, strict=True))) for row in sliders
+    ]
+    sexes = tuple("male" if row[0] else "female" for row in sliders)
+    measured = [measure(body) for body in bodies]
+    parts = [
+        predict_composition(body, row[1], sex, TEMPLATE).composition
+        for body, row, sex in zip(bodies, sliders, sexes, strict=True)
+    ]
+    mesh = TEMPLATE.mesh
+    store = create_people(
+        path,
+        {"seed": 1},
+        ("gender", "age", "weight"),
+        topology_hash(mesh.triangles, mesh.vertex_count),
+        COUNT,
+    )
+    group = PeopleGroup(
+        tuple(f"p{n}" for n in range(COUNT)),
+        sexes,
+        np.array([row[1] for row in sliders]),
+        np.stack([np.asarray(body.rest_vertices) for body in bodies]),
+        np.stack([np.asarray(body.joints) for body in bodies]),
+        np.array(sliders),
+        np.array([[m[name] for name in MEASURED] for m in measured]),
+        np.array([[m[name] for name in NAMES] for m in measured]),
+        np.array([[c.fat_mass, c.muscle_mass] for c in parts]),
+        np.zeros((COUNT, 2), np.int64),
+    )
+    write_group(store, 0, group)
+    store.finish()
+    return path
+
+
+def config(people: Path, out: Path, **changes) -> CaptureConfig:
+    told = {
+        "people": people,
+        "out": out,
+        "protocol": "poses",
+        "poses": 2,
+        "deformer": "projective",
+        "touch": "off",
+    }
+    return CaptureConfig(**(told | changes))
+
+
+def test_a_run_is_repeatable_resumed_and_scanned(people: Path, tmp_path: Path) -> None:
+    """A person whose take was lost is recorded again, bit for bit; others are left alone."""
+    told = config(people, tmp_path / "a.zarr", women=1, men=1, scans=ScannerSettings(points=2000))
+    report = capture(told, workers=1)
+    assert report.failed == {}
+    store = RegistrationsStore.open(told.out)
+    before = {t.subject: np.asarray(t.vertices[0:2]) for t in store.read().takes}
+    assert len(before) == 2
+    assert store.store.is_finished
+    victim = sorted(before)[0]
+    shutil.rmtree(told.out / "sequences" / f"{victim}__poses")
+    again = capture(told, workers=1)
+    assert again.skipped == [name for name in sorted(before) if name != victim]
+    for take in store.read().takes:
+        np.testing.assert_array_equal(take.vertices[0:2], before[take.subject])
+        assert take.truth is not None
+        assert take.truth.materials["dynamics"] == 0.0
+        frames = [frame for frame, scan in read_scans(store, take.subject, take.sequence)]
+        assert frames == [0, 1]
+    who = store.read().subjects[victim]
+    assert who.composition is not None
+    assert who.facts["tissue_stiffness"] == take_stiffness(store, victim)
+    with pytest.raises(OutputError, match="begun with seed = 0; this run has 5"):
+        capture(config(people, told.out, women=1, men=1, seed=5, scans=told.scans), workers=1)
+
+
+def take_stiffness(store: RegistrationsStore, subject: str) -> float:
+    take = next(t for t in store.read().takes if t.subject == subject)
+    assert take.truth is not None
+    return take.truth.materials["stiffness"]
+
+
+def test_who_is_recorded(people: Path, tmp_path: Path) -> None:
+    held = read_people(people)
+    train, test = (
+        set(capture_jobs(config(people, tmp_path / "x.zarr", split=half), held))
+        for half in ("train", "test")
+    )
+    assert train | test == set(held.names)
+    assert not train & test
+    assert not is_captured(
+        next(iter(capture_jobs(config(people, tmp_path / "x.zarr"), held).values()))
+    )
+    with pytest.raises(InputError, match="of sex 'male' were asked for"):
+        capture(config(people, tmp_path / "x.zarr", men=50), workers=1)
+    with pytest.raises(InputError, match="there is no file"):
+        capture(config(people, tmp_path / "x.zarr", protocol="mocap", clips=(Path("no.bvh"),)))
+    with pytest.raises(InputError, match="expected 1 or more"):
+        capture(config(people, tmp_path / "x.zarr", scan_every=0))
+    assert not (tmp_path / "x.zarr").exists()
+
+
+def test_the_verb_refuses_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["capture", "--people", str(tmp_path / "no"), "--protocol", "poses", "--out", "x.zarr"]
+    assert main(flags) == 2
+    assert "there is no Zarr group" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_killed_dask_worker_costs_no_frame_of_a_capture(people: Path, tmp_path: Path) -> None:
+    """The run with a worker killed gives what an undisturbed run gives, take by take."""
+    distributed = pytest.importorskip("distributed")
+    plain, killed = config(people, tmp_path / "a.zarr"), config(people, tmp_path / "b.zarr")
+    assert capture(plain, workers=2).failed == {}
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        local_directory=str(tmp_path / "dask"),
+        silence_logs=50,
+    ) as cluster:
+        victims = [worker.pid for worker in cluster.workers.values()]
+        killer = threading.Thread(target=kill_when_there_is_a_take, args=(killed.out, victims[0]))
+        killer.start()
+        report = capture(killed, scheduler=cluster.scheduler_address)
+        killer.join()
+    assert report.failed == {}
+    first, second = (RegistrationsStore.open(c.out).read() for c in (plain, killed))
+    assert [t.subject for t in first.takes] == [t.subject for t in second.takes]
+    for one, two in zip(first.takes, second.takes, strict=True):
+        np.testing.assert_array_equal(one.vertices[0:2], two.vertices[0:2])
+
+
+def kill_when_there_is_a_take(path: Path, victim: int) -> None:
+    for _ in range(3000):
+        if list((path / "sequences").glob("p*")):
+            os.kill(victim, signal.SIGKILL)
+            return
+        time.sleep(0.05)
