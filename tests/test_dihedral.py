@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corporeal.geometry.dihedral import fold_angles
+from corporeal.geometry.dihedral import fold_angles, folds_beyond, hinges_of
 
 TETRAHEDRON = np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]])
 REGULAR = np.array([[1, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, 1.0]])
@@ -35,3 +35,15 @@ def test_a_flat_triangle_without_area_gives_no_fold():
     vertices = np.array([[0, 0, 0], [1, 0, 0], [0.5, 0, -1], [0.5, 0, 0]], float)
     _, angles = fold_angles(vertices, HINGE)
     assert angles.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("angle", np.deg2rad([90.0, 120.0, 160.0]))
+def test_folds_beyond_an_angle_are_those_whose_angle_is_larger(angle):
+    """A crumpled tetrahedral net: the cosine test against the angles themselves."""
+    points = np.random.default_rng(4).standard_normal((40, 3))
+    triangles = np.array([[i, i + 1, i + 2] if i % 2 else [i + 1, i, i + 2] for i in range(38)])
+    hinges = hinges_of(triangles)
+    _, angles = fold_angles(points, triangles, hinges)
+    found = folds_beyond(points, triangles, hinges, float(angle))
+    assert found.tolist() == (np.abs(angles) > angle).tolist()
+    assert 0 < found.sum() < len(found)

@@ -11,7 +11,7 @@ import numpy as np
 
 from corporeal._typing import Bool, Float, Int, NumpyArray
 from corporeal.body.template import Template
-from corporeal.geometry.dihedral import Hinges, fold_angles, hinges_of
+from corporeal.geometry.dihedral import Hinges, folds_beyond, hinges_of
 from corporeal.geometry.intersection import intersecting_triangle_pairs
 from corporeal.geometry.surface import unique_edges
 from corporeal.runtime.nouns import noun
@@ -67,8 +67,7 @@ def baseline(base: Float[NumpyArray, "V 3"], template: Template) -> Baseline:
 def sharp_folds(vertices: Float[NumpyArray, "V 3"], template: Template) -> Bool[NumpyArray, "E"]:
     """Which edges of a shape, metres, fold past 120°."""
     triangles = np.asarray(template.mesh.triangles)
-    _, angles = fold_angles(vertices, triangles, _hinges(template))
-    return np.abs(angles) > SHARP_FOLD
+    return folds_beyond(vertices, triangles, _hinges(template), float(SHARP_FOLD))
 
 
 @lru_cache(maxsize=4)

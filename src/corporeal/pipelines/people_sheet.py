@@ -17,7 +17,7 @@ from corporeal.scene.picture import at_rest, picture
 
 ROW: Final = 8
 """People side by side."""
-_WIDTH, _HEIGHT = 1600, 560
+_WIDTH, _HEIGHT = 1120, 360
 """Of a row, pixels."""
 
 
