@@ -69,8 +69,8 @@ def _methods(content: dict[str, Any]) -> list[str]:
     named = [config.get("deformer"), *content.get("report", {}).get("deformers", [])]
     if content["verb"] == "body":
         named.append("measurements" if config.get("measurements") else "phenotype")
-    if content["verb"] == "anatomy":
-        named.append("anatomy")
+    if content["verb"] in ("anatomy", "reshape"):
+        named.append(content["verb"])
     if content["verb"] == "demo":
         named += ["phenotype", "motions"]
     if content["verb"] == "animate" and not Path(str(config.get("motion"))).suffix:

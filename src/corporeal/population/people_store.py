@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+import corporeal
+
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.body.composition import Composition
@@ -19,6 +21,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.zarr_store import GroupReader, ZarrStore
+from corporeal.runtime.manifest import package_versions
 from corporeal.runtime.nouns import noun
 
 KIND: Final = "corporeal-people"
@@ -80,6 +83,8 @@ def create_people(
         "template_hash": template_hash,
         "count": count,
         "units": "metres, kilograms, years; y up, +z front, +x the subject's left",
+        "corporeal": corporeal.__version__,
+        "versions": package_versions(),
     }
     return ZarrStore.create(path, KIND, run, (FOLDER,), attributes=about)
 
