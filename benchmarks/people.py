@@ -12,7 +12,6 @@ import argparse
 import json
 import platform
 import resource
-import shutil
 import subprocess
 import tempfile
 import time
@@ -22,17 +21,22 @@ from pathlib import Path
 import numpy as np
 from people_plots import correlation_figure, moment_figure
 
+from corporeal.anatomy.composition.people import read_people as scanned_people
+from corporeal.anatomy.composition.waist import CREST_OVER_NAVEL
 from corporeal.anthropometry.definitions import NAMES, dimension
 from corporeal.anthropometry.survey import read_survey
 from corporeal.pipelines.people import PeopleConfig, make_people
 from corporeal.pipelines.people_sheet import draw_people
 from corporeal.population.people_store import People, read_people
 from corporeal.population.realise import MATCHED
+from corporeal.population.sampling import AGES, BMIS, sample_people
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "people.json"
 PICTURES = ROOT / "docs" / "pictures"
 SEED = 1
+ADULTS, EVEN = 4000, 80
+PERCENTILES = [5, 25, 50, 75, 95]
 COLUMNS = [NAMES.index(name) for name in MATCHED]
 
 
@@ -96,6 +100,47 @@ def compared(people: People, data: Path) -> dict[str, object]:
     return report
 
 
+def adults(data: Path) -> dict[str, object]:
+    """Percentiles of drawn adults beside those of NHANES, within the ranges of both."""
+    drawn = sample_people(0, ADULTS, SEED, "adults")
+    report: dict[str, object] = {"people": ADULTS, "percentiles": PERCENTILES}
+    for sex in ("female", "male"):
+        rows = np.array(drawn.sexes) == sex
+        stature, mass = (drawn.dimensions[rows, NAMES.index(n)] for n in ("stature", "mass"))
+        waist = drawn.dimensions[rows, NAMES.index("waist_circumference")]
+        found = scanned_people(data / "nhanes/nhanes_2017_2018_body_dxa.csv", sex, AGES)
+        theirs = [
+            np.concatenate([getattr(t, n) for t in (found.tape, found.unscanned)])
+            for n in ("age", "stature", "bmi", "waist")
+        ]
+        within = (theirs[2] >= BMIS[0]) & (theirs[2] <= BMIS[1])
+        theirs[3] = theirs[3] / CREST_OVER_NAVEL[sex]
+        ours = (drawn.ages[rows], stature, mass / stature**2, waist)
+        names = ("age_years", "stature_m", "bmi", "waist_m")
+        report[sex] = {
+            name: {
+                "people": np.percentile(a, PERCENTILES).round(3).tolist(),
+                "nhanes": np.percentile(b[within], PERCENTILES).round(3).tolist(),
+            }
+            for name, a, b in zip(names, ours, theirs, strict=True)
+        }
+    return report
+
+
+def extremes(folder: Path, jobs: int) -> dict[str, object]:
+    """Bodies spread evenly over BMI 16 to 48 and ages 18 to 80."""
+    out = folder / "even.zarr"
+    made(PeopleConfig(out, EVEN, SEED, "even"), jobs)
+    people = read_people(out)
+    require_met(people)
+    return {
+        "bmi": [round(float(people.bmi.min()), 1), round(float(people.bmi.max()), 1)],
+        "age_years": [round(float(people.age.min())), round(float(people.age.max()))],
+        "soundness": soundness(people),
+        "residuals": residuals(people.measured[:, : len(NAMES)] - people.asked),
+    }
+
+
 def require_met(people: People) -> None:
     off = np.abs(people.measured[:, : len(NAMES)] - people.asked)
     for name, limit in (("stature", 2e-3), ("mass", 0.1)):
@@ -130,7 +175,7 @@ def made(config: PeopleConfig, jobs: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="folder with ansur2")
+    parser.add_argument("data", type=Path, help="folder with ansur2 and nhanes")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--store", type=Path, help="keep the store here, or take it from here")
@@ -155,10 +200,11 @@ def main() -> None:
             "soundness": soundness(people),
             **compared(people, arguments.data),
         }
-        adults = Path(folder) / "adults.zarr"
-        made(PeopleConfig(adults, 24, SEED), arguments.jobs)
-        draw_people(read_people(adults), PICTURES / "people.png")
-        shutil.rmtree(adults)
+        report["adults"] = adults(arguments.data)
+        report["extremes"] = extremes(Path(folder), arguments.jobs)
+        shown = Path(folder) / "adults.zarr"
+        made(PeopleConfig(shown, 24, SEED), arguments.jobs)
+        draw_people(read_people(shown), PICTURES / "people.png")
     RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     (PICTURES / "people_moments.svg").write_text(moment_figure(report), encoding="utf-8")
     (PICTURES / "people_correlations.svg").write_text(correlation_figure(report), encoding="utf-8")

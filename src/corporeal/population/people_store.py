@@ -13,7 +13,6 @@ from typing import Any, Final
 import numpy as np
 
 import corporeal
-
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.body.composition import Composition
