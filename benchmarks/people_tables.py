@@ -1,0 +1,70 @@
+"""Tables of `docs/methods/people.md`, from the benchmark's JSON.
+
+python benchmarks/people_tables.py
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results" / "people.json"
+FLEXED = ("biceps_circumference", "forearm_circumference")
+
+
+def moment_table(report: dict[str, Any]) -> str:
+    """Mean ± standard deviation of bodies and of the survey, and body minus person."""
+    head = (
+        "| dimension | women, bodies | women, survey | body − person (largest) "
+        "| men, bodies | men, survey | body − person (largest) |\n" + "| --- " * 7 + "|"
+    )
+    return "\n".join([head, *(_row(report, name) for name in report["matched"])])
+
+
+def _row(report: dict[str, Any], name: str) -> str:
+    cells = [name.replace("_", " ") + (", flexed" if name in FLEXED else "")]
+    digits = 1 if name == "mass" else 0
+    for sex in ("female", "male"):
+        found, off = report[sex]["moments"][name], report[sex]["residuals"][name]
+        cells += [
+            f"{found['mean']:.{digits}f} ± {found['sd']:.1f}",
+            f"{found['survey_mean']:.{digits}f} ± {found['survey_sd']:.1f}",
+            f"{off['mean']:.2f} ± {off['sd']:.2f} ({off['largest']:.2f})",
+        ]
+    return f"| {' | '.join(cells)} |"
+
+
+def adult_table(report: dict[str, Any]) -> str:
+    """Percentiles of drawn adults and of NHANES."""
+    levels = report["adults"]["percentiles"]
+    rows = [
+        "| | " + " | ".join(f"{level} %" for level in levels) + " |",
+        "| --- " * (len(levels) + 1) + "|",
+    ]
+    names = {
+        "age_years": "age, years",
+        "stature_m": "stature, m",
+        "bmi": "BMI",
+        "waist_m": "waist, m",
+    }
+    for sex, word in (("female", "women"), ("male", "men")):
+        for key, told in names.items():
+            found = report["adults"][sex][key]
+            digits = 2 if key.endswith("_m") else 1
+            pairs = zip(found["people"], found["nhanes"], strict=True)
+            cells = [f"{ours:.{digits}f} / {theirs:.{digits}f}" for ours, theirs in pairs]
+            rows.append(f"| {word}, {told} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def main() -> None:
+    report = json.loads(RESULTS.read_text())
+    print(moment_table(report), adult_table(report), sep="\n\n")
+    for sex in ("female", "male"):
+        found = report[sex]["correlations"]
+        print(sex, {k: v for k, v in found.items() if k not in ("bodies", "survey")})
+    print(report["soundness"], report["times"])
+    print(report["extremes"]["soundness"], report["extremes"]["bmi"])
+
+
+if __name__ == "__main__":
+    main()
