@@ -1,4 +1,4 @@
-"""Tables of `docs/methods/people.md`, from the benchmark's JSON.
+"""Put the results of `benchmarks/people.py` into the method's page.
 
 python benchmarks/people_tables.py
 """
@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results" / "people.json"
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks/results/people.json"
+PAGE = ROOT / "docs/methods/people.md"
 FLEXED = ("biceps_circumference", "forearm_circumference")
 
 
@@ -58,12 +60,16 @@ def adult_table(report: dict[str, Any]) -> str:
 
 def main() -> None:
     report = json.loads(RESULTS.read_text())
-    print(moment_table(report), adult_table(report), sep="\n\n")
+    page = PAGE.read_text(encoding="utf-8")
+    for name, table in (("moments", moment_table(report)), ("adults", adult_table(report))):
+        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        before, rest = page.split(start)
+        page = f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}"
+    PAGE.write_text(page, encoding="utf-8")
     for sex in ("female", "male"):
         found = report[sex]["correlations"]
         print(sex, {k: v for k, v in found.items() if k not in ("bodies", "survey")})
-    print(report["soundness"], report["times"])
-    print(report["extremes"]["soundness"], report["extremes"]["bmi"])
+    print(report["soundness"], report["times"], report["extremes"]["soundness"])
 
 
 if __name__ == "__main__":
