@@ -34,6 +34,7 @@ class SkinDetection:
         count = model.vertex_count
         self._bones, self._joints = model.bones, joints
         self.base = closest_base_points(model.base_points, model.bones)
+        self._ends = np.ascontiguousarray(model.bones.bones[self.base.bones])
         order = np.argsort(triangles, axis=1)
         sorted_corners = np.take_along_axis(triangles, order, axis=1)
         flat = _always_flat(sorted_corners, self.base, model.base_points)
@@ -50,7 +51,9 @@ class SkinDetection:
         self, world_from_joint: Float64[NumpyArray, "J 4 4"]
     ) -> Float64[NumpyArray, "V 3"]:
         """The base points on the posed bone lines, metres."""
-        return self.base.positions(self.nodes(world_from_joint), self._bones.bones)
+        from corporeal.physics.collisions.detection_cpu import places_on_bones
+
+        return places_on_bones(self.nodes(world_from_joint), self._ends, self.base.places)
 
     def nodes(self, world_from_joint: Float64[NumpyArray, "J 4 4"]) -> Float64[NumpyArray, "n 3"]:
         """The ends of the posed bone lines, metres."""
@@ -66,9 +69,9 @@ class SkinDetection:
         of: (v, t)."""
         from corporeal.physics.collisions.detection_cpu import find_inside, sort_by_cell
 
-        low, cell, counts = self._grid(skin)
-        per_metre = (1.0 / cell).astype(np.float32)
         vertices = np.arange(len(skin)) if chosen is None else chosen
+        low, cell, counts = self._grid(skin, len(vertices))
+        per_metre = (1.0 / cell).astype(np.float32)
         grid = sort_by_cell(skin, base_points, vertices, low, per_metre, counts)
         slots, prisms = thread_count(), len(self.prisms)
         results: list[NumpyArray] = [np.zeros((0, 2), np.int32)] * slots
@@ -91,14 +94,15 @@ class SkinDetection:
         return np.concatenate(results)
 
     def _grid(
-        self, skin: Float64[NumpyArray, "V 3"]
+        self, skin: Float64[NumpyArray, "V 3"], count: int
     ) -> tuple[Float64[NumpyArray, "3"], Float64[NumpyArray, "3"], Int[NumpyArray, "3"]]:
-        """Corner, cell size (metres) and number of cells; larger cells for what is spread far."""
+        """Corner, cell size (metres) and number of cells for `count` of the vertices; larger cells
+        for fewer, and for what is spread far."""
         from corporeal.physics.collisions.detection_cpu import box_of
 
         low, high = box_of(skin)
         extent = high - low
-        cell = self.mean_edge * np.array(_CELL)
+        cell = self.mean_edge * np.array(_CELL) * np.sqrt(len(skin) / max(count, 1))
         while True:
             counts = np.floor(extent / cell) + 1
             if counts.prod() <= _MOST_CELLS:

@@ -23,6 +23,17 @@ def box_of(points):
 
 
 @kernel()
+def places_on_bones(nodes, ends, shares):
+    """Points at shares of the ways between two nodes each, metres."""
+    places = np.empty((len(ends), 3))
+    for v in range(len(ends)):
+        for k in range(3):
+            start = nodes[ends[v, 0], k]
+            places[v, k] = start + shares[v] * (nodes[ends[v, 1], k] - start)
+    return places
+
+
+@kernel()
 def sort_by_cell(skin, base_points, chosen, low, per_metre, counts):
     """Chosen skin vertices in the order of their cells, where every cell starts, and their places;
     then the places of all skin and base points by their own numbers."""

@@ -74,7 +74,8 @@ class SkinContacts:
         from corporeal.physics.collisions.pairs_cpu import attach
 
         skin = np.ascontiguousarray(positions[: self._count])
-        found = self.detect(skin, world_from_joint)
+        base_points = self.detection.base_points(world_from_joint)
+        found = self._entered(skin, base_points)
         inside = np.zeros(self._count, bool)
         inside[found[:, 0]] = True
         kept = np.zeros((0, 2), np.int32) if resting is None else resting.astype(np.int32)
@@ -88,7 +89,7 @@ class SkinContacts:
         furthest = np.empty(count)
         if count:
             homes, doubts = self.homes.at(world_from_joint)
-            overlapping = self._overlapping(homes, pairs[:count], world_from_joint)
+            overlapping = self._overlapping(homes, base_points, pairs[:count])
             count = let_go(
                 old_count, inside, skin, homes, doubts, overlapping, self._thickness,
                 self._triangles, self.push, pairs, shares, normals, gaps[:count], furthest,
@@ -109,14 +110,14 @@ class SkinContacts:
     def _overlapping(
         self,
         homes: Float64[NumpyArray, "V 3"],
+        base_points: Float64[NumpyArray, "V 3"],
         pairs: Int[NumpyArray, "n 2"],
-        world_from_joint: Float64[NumpyArray, "J 4 4"],
     ) -> Bool[NumpyArray, "V"]:
         """Which vertices of pairs have homes inside the body at home."""
         asked = np.zeros(self._count, bool)
         asked[pairs[:, 0]] = True
         asked[self._triangles[pairs[:, 1]]] = True
-        found = self.detect(homes, world_from_joint, np.flatnonzero(asked))
+        found = self._entered(homes, base_points, np.flatnonzero(asked))
         overlapping = np.zeros(self._count, bool)
         overlapping[found[:, 0]] = True
         return overlapping
@@ -125,10 +126,17 @@ class SkinContacts:
         self,
         skin: Float64[NumpyArray, "V 3"],
         world_from_joint: Float64[NumpyArray, "J 4 4"],
+    ) -> Int[NumpyArray, "n 2"]:
+        """What is inside now and was not at rest."""
+        return self._entered(skin, self.detection.base_points(world_from_joint))
+
+    def _entered(
+        self,
+        skin: Float64[NumpyArray, "V 3"],
+        base_points: Float64[NumpyArray, "V 3"],
         chosen: Int[NumpyArray, "k"] | None = None,
     ) -> Int[NumpyArray, "n 2"]:
-        """What is inside now and was not at rest: all vertices, or the chosen ones."""
-        base_points = self.detection.base_points(world_from_joint)
+        """What is inside and was not at rest: of all vertices, or of the chosen ones."""
         found = self.detection.inside(skin, base_points, chosen)
         if len(self.ignored) == 0:
             return found
