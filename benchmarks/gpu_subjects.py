@@ -9,6 +9,8 @@ itself (`benchmarks/gpu.py`) then needs NumPy, SciPy, JAX and jaxtyping alone.
 """
 
 import argparse
+import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import numpy as np
 
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
+from corporeal.formats.npz import write_npz
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
 from corporeal.motions.resample import sampled
@@ -34,6 +37,9 @@ FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 8
+SEED = ProjectiveSettings(volume=0.0)
+"""The seed's flesh, whose volume is not kept."""
+FLESH = ("corners", "gradients", "weights", "masses")
 SIZES = (1500, 8000)
 CURLED = (
     ("left_hip", 0, -2.8), ("right_hip", 0, -2.8), ("left_hip", 2, -0.1), ("right_hip", 2, 0.1),
@@ -46,13 +52,15 @@ CURLED = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "parts", nargs="*", default=["body", "clips", "contacts", "many", "people", "sizes"]
+        "parts",
+        nargs="*",
+        default=["body", "clips", "contacts", "many", "people", "sizes", "material", "kept"],
     )
     parts = parser.parse_args().parts
     FOLDER.mkdir(parents=True, exist_ok=True)
     model = PhenotypeModel()
     identity = model.prepare()
-    simulation = ProjectiveSimulation(model.template)
+    simulation = ProjectiveSimulation(model.template, SEED)
     body = simulation.body(identity)
     if "body" in parts:
         save_device_body(FOLDER / "body.npz", device_body(body))
@@ -70,9 +78,48 @@ def main() -> None:
     if "sizes" in parts:
         for count in SIZES:
             sized = ProjectiveSimulation(
-                model.template, preparations=Preparations(model.template, vertex_count=count)
+                model.template, SEED, preparations=Preparations(model.template, vertex_count=count)
             )
             save_device_body(FOLDER / f"size_{count}.npz", device_body(sized.body(identity)))
+    if "material" in parts:
+        write_material()
+    if "kept" in parts:
+        write_kept(model, identity)
+
+
+def write_material() -> None:
+    """The body of the example that recovers maps, as arrays."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+    from recover_material import body_scene  # pyright: ignore[reportMissingImports]
+
+    scene = body_scene()
+    rule = np.array([scene.rule.step, scene.rule.iterations, scene.rule.damping])
+    arrays = {"stiffness": scene.stiffness, "mass": scene.mass, "rule": rule}
+    arrays |= {f"flesh_{k}": np.asarray(getattr(scene.flesh, k)) for k in FLESH}
+    arrays |= {f"parts_{k}": np.asarray(v) for k, v in scene.parts._asdict().items()}
+    arrays |= {f"take_{k}": np.asarray(v) for k, v in scene.take._asdict().items()}
+    write_npz(FOLDER / "material.npz", arrays)
+
+
+def write_kept(model: PhenotypeModel, identity: Identity) -> None:
+    """The body as it is by default, with kept volume: where the CPU simulation ends in a clip."""
+    simulation = ProjectiveSimulation(model.template)
+    body = simulation.body(identity)
+    save_device_body(FOLDER / "kept_body.npz", device_body(body))
+    motion = make_motion(CLIPS[0], identity, model.template, seed=1, fps=60.0)
+    places = np.arange(FRAMES * STEPS + 1) / STEPS
+    frames = frames_of(body, sampled(motion, places, 60.0 * STEPS).poses)
+    start = started(simulation, identity, frames, motion)
+    fast = passed(body, body.solver(LARGEST_STEP), start, frames)
+    np.savez_compressed(
+        FOLDER / "clip_kept.npz",
+        frames=frames,
+        positions=start.positions,
+        velocities=start.velocities,
+        pressures=np.asarray(start.pressures),
+        fast=fast.positions,
+        reach=body.touch_reach,
+    )
 
 
 def people(model: PhenotypeModel) -> list[Identity]:
@@ -97,7 +144,7 @@ def write_clip(
     rule = StepRule(LARGEST_STEP, ITERATIONS, body.material.damping)
     reference = passed(body, ReferenceSolver(body.system, rule), start, frames)
     fast = passed(body, body.solver(LARGEST_STEP), start, frames)
-    np.savez(
+    np.savez_compressed(
         FOLDER / f"clip_{name}.npz",
         frames=frames,
         positions=start.positions,
@@ -115,9 +162,9 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
     It starts in the shape that it would have without collisions, so that there are many contacts.
     """
     preparations = Preparations(model.template)
-    apart = ProjectiveSimulation(model.template, preparations=preparations)
+    apart = ProjectiveSimulation(model.template, SEED, preparations=preparations)
     touching = ProjectiveSimulation(
-        model.template, ProjectiveSettings(collisions="global"), preparations=preparations
+        model.template, replace(SEED, collisions="global"), preparations=preparations
     )
     body = touching.body(identity)
     finder = preparations.of(identity).skin_contacts(touching.settings)
@@ -130,7 +177,7 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
     after = touching.step(state, poses[1], 1 / 60)
     rows, _ = finder.contacts(state.flesh.positions, frames[0])
     save_device_skin(FOLDER / "contacts_skin.npz", device_skin(finder, body.model))
-    np.savez(
+    np.savez_compressed(
         FOLDER / "contacts.npz",
         frames=frames,
         positions=state.flesh.positions,
@@ -143,13 +190,13 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
 def write_many(model: PhenotypeModel, identity: Identity) -> None:
     """The full-resolution body, curled up into itself as far as it goes without collisions."""
     preparations = Preparations(model.template, vertex_count=model.template.mesh.vertex_count)
-    apart = ProjectiveSimulation(model.template, preparations=preparations)
+    apart = ProjectiveSimulation(model.template, SEED, preparations=preparations)
     body = apart.body(identity)
-    finder = preparations.of(identity).skin_contacts(ProjectiveSettings(collisions="global"))
+    finder = preparations.of(identity).skin_contacts(replace(SEED, collisions="global"))
     pose = curled(body)
     save_device_body(FOLDER / "many_body.npz", device_body(body))
     save_device_skin(FOLDER / "many_skin.npz", device_skin(finder, body.model))
-    np.savez(
+    np.savez_compressed(
         FOLDER / "many.npz",
         frame=apart._path(body, pose, pose, 1)[0],
         positions=apart.start(identity, pose).flesh.positions,
@@ -185,9 +232,10 @@ def started(simulation: ProjectiveSimulation, identity: Identity, frames, motion
     first = Pose(
         np.asarray(motion.joint_rotations[0], float), np.asarray(motion.root_translation[0], float)
     )
-    positions = simulation.start(identity, first).flesh.positions
-    ahead = body.carry(positions, frames[0], frames[1])
-    return resting(positions, LARGEST_STEP, (ahead - positions) / LARGEST_STEP)
+    quiet = simulation.start(identity, first).flesh
+    ahead = body.carry(quiet.positions, frames[0], frames[1])
+    speeds = (ahead - quiet.positions) / LARGEST_STEP
+    return resting(quiet.positions, LARGEST_STEP, speeds, quiet.pressures)
 
 
 def passed(body: SimulatedBody, solver: Solver, state: State, frames: np.ndarray) -> State:

@@ -162,9 +162,9 @@ def test_what_only_the_cpu_offers_is_refused() -> None:
     motion = Motion(
         "still", 60.0, np.zeros((3, len(synthetic.PARENTS), 3)), np.zeros((3, 3)), TEMPLATE.skeleton
     )
-    simulation = ProjectiveSimulation(TEMPLATE, ProjectiveSettings(dynamics=False))
+    simulation = ProjectiveSimulation(TEMPLATE, ProjectiveSettings(collisions="local"))
     clip = make_clip(simulation, Outside(simulation.body(IDENTITY)), IDENTITY, motion)
-    with pytest.raises(InputError, match="dynamics=0"):
+    with pytest.raises(InputError, match="local collisions"):
         device_skins(clip, "cpu")
 
 

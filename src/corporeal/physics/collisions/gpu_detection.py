@@ -32,10 +32,12 @@ class Room(NamedTuple):
     """Rows of cells that all prisms look through together."""
     candidates: int = 2**18
     """Vertices in those cells, counted for every prism."""
+    touches: int = 512
+    """Vertices near colliders, counted for every collider."""
 
     def doubled(self) -> "Room":
         """Twice of everything."""
-        return Room(2 * self.contacts, 2 * self.rows, 2 * self.candidates)
+        return Room(*(2 * size for size in self))
 
 
 @noun()
@@ -103,8 +105,8 @@ def require_room(full: Bool[Array, "*batch"], room: Room) -> None:
     if bool(jnp.any(full)):
         raise SolverError(
             f"collisions did not fit on the device: there is room for {room.contacts} contacts, "
-            f"{room.rows} rows of cells, {room.candidates} candidates and 1024 cells along each "
-            f"axis. Give more room."
+            f"{room.rows} rows of cells, {room.candidates} candidates, {room.touches} vertices "
+            f"near colliders and 1024 cells along each axis. Give more room."
         )
 
 

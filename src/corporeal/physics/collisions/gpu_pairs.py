@@ -13,7 +13,14 @@ import jax.numpy as jnp
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, vertices_inside
 from corporeal.physics.collisions.gpu_lists import chosen
-from corporeal.physics.collisions.rules import CLEARANCE, FOLD, SIDEWAYS, STAY
+from corporeal.physics.collisions.rules import (
+    CLEARANCE,
+    FOLD,
+    FRICTION,
+    SIDEWAYS,
+    STAY,
+    WEIGHT,
+)
 from corporeal.physics.upsampling_gpu import DeviceSurface, surface_normals
 
 WALK = 3
@@ -25,11 +32,15 @@ class Touching(NamedTuple):
     """Rows n · (Σ_k c_k x_k) ≥ d; those of no contact have c = 0."""
 
     vertices: Int[Array, "C 4"]
-    """Skin vertices: the one that touches, then the triangle's."""
+    """The vertex that touches, then those of the triangle."""
     coefficients: Float[Array, "C 4"]
     normals: Float[Array, "3 C"]
     offsets: Float[Array, "C"]
     """d, metres."""
+    softness: Float[Array, "C"]
+    """The inverse of a row's weight, m/N."""
+    friction: Float[Array, "C"]
+    """Coulomb's coefficient."""
 
 
 def skin_contacts(
@@ -68,6 +79,8 @@ def skin_contacts(
         jnp.where(valid, jnp.concatenate([jnp.ones((1, len(slot))), -foot.shares]), 0.0).T,
         foot.normal,
         jnp.where(valid, jnp.minimum(foot.gap + skin.push, CLEARANCE * skin.push), 0.0),
+        jnp.full(len(slot), 1.0 / WEIGHT),
+        jnp.full(len(slot), FRICTION),
     )
     return rows, after, full
 

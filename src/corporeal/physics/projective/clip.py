@@ -3,8 +3,9 @@
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,9 @@ _OVERLAP = 2
 """Frames that interpolation looks beyond the ends of a loop."""
 _LONGEST_RUN_UP = 10.0
 """Seconds run before a loop at most, however little damping there is."""
+
+Passing: TypeAlias = Callable[[State, Float64[NumpyArray, "k J 4 4"], int], State]
+"""From a state at a frame of a path to the state at its end."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Clip:
         """The full skin at every frame, metres."""
         path = frames_of(self.body, self.poses)
         looped = self.simulation.settings.loop and self.frame_count > 1
-        flesh = self._run_up(path) if looped else self.beginning(path)
+        flesh = self.run_up(path, self._last) if looped else self.beginning(path)
         states = itertools.chain([flesh], self._passing(flesh, path, 0))
         return np.stack([self.body.skin(state.positions) for state in states])
 
@@ -67,16 +71,19 @@ class Clip:
         moving = resting(quiet.positions, self.step, (ahead - quiet.positions) / self.step)
         return replace(moving, touching=quiet.touching, pressures=quiet.pressures)
 
-    def _run_up(self, path: Float64[NumpyArray, "k J 4 4"]) -> State:
-        """Flesh at the first frame of a loop: as it ends when it has long been running."""
+    def run_up(self, path: Float64[NumpyArray, "k J 4 4"], last: Passing) -> State:
+        """Flesh at the first frame of a loop: as it ends when it has long been running.
+
+        `last` gives the state at the end of the path, from one at a frame of it.
+        """
         frames = self.frame_count - 1
         needed = max(1, math.ceil(self._run_up_time() / (self.step * self.steps)))
         passes = -(-needed // frames)
         first = frames - needed if passes == 1 else 0
         flesh = self.beginning(path, first)
         for _ in range(passes):
-            last = deque(self._passing(flesh, path, first), maxlen=1)[0]
-            flesh, first = _carried(self.body, last, path[-1], path[0]), 0
+            ended = last(flesh, path, first)
+            flesh, first = _carried(self.body, ended, path[-1], path[0]), 0
         return flesh
 
     def _run_up_time(self) -> float:
@@ -85,6 +92,9 @@ class Clip:
             return 0.0
         slowest = -2.0 * math.log(_FORGOTTEN) / _LONGEST_RUN_UP
         return -2.0 * math.log(_FORGOTTEN) / max(self.simulation.settings.damping, slowest)
+
+    def _last(self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int) -> State:
+        return deque(self._passing(flesh, path, first), maxlen=1)[0]
 
     def _passing(
         self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int

@@ -19,13 +19,14 @@ from jax import lax
 from corporeal._typing import Array, Float, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.collisions.gpu_detection import Room
+from corporeal.physics.collisions.gpu_world import DeviceWorld
 from corporeal.physics.coupling_gpu import carried_positions
 from corporeal.physics.projective.gpu_body import DeviceBody
-from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points, found_rows
-from corporeal.physics.projective_dynamics.gpu import Contact, Drive, Moving, Way, take_step
-from corporeal.physics.projective_dynamics.gpu_contacts import row_places
+from corporeal.physics.projective.gpu_frames import Around, Engine, Given, frames_taken
+from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points
+from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse
-from corporeal.physics.projective_dynamics.gpu_pressure import Kept, kept_with
+from corporeal.physics.projective_dynamics.gpu_pressure import kept_with
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased
 from corporeal.physics.upsampling_gpu import full_normals, full_skin
 
@@ -107,6 +108,7 @@ def run_clip(
     moving: Moving,
     frames: Frames,
     collisions: Collisions | None = None,
+    world: DeviceWorld | None = None,
     *,
     steps: int = 1,
     piece: int = 1,
@@ -116,49 +118,65 @@ def run_clip(
 ) -> tuple[Moving, Skins, Touched | None]:
     """All frames after the first, `steps` steps each, `piece` frames at a time.
 
-    Gives the last state as well, to go on from. With `collisions` (of one character) also what
-    touched; give its `full` to `require_room`.
+    Gives the last state as well, to go on from. With `collisions` or a `world` (of one character)
+    also what touched; give its `full` to `require_room`. A static rule seeks the balance of every
+    frame, which has one step then.
     """
     count = frames.path.shape[0]
-    if count % (steps * piece) or (collisions is not None and frames.path.shape[1] != 1):
+    engine = Engine(
+        body,
+        inverse,
+        None if body.volume is None else kept_with(body.volume, inverse),
+        rule,
+        way,
+        room,
+        steps,
+        collisions,
+        world,
+    )
+    if count % (steps * piece) or (engine.touching and frames.path.shape[1] != 1):
         raise InputError(
             f"a clip of {count} steps and {frames.path.shape[1]} characters came in pieces of "
             f"{piece} frames of {steps} steps; expected whole pieces, and one character if it "
             f"collides."
         )
 
-    kept = None if body.volume is None else kept_with(body.volume, inverse)
-
     def pieces(values: Array) -> Array:
         return values.reshape(-1, piece * steps, *values.shape[1:])
 
-    def go(carry: tuple, given: tuple[Array, Array]) -> tuple[tuple, tuple]:
+    def by_frame(values: Array) -> Array:
+        return values.reshape(-1, steps, *values.shape[1:])
+
+    def go(carry: tuple, given: tuple) -> tuple[tuple, tuple]:
         moving, frame, pairs = carry
-        path, shifts = given
-        carriers = _carriers(body, jnp.concatenate([frame[None], path]))
-        drives = _drives(body, rule, carriers, shifts)
+        path, shifts, placed = given
+        whole = jnp.concatenate([frame[None], path])
+        carriers = _carriers(body, whole)
+        drives, bones = _drives(body, rule, carriers, shifts)
         base = None
         if collisions is not None:
-            starts = jnp.concatenate([frame[None], path])[:-1:steps, 0]
-            base = jax.vmap(partial(base_points, body.coupling, collisions.skin))(starts)
-        (moving, pairs), (free, counts, full) = _taken(
-            _Engine(body, inverse, kept, rule, way, room),
+            at = whole[1:] if rule.integrator == "static" else whole[:-1:steps]
+            base = jax.vmap(partial(base_points, body.coupling, collisions.skin))(at[:, 0])
+        (moving, pairs), (free, counts, full) = frames_taken(
+            engine,
             (moving, pairs),
-            drives,
-            shifts,
-            base,
-            collisions,
-            steps,
+            Given(
+                Drive(*map(by_frame, drives)),
+                by_frame(shifts),
+                None if placed is None else Around(*map(by_frame, (bones, *placed))),
+                base,
+            ),
         )
         skins = _skins(body, free, drives.anchors[steps - 1 :: steps], wanted)
         return (moving, path[-1], pairs), (skins, counts, full)
 
     start = (moving, frames.start, None if collisions is None else collisions.pairs)
+    placed = None if world is None else (pieces(world.before), pieces(world.after))
     (moving, _, pairs), (skins, counts, full) = lax.scan(
-        go, start, (pieces(frames.path), pieces(frames.shifts))
+        go, start, (pieces(frames.path), pieces(frames.shifts), placed)
     )
     joined = Skins(*(None if s is None else s.reshape(-1, *s.shape[2:]) for s in skins))
-    if collisions is None:
+    if not engine.touching:
         return moving, joined, None
     return moving, joined, Touched(pairs, counts.ravel(), full.ravel())
 
@@ -174,66 +192,16 @@ def _drives(
     rule: StepRule,
     carriers: Float[Array, "k1 3 c B"],
     shifts: Float[Array, "k 3 B"],
-) -> Drive:
-    """What every step is given, steps along the first axis; `carriers` begin a step before."""
+) -> tuple[Drive, Float[Array, "k 3 f B"]]:
+    """What every step is given, steps along the first axis, and where bones put the free vertices
+    when it ends; `carriers` begin a step before."""
     free, count = body.free_count, len(shifts)
     earlier, now = carriers[:-1] - shifts[:, :, None], carriers[1:]
     speeds = (now - earlier) / rule.step
     weight = jnp.broadcast_to(body.weight[None, :, :, None], (count, 3, free, carriers.shape[-1]))
-    fixed = body.sources[free:]
-    return Drive(now[:, :, fixed], weight, speeds[:, :, body.sources[:free]], earlier[:, :, fixed])
-
-
-class _Engine(NamedTuple):
-    """What all steps of a clip are taken with."""
-
-    body: DeviceBody
-    inverse: Inverse
-    kept: Kept | None
-    rule: StepRule
-    way: Way
-    room: Room
-
-
-def _taken(
-    engine: _Engine,
-    start: tuple[Moving, Array | None],
-    drives: Drive,
-    shifts: Float[Array, "k 3 B"],
-    base: Float[Array, "N 3 V"] | None,
-    collisions: Collisions | None,
-    steps: int,
-) -> tuple[tuple[Moving, Array | None], tuple[Array, Array | None, Array | None]]:
-    """The steps of some frames; the free vertices at the end of each frame, contacts in it, and
-    whether they fit."""
-    body, inverse, kept, rule, way, room = engine
-
-    def frame(carry: tuple[Moving, Array | None], given: tuple) -> tuple:
-        moving, pairs = carry
-        drives, shifts, base = given
-        rows = count = full = None
-        for number in range(steps):
-            drive = Drive(*(part[number] for part in drives))
-            shift = shifts[number][:, None]
-            if number == 0 and collisions is not None:
-                anchors = drive.earlier_anchors + shift
-                whole = jnp.concatenate([moving.positions, anchors], axis=1)[..., 0]
-                rows, pairs, count, full = found_rows(body, collisions, whole, base, pairs, room)
-            moving = moving._replace(
-                positions=moving.positions - shift,
-                earlier_positions=moving.earlier_positions - shift,
-            )
-            contact = None
-            if rows is not None:
-                whole = jnp.concatenate([moving.positions, drive.earlier_anchors], axis=1)
-                contact = Contact(rows, row_places(rows, whole))
-            moving = take_step(body.flesh, inverse, rule, moving, drive, way, contact, kept)
-        return (moving, pairs), (moving.positions, count, full)
-
-    def by_frame(values: Array) -> Array:
-        return values.reshape(-1, steps, *values.shape[1:])
-
-    return lax.scan(frame, start, (Drive(*map(by_frame, drives)), by_frame(shifts), base))
+    own, fixed = body.sources[:free], body.sources[free:]
+    drive = Drive(now[:, :, fixed], weight, speeds[:, :, own], earlier[:, :, fixed])
+    return drive, now[:, :, own]
 
 
 def _skins(

@@ -1,12 +1,13 @@
 """Global collisions of a clip on a device: found once a frame, honoured in all of its steps."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room
-from corporeal.physics.collisions.gpu_pairs import skin_contacts
+from corporeal.physics.collisions.gpu_pairs import Touching, skin_contacts
 from corporeal.physics.coupling_gpu import DeviceCoupling, posed_nodes
 from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective_dynamics.gpu_contacts import ContactRows, contact_rows
@@ -25,8 +26,8 @@ class Collisions(NamedTuple):
 class Touched(NamedTuple):
     """What a clip tells about its contacts."""
 
-    pairs: Int[Array, "2 V"]
-    """At the end."""
+    pairs: Int[Array, "2 V"] | None
+    """Of skin with skin, at the end."""
     counts: Int[Array, "N"]
     """Contacts in every frame."""
     full: Bool[Array, "N"]
@@ -48,23 +49,30 @@ def base_points(
     return (start + skin.base_places[:, None] * (end - start)).T
 
 
-def found_rows(
+def found_pairs(
     body: DeviceBody,
     collisions: Collisions,
     positions: Float[Array, "3 n"],
     base: Float[Array, "3 V"],
     pairs: Int[Array, "2 V"],
     room: Room,
-) -> tuple[ContactRows, Int[Array, "2 V"], Int[Array, ""], Bool[Array, ""]]:
-    """Rows of all contacts at `positions`, the pairs, how many there are, whether all fit."""
+) -> tuple[Touching, Int[Array, "2 V"], Bool[Array, ""]]:
+    """Rows of skin on skin at `positions`, the pairs, and whether all fit."""
     skin = positions[:, body.skin_places]
     touching, pairs, full = skin_contacts(collisions.skin, skin, base, pairs, room)
-    rows = contact_rows(
-        collisions.dense,
-        body.skin_places[touching.vertices],
-        touching.coefficients,
-        touching.normals,
-        touching.offsets,
-    )
-    count = jnp.sum(touching.coefficients[:, 0] > 0.0, dtype=jnp.int32)
-    return rows, pairs, count, full
+    return touching._replace(vertices=body.skin_places[touching.vertices]), pairs, full
+
+
+def joined_rows(dense: Float[Array, "f f"], parts: Sequence[Touching]) -> ContactRows:
+    """The rows of all parts, ready for the solver."""
+    every = parts[0]
+    for part in parts[1:]:
+        along = Touching(0, 0, 1, 0, 0, 0)
+        both = zip(every, part, along, strict=True)
+        every = Touching(*(jnp.concatenate([a, b], axis) for a, b, axis in both))
+    return contact_rows(dense, *every)
+
+
+def row_count(touching: Touching) -> Int[Array, ""]:
+    """Rows of contacts."""
+    return jnp.sum(touching.coefficients[:, 0] > 0.0, dtype=jnp.int32)

@@ -15,7 +15,12 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
 from corporeal._typing import Array, Float
-from corporeal.physics.projective_dynamics.gpu_contacts import ContactRows, ahead_by, allowed_forces
+from corporeal.physics.projective_dynamics.gpu_contacts import (
+    Bounds,
+    ContactRows,
+    ahead_by,
+    allowed_forces,
+)
 
 ROWS, WIDTH = 2, 512
 """Contacts that one block of threads works on, and forces it reads at a time."""
@@ -52,8 +57,8 @@ def kernel_contacts(
             compiler_params=options,
         )
         now, guess = call(
-            rows.compliance, rows.steady, rows.normals, rows.offsets, inside, shares, held, begun,
-            ahead[..., 0], now, guess,
+            rows.compliance, rows.steady, rows.normals, rows.offsets, rows.softness, rows.friction,
+            inside, shares, held, begun, ahead[..., 0], now, guess,
         )  # fmt: skip
     move = pl.pallas_call(
         _moved,
@@ -66,8 +71,8 @@ def kernel_contacts(
 
 
 def _round(
-    share, compliance, steady, normals, offsets, inside, shares, held, begun, ahead, now, guess,
-    following, further,
+    share, compliance, steady, normals, offsets, softness, friction, inside, shares, held, begun,
+    ahead, now, guess, following, further,
 ) -> None:  # pyright: ignore[reportMissingParameterType]  # fmt: skip
     """One projected step of a few rows, and how far beyond it the next begins."""
     count = steady.shape[0]
@@ -97,14 +102,8 @@ def _round(
     def of(values) -> list[Array]:  # pyright: ignore[reportMissingParameterType]
         return [triton.load(values.at[i, own]) for i in range(3)]
 
-    found = allowed_forces(
-        of(normals),
-        triton.load(offsets.at[own]),
-        triton.load(steady.at[own]),
-        of(guess),
-        reached,
-        of(begun),
-    )
+    single = (triton.load(values.at[own]) for values in (offsets, softness, friction, steady))
+    found = allowed_forces(Bounds(of(normals), *single), of(guess), reached, of(begun))
     for i, (force, before) in enumerate(zip(found, of(now), strict=True)):
         triton.store(following.at[i, own], force)
         triton.store(further.at[i, own], force + share * (force - before))

@@ -17,10 +17,6 @@ from corporeal._typing import Array, Float, Int
 from corporeal.physics.collisions.rules import FRICTION, WEIGHT
 from corporeal.physics.projective_dynamics.gpu_flesh import sum_together
 
-SOFTNESS = 1.0 / WEIGHT
-"""m/N: the inverse of the contacts' weight."""
-
-
 Coordinates: TypeAlias = Sequence[Array] | Array
 """x, y and z."""
 
@@ -34,6 +30,10 @@ class ContactRows(NamedTuple):
     normals: Float[Array, "3 C"]
     offsets: Float[Array, "C"]
     """Metres."""
+    softness: Float[Array, "C"]
+    """m/N: the inverses of the rows' weights."""
+    friction: Float[Array, "C"]
+    """Coulomb's coefficients."""
     answers: Float[Array, "C f"]
     """Y: how free vertices move by a force on a row, m/N."""
     compliance: Float[Array, "C C"]
@@ -48,8 +48,12 @@ def contact_rows(
     coefficients: Float[Array, "C 4"],
     normals: Float[Array, "3 C"],
     offsets: Float[Array, "C"],
+    softness: Float[Array, "C"] | None = None,
+    friction: Float[Array, "C"] | None = None,
 ) -> ContactRows:
-    """Rows with their answers; `dense` is A⁻¹."""
+    """Rows with their answers; `dense` is A⁻¹. Without more they are of skin on skin."""
+    softness = jnp.full_like(offsets, 1.0 / WEIGHT) if softness is None else softness
+    friction = jnp.full_like(offsets, FRICTION) if friction is None else friction
     free = dense.shape[0]
     shares = jnp.where(places < free, coefficients, 0.0)
     inside = jnp.minimum(places, free - 1)
@@ -57,7 +61,9 @@ def contact_rows(
     answers = jnp.sum(shares[..., None] * dense[inside], axis=1)
     compliance = jnp.sum(shares * answers[:, inside], axis=2)
     steady = jnp.sum(jnp.abs(compliance), axis=1)
-    return ContactRows(places, coefficients, normals, offsets, answers, compliance, steady)
+    return ContactRows(
+        places, coefficients, normals, offsets, softness, friction, answers, compliance, steady
+    )
 
 
 def row_places(rows: ContactRows, positions: Float[Array, "3 n 1"]) -> Float[Array, "3 C"]:
@@ -89,7 +95,7 @@ def contact_forces(
         moved = sum_together(*(rows.compliance[..., None] * part[:, None] for part in ahead))
         reached = places + jnp.stack(moved)[..., 0]
         following = jnp.stack(
-            allowed_forces(rows.normals, rows.offsets, rows.steady, ahead, reached, begun)
+            allowed_forces(Bounds(*rows[2:6], rows.steady), ahead, reached, begun)
         )
         return following, following + ahead_by(number) * (following - now)
 
@@ -101,28 +107,34 @@ def ahead_by(number: float | Array) -> float | Array:
     return number / (number + 3.0)
 
 
+class Bounds(NamedTuple):
+    """What some rows allow; see `ContactRows`."""
+
+    normals: Coordinates
+    offsets: Array
+    softness: Array
+    friction: Array
+    steady: Array
+
+
 def allowed_forces(
-    normals: Coordinates,
-    offsets: Array,
-    steady: Array,
-    forces: Coordinates,
-    places: Coordinates,
-    begun: Coordinates,
+    rows: Bounds, forces: Coordinates, places: Coordinates, begun: Coordinates
 ) -> tuple[Array, Array, Array]:
     """One projected step of every row, without arrays of coordinates: it runs in kernels too."""
+    normals, offsets, softness, friction, steady = rows
     touching = steady > 0.0
     length = jnp.where(touching, steady, 1.0)
     slipped = [place - start for place, start in zip(places, begun, strict=True)]
     pressure = _dot(normals, forces)
     gap = _dot(normals, places) - offsets
-    pushed = pressure - (gap + SOFTNESS * pressure) / (length + SOFTNESS)
+    pushed = pressure - (gap + softness * pressure) / (length + softness)
     pushed = jnp.where(touching, jnp.maximum(pushed, 0.0), 0.0)
     across = _dot(normals, slipped)
     held = [
         force - pressure * normal - (slip - across * normal) / length
         for force, normal, slip in zip(forces, normals, slipped, strict=True)
     ]
-    size, limit = jnp.sqrt(_dot(held, held)), FRICTION * pushed
+    size, limit = jnp.sqrt(_dot(held, held)), friction * pushed
     share = jnp.where(size > limit, limit / jnp.maximum(size, 1e-20), 1.0)
     x, y, z = (pushed * normal + share * part for normal, part in zip(normals, held, strict=True))
     return x, y, z

@@ -1,0 +1,201 @@
+"""The frames of a clip on a device, one after the other: moving flesh, or static balance."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+
+from corporeal._typing import Array, Bool, Float, Int
+from corporeal.physics.collisions.gpu_detection import Room
+from corporeal.physics.collisions.gpu_pairs import Touching
+from corporeal.physics.collisions.gpu_world import DeviceWorld, wind_forces, world_touching
+from corporeal.physics.projective.gpu_body import DeviceBody
+from corporeal.physics.projective.gpu_touch import Collisions, found_pairs, joined_rows, row_count
+from corporeal.physics.projective_dynamics.gpu import Contact, Drive, Moving, Way, take_step
+from corporeal.physics.projective_dynamics.gpu_contacts import ContactRows, row_places
+from corporeal.physics.projective_dynamics.gpu_inverse import Inverse
+from corporeal.physics.projective_dynamics.gpu_pressure import Kept
+from corporeal.physics.projective_dynamics.integration import StepRule
+
+STILL = 1e-5
+"""Metres: a static shape is found when no vertex moves further in a round of iterations."""
+MOST_ROUNDS, MOST_TOUCHING_ROUNDS = 20, 40
+"""Of iterations towards a static shape, without and with collisions."""
+
+
+class Engine(NamedTuple):
+    """What all steps of a clip are taken with."""
+
+    body: DeviceBody
+    inverse: Inverse
+    kept: Kept | None
+    rule: StepRule
+    way: Way
+    room: Room
+    steps: int
+    """A frame."""
+    collisions: Collisions | None
+    world: DeviceWorld | None
+
+    @property
+    def touching(self) -> bool:
+        return self.collisions is not None or self.world is not None
+
+
+class Around(NamedTuple):
+    """The world in every step."""
+
+    bones: Float[Array, "N s 3 f B"]
+    """Where bones put the free vertices when it ends."""
+    before: Float[Array, "N s c 4 4"]
+    """The colliders when it begins."""
+    after: Float[Array, "N s c 4 4"]
+    """When it ends."""
+
+
+class Given(NamedTuple):
+    """What frames are given: steps of every frame along the second axis, frames along the first."""
+
+    drives: Drive
+    shifts: Float[Array, "N s 3 B"]
+    around: Around | None
+    base: Float[Array, "N 3 V"] | None
+    """Base points by which skin finds skin."""
+
+
+class _Found(NamedTuple):
+    """Contacts of a moment."""
+
+    pairs: Int[Array, "2 V"] | None
+    count: Int[Array, ""]
+    full: Bool[Array, ""]
+
+
+def frames_taken(
+    engine: Engine, start: tuple[Moving, Array | None], given: Given
+) -> tuple[tuple[Moving, Array | None], tuple[Array, Array, Array]]:
+    """The state after some frames; and of each the free vertices at its end, how many contacts it
+    had, and whether they did not fit."""
+    frame = _static_frame if engine.rule.integrator == "static" else _moving_frame
+
+    def go(carry: tuple[Moving, Array | None], given: Given) -> tuple:
+        moving, pairs = carry
+        moving, found = frame(engine, moving, pairs, given)
+        return (moving, found.pairs), (moving.positions, found.count, found.full)
+
+    return lax.scan(go, start, given)
+
+
+def _moving_frame(
+    engine: Engine, moving: Moving, pairs: Array | None, given: Given
+) -> tuple[Moving, _Found]:
+    """Steps of a frame; skin finds skin when it begins, colliders are asked in every step."""
+    body, collisions = engine.body, engine.collisions
+    skin: Touching | None = None
+    rows: ContactRows | None = None
+    found = _Found(pairs, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    for number in range(engine.steps):
+        drive = Drive(*(part[number] for part in given.drives))
+        shift = given.shifts[number][:, None]
+        if number == 0 and collisions is not None:
+            whole = jnp.concatenate([moving.positions, drive.earlier_anchors + shift], axis=1)
+            skin, found = _skin_on_skin(engine, collisions, whole, given.base, pairs)
+            rows = joined_rows(collisions.dense, [skin])
+        moving = moving._replace(
+            positions=moving.positions - shift, earlier_positions=moving.earlier_positions - shift
+        )
+        whole = jnp.concatenate([moving.positions, drive.earlier_anchors], axis=1)
+        contact = None if rows is None else Contact(rows, row_places(rows, whole))
+        if engine.world is not None and given.around is not None:
+            here = Around(*(part[number] for part in given.around))
+            speeds = (drive.anchors - drive.earlier_anchors) / engine.rule.step
+            speeds = jnp.concatenate([moving.velocities, speeds], axis=1)
+            contact, drive, crowded = _outside(
+                engine, engine.world, here, skin, whole, speeds, drive
+            )
+            found = found._replace(full=found.full | crowded)
+        moving = take_step(
+            body.flesh, engine.inverse, engine.rule, moving, drive, engine.way, contact, engine.kept
+        )
+    return moving, found
+
+
+def _static_frame(
+    engine: Engine, moving: Moving, pairs: Array | None, given: Given
+) -> tuple[Moving, _Found]:
+    """The shape in balance at the end of a frame, sought from flesh that its bones carried on."""
+    body, collisions = engine.body, engine.collisions
+    drive = Drive(*(part[0] for part in given.drives))
+    carried = moving.positions - given.shifts[0][:, None] + engine.rule.step * drive.carried
+    moving = moving._replace(positions=carried)
+    most = MOST_ROUNDS if collisions is None else MOST_TOUCHING_ROUNDS
+
+    def again(state: tuple) -> Array:
+        return (state[2] > STILL) & (state[3] < most)
+
+    def once(state: tuple[Moving, _Found, Array, Array]) -> tuple:
+        moving, found, _, number = state
+        whole = jnp.concatenate([moving.positions, drive.anchors], axis=1)
+        skin, contact, pushed = None, None, drive
+        if collisions is not None:
+            skin, found = _skin_on_skin(engine, collisions, whole, given.base, found.pairs)
+            rows = joined_rows(collisions.dense, [skin])
+            contact = Contact(rows, row_places(rows, whole))
+        if engine.world is not None and given.around is not None:
+            here, still = Around(*(part[0] for part in given.around)), jnp.zeros_like(whole)
+            contact, pushed, crowded = _outside(
+                engine, engine.world, here, skin, whole, still, drive
+            )
+            found = found._replace(full=found.full | crowded)
+        after = take_step(
+            body.flesh, engine.inverse, engine.rule, moving, pushed, engine.way, contact,
+            engine.kept,
+        )  # fmt: skip
+        moved = jnp.max(jnp.abs(after.positions - moving.positions))
+        return after, found, moved, number + 1
+
+    found = _Found(pairs, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    start = (moving, found, jnp.array(jnp.inf, carried.dtype), jnp.zeros((), jnp.int32))
+    moving, found, _, _ = lax.while_loop(again, once, start)
+    return moving, found
+
+
+def _skin_on_skin(
+    engine: Engine,
+    collisions: Collisions,
+    whole: Float[Array, "3 n 1"],
+    base: Array | None,
+    pairs: Array | None,
+) -> tuple[Touching, _Found]:
+    """Rows of skin that is inside skin."""
+    skin, pairs, full = found_pairs(
+        engine.body, collisions, whole[..., 0], base, pairs, engine.room
+    )
+    return skin, _Found(pairs, row_count(skin), full)
+
+
+def _outside(
+    engine: Engine,
+    world: DeviceWorld,
+    here: Around,
+    skin: Touching | None,
+    whole: Float[Array, "3 n 1"],
+    speeds: Float[Array, "3 n 1"],
+    drive: Drive,
+) -> tuple[Contact, Drive, Bool[Array, ""]]:
+    """Rows of skin on skin and of colliders, the wind added to what drives a step, and whether
+    rows did not fit."""
+    body, free = engine.body, engine.body.free_count
+    ahead = engine.rule.step * speeds[:, :free, 0]
+    touches, start, crowded = world_touching(
+        world, (here.before, here.after), whole[:, :free, 0], ahead, here.bones[..., 0],
+        engine.room.touches,
+    )  # fmt: skip
+    rows = joined_rows(world.dense, [touches] if skin is None else [skin, touches])
+    begun = row_places(rows, whole).at[:, -engine.room.touches :].set(start)
+    places = body.skin_places
+    pushes = wind_forces(world, body.surface, whole[:, places, 0], speeds[:, places, 0])
+    pushes = jnp.pad(pushes, ((0, 0), (0, 1)))
+    skin_of = jnp.minimum(body.order[:free], len(places))
+    drive = drive._replace(forces=drive.forces + pushes[:, skin_of][..., None])
+    return Contact(rows, begun), drive, crowded

@@ -1,0 +1,77 @@
+"""The surroundings of a clip as arrays for a device."""
+
+import numpy as np
+
+from corporeal._typing import Array, Float, Float64, NumpyArray
+from corporeal.errors import InputError
+from corporeal.physics.collisions.colliders.box import Box
+from corporeal.physics.collisions.colliders.capsule import Capsule
+from corporeal.physics.collisions.colliders.collider import Collider, Touch
+from corporeal.physics.collisions.colliders.ground import Ground
+from corporeal.physics.collisions.colliders.sphere import Sphere
+from corporeal.physics.collisions.gpu_world import DeviceWorld
+from corporeal.physics.projective.gpu_body import DeviceBody
+from corporeal.physics.projective.outside import Outside
+
+
+def device_world(
+    outside: Outside,
+    prepared: DeviceBody,
+    dense: Float[Array, "f f"],
+    times: Float64[NumpyArray, "k1"],
+    origins: Float64[NumpyArray, "k1 3"],
+    static: bool,
+) -> DeviceWorld | None:
+    """Colliders and wind at the ends of all steps (`times` in seconds, from the first on), seen
+    from the `origins` of the steps; None where there are none. Nothing rubs in static balance."""
+    colliders, wind = outside.colliders, outside.wind
+    if not colliders and wind is None:
+        return None
+    sizes = [_size(collider) for collider in colliders]
+    path = np.array([[collider.at(time) for collider in colliders] for time in times])
+    path = path.reshape(len(times), len(colliders), 4, 4)
+    after = _seen(path[1:], origins[1:])
+    before = after if static else _seen(path[:-1], origins[1:])
+    places = np.asarray(prepared.skin_places)
+    touch = Touch(reach=outside.body.touch_reach)
+    rubbing = 0.0 if static else 1.0
+    return DeviceWorld(
+        np.array([half for half, _, _ in sizes], np.float32).reshape(-1, 3),
+        np.array([radius for _, radius, _ in sizes], np.float32),
+        np.array([flat for _, _, flat in sizes], bool),
+        np.array([rubbing * collider.friction for collider in colliders], np.float32),
+        before,
+        after,
+        np.asarray(np.zeros(3) if wind is None else wind.velocity, np.float32),
+        np.float32(0.0 if wind is None else 0.5 * wind.density * wind.drag),
+        places[places < prepared.free_count].astype(np.int32),
+        np.float32(touch.reach),
+        np.float32(1.0 / touch.stiffness),
+        dense,
+    )
+
+
+def _size(collider: Collider) -> tuple[tuple[float, ...], float, bool]:
+    """Half edges and radius of a collider's box, and whether it is the ground."""
+    shape = collider.shape
+    if isinstance(shape, Ground):
+        return (0.0, 0.0, 0.0), 0.0, True
+    if isinstance(shape, Box):
+        return tuple(0.5 * edge for edge in shape.size), 0.0, False
+    if isinstance(shape, Sphere):
+        return (0.0, 0.0, 0.0), shape.radius, False
+    if isinstance(shape, Capsule):
+        return (0.0, 0.5 * shape.length, 0.0), shape.radius, False
+    raise InputError(
+        f"a collider is a {type(shape).__name__}; the GPU knows ground, box, sphere and capsule. "
+        f"Use --device cpu."
+    )
+
+
+def _seen(
+    placed: Float64[NumpyArray, "k c 4 4"], origins: Float64[NumpyArray, "k 3"]
+) -> Float[NumpyArray, "k c 4 4"]:
+    """Placements seen from the steps' origins."""
+    moved = placed.copy()
+    moved[..., :3, 3] -= origins[:, None]
+    return moved.astype(np.float32)

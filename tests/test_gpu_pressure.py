@@ -1,0 +1,100 @@
+"""Volume kept by pressures on a device, against the float64 reference and the CPU simulation."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import synthetic
+
+from corporeal.body.motion import Motion
+from corporeal.errors import InputError
+from corporeal.physics.projective.body import SimulatedBody
+from corporeal.physics.projective.clip import make_clip
+from corporeal.physics.projective.crowd import assembled_people, assembled_states, run_people
+from corporeal.physics.projective.gpu_body import load_device_body, save_device_body
+from corporeal.physics.projective.gpu_clip import clip_frames, device_state, run_clip
+from corporeal.physics.projective.gpu_deformer import device_skins
+from corporeal.physics.projective.gpu_preparation import device_body
+from corporeal.physics.projective.outside import Outside
+from corporeal.physics.projective.settings import ProjectiveSettings
+from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.projective_dynamics.gpu import GpuSolver, Way
+from corporeal.physics.projective_dynamics.gpu_inverse import local_inverse
+from corporeal.physics.projective_dynamics.integration import StepRule, resting
+from corporeal.physics.projective_dynamics.reference import ReferenceSolver
+from corporeal.skinning.kinematics import forward_kinematics
+
+TEMPLATE = synthetic.arm_template()
+IDENTITY = synthetic.identity_of(TEMPLATE)
+SIMULATION = ProjectiveSimulation(TEMPLATE, ProjectiveSettings(volume=50.0))
+RULE = StepRule(1 / 120, 5, 10.0)
+
+
+@pytest.fixture(scope="module")
+def body() -> SimulatedBody:
+    return SIMULATION.body(IDENTITY)
+
+
+def bending(frames: int) -> np.ndarray:
+    """World frames of a joint that bends by up to a radian."""
+    turns = np.zeros((frames + 1, len(synthetic.PARENTS), 3))
+    turns[:, 1, 2] = np.sin(np.pi / 2 * np.arange(frames + 1) / frames)
+    return forward_kinematics(turns, IDENTITY.joints, synthetic.PARENTS, np.zeros((frames + 1, 3)))
+
+
+def test_steps_are_those_of_the_reference(body: SimulatedBody) -> None:
+    """Twelve steps of a bend. Volumes of litres in float32 are known to 1e-10 m³, against
+    compliances of 1e-9 m³/Pa: pressures to a few Pa of thousands, places to micrometres."""
+    carriers = body.carriers(bending(12))
+    ends = []
+    for solver in (ReferenceSolver(body.system, RULE), GpuSolver(body.system, RULE, body.rest)):
+        state = resting(np.asarray(body.rest, np.float64), RULE.step)
+        for before, now in pairwise(carriers):
+            speed = (now - before) / RULE.step
+            state = solver.step(state, now[body.system.anchored], body.weight, speed)
+        ends.append(state)
+    largest = np.abs(ends[0].pressures).max()
+    assert largest > 100.0
+    assert np.abs(ends[1].pressures - ends[0].pressures).max() < 0.01 * largest
+    assert np.abs(ends[1].positions - ends[0].positions).max() < 1e-5
+
+
+def test_a_clip_with_kept_volume_is_that_of_the_cpu(body: SimulatedBody) -> None:
+    """The deformer's clip through JAX, in balance at its start, ends where the compiled CPU solver
+    ends; both in float32, both accelerated."""
+    rotations = np.zeros((6, len(synthetic.PARENTS), 3))
+    rotations[:, 1, 2] = np.linspace(0.0, 0.6, 6)
+    motion = Motion("bend", 60.0, rotations, np.zeros((6, 3)), TEMPLATE.skeleton)
+    clip = make_clip(SIMULATION, Outside(body), IDENTITY, motion)
+    np.testing.assert_allclose(device_skins(clip, "cpu"), clip.skins(), atol=3e-5)
+
+
+def test_people_keep_their_own_volumes(body: SimulatedBody, tmp_path) -> None:
+    """Two people of different volume ratios in one program, against each alone; one of them from a
+    file. A crowd in which only some keep volume is refused."""
+    settings = replace(SIMULATION.settings, volume=5.0)
+    softer = device_body(ProjectiveSimulation(TEMPLATE, settings).body(IDENTITY))
+    save_device_body(tmp_path / "body.npz", device_body(body))
+    bodies = [load_device_body(tmp_path / "body.npz"), softer]
+    frames, origins = clip_frames(bending(24)[:5, None])
+    whole = [np.asarray(each.inverse(RULE, dense=True).matrix, np.float64) for each in bodies]
+    inverses = [local_inverse(each, 0.0) for each in whole]
+    rest = resting(np.asarray(body.rest, np.float64) + origins[0, 0], RULE.step)
+    states = [device_state(each, [rest], origins[0], RULE.step) for each in bodies]
+    everybody = assembled_people(bodies, inverses)
+    both = frames._replace(
+        start=np.repeat(frames.start, 2, axis=0),
+        path=np.repeat(frames.path, 2, axis=1),
+        shifts=np.repeat(frames.shifts, 2, axis=2),
+    )
+    way = Way(unrolled=1)
+    moving = assembled_states(everybody, states)
+    last, skins = run_people(everybody, RULE, moving, both, way=way)
+    for number, each in enumerate(bodies):
+        after, alone, _ = run_clip(each, inverses[number], RULE, states[number], frames, way=way)
+        np.testing.assert_allclose(skins[:, number], alone.vertices[:, 0], atol=2e-6)
+        found, expected = last.pressures[number, :, 0], after.pressures[0, :, 0]
+        np.testing.assert_allclose(found, expected, atol=0.01 * np.abs(expected).max())
+    with pytest.raises(InputError, match="all or none"):
+        assembled_people([bodies[0], replace(softer, volume=None)], inverses)
