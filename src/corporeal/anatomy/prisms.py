@@ -9,6 +9,10 @@ ROUNDING = 1e-13
 """Volumes below this are zero, m³ (a ten-thousandth of a cubic millimetre)."""
 
 
+TUCKS = (1, 2, 4, 8)
+"""Rings of vertices that are tucked along with those that find no place."""
+TUCKED = 0.004
+"""How deep they are put beneath the skin, metres."""
 FLAT = 1e-4
 """Least thickness that projections aim at, metres."""
 
@@ -56,13 +60,18 @@ def untangle(
 ) -> Float64[NumpyArray, "V 3"]:
     """`inner` moved where prisms are inverted, as little as possible.
 
-    Projections first (`raised`). What they leave is shortened: with d = inner − outer, neighbours
-    share their d, then d turns inwards and shrinks.
+    Projections first (`raised`). Where they find no place, as in skin that is pinched between the
+    thighs, the inner surface is tucked beneath the skin, in wider and wider rings.
     """
     inner = raised(prisms, outer, inner)
-    if not prisms.inverted(outer, inner).any():
-        return inner
-    return raised(prisms, outer, shortened(prisms, outer, inner))
+    for rings in TUCKS:
+        wrong = prisms.inverted(outer, inner)
+        if not wrong.any():
+            break
+        trial = raised(prisms, outer, tucked(prisms, outer, inner, wrong, rings))
+        if prisms.inverted(outer, trial).sum() < wrong.sum():
+            inner = trial
+    return inner
 
 
 def raised(
@@ -142,33 +151,25 @@ def _projected(
     return points
 
 
-def shortened(
+def tucked(
     prisms: Prisms,
     outer: Float64[NumpyArray, "V 3"],
     inner: Float64[NumpyArray, "V 3"],
-    rounds: int = 45,
+    wrong: Bool[NumpyArray, "V"],
+    rings: int,
 ) -> Float64[NumpyArray, "V 3"]:
-    """d = inner − outer smoothed, turned inwards and shrunk where prisms are inverted.
-
-    Short enough, every prism stands upright, unless the skin folds by more than any direction
-    allows.
-    """
+    """`inner` just beneath `outer` where `wrong`, and less so in some rings of vertices around."""
     from corporeal.geometry.surface import vertex_adjacency
 
     adjacency = vertex_adjacency(prisms.triangles, len(outer)).astype(np.float64)
-    degree = np.maximum(adjacency.sum(axis=1), 1.0)[:, None]
-    inward, way = inward_directions(outer, prisms.triangles), inner - outer
-    wrong = prisms.inverted(outer, inner)
-    for round_ in range(rounds):
-        phase = 3 * round_ // rounds
-        smooth = 0.5 * way + 0.5 * (adjacency @ way) / degree
-        length = np.linalg.norm(smooth, axis=1, keepdims=True)
-        turned = (smooth, 0.5 * smooth + 0.45 * length * inward, 0.8 * length * inward)[phase]
-        way[wrong] = turned[wrong]
-        wrong = prisms.inverted(outer, outer + way)
-        if not wrong.any():
-            break
-    return outer + way
+    share, reached = np.zeros(len(outer)), wrong
+    for ring in range(rings + 2):  # one ring more is tucked wholly
+        share = np.maximum(share, reached * min(1.0, 1.0 - (ring - 1) / (rings + 1)))
+        reached = (reached | (adjacency @ reached > 0)) & prisms.layered
+    way = inner - outer
+    length = np.linalg.norm(way, axis=1, keepdims=True)
+    short = np.minimum(length, TUCKED) * inward_directions(outer, prisms.triangles)
+    return outer + way + share[:, None] * (short - way)
 
 
 def inward_directions(
