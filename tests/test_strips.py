@@ -15,9 +15,10 @@ def prism_row(count: int) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(4))
 def test_every_tetrahedron_is_in_one_strip(seed: int) -> None:
     """Four corners in a row have the vertices of their member; shuffled, torn and alone as well,
-    and with three tetrahedra on one face."""
+    with three tetrahedra on one face, and with some that are there twice."""
     random = np.random.default_rng(seed)
     mesh = np.concatenate([prism_row(20), [[0, 1, 2, 99], [0, 1, 2, 98], [200, 201, 202, 203]]])
+    mesh = np.concatenate([mesh, mesh[random.integers(0, len(mesh), 10)]])
     mesh = random.permuted(random.permutation(mesh)[: 40 + 10 * seed], axis=1)
     strips = chain_strips(mesh)
     members = strips.members[strips.members != MISSING]

@@ -41,6 +41,8 @@ class CpuSolver:
         """`polar_tolerance`: how far from orthonormal a local rotation may be. `accelerated`
         combines the last three iterates, which halves the iterations for the same error; without
         it every iterate is the reference's."""
+        from corporeal.physics.projective_dynamics.anderson_cpu import MEMORY
+
         self.system = system
         self.rule = rule
         self._tolerance = np.float32(polar_tolerance)
@@ -59,6 +61,15 @@ class CpuSolver:
         count = len(self._blocks.corners)
         self._edges = [count * slot // slots for slot in range(slots + 1)]
         self._nothing = np.zeros((system.vertex_count, 3))
+        free = len(self._free)
+        # Scratch of a step, kept: memory that is new every time costs more than what is done in it.
+        self._places = (np.empty((system.vertex_count, 3)), np.empty((free, 3)))
+        self._sides = (np.empty((free, 3), np.float32), np.empty((free, 3), np.float32))
+        self._memory = (
+            np.zeros((MEMORY, 3 * free)),
+            np.zeros((MEMORY, 3 * free), np.float32),
+            np.zeros(MEMORY),
+        )
         self._inertia = rule.inertia * system.masses[self._free]
         self._matrix = system.matrix(rule.inertia)
         self._factor = CholeskyFactor(self._matrix)
@@ -148,7 +159,7 @@ class CpuSolver:
         from corporeal.physics.projective_dynamics.cpu import begin_step
 
         rule, nothing = self.rule, self._nothing
-        z, pull = np.empty(state.positions.shape), np.empty((len(self._free), 3))
+        z, pull = self._places
         begin_step(
             state.positions,
             state.velocities,
@@ -203,14 +214,11 @@ class CpuSolver:
         meeting: tuple[PairMatrix, NumpyArray] | None = None,
     ) -> None:
         """Local and global steps on `z`, free vertices first, in place."""
-        from corporeal.physics.projective_dynamics.anderson_cpu import MEMORY, accelerate
+        from corporeal.physics.projective_dynamics.anderson_cpu import accelerate
         from corporeal.physics.projective_dynamics.cpu import correct, gather_residual
 
         free, known = len(pull), 0
-        reached, steps = np.zeros((MEMORY, 3 * free)), np.zeros((MEMORY, 3 * free), np.float32)
-        norms = np.zeros(MEMORY)
-        right = np.empty((free, 3), np.float32)
-        delta = np.empty((free, 3), np.float32)
+        right, delta = self._sides
         factor = self._factor if meeting is None else meeting[0].factor
         for iteration in range(iterations):
             self._local_steps(z)
@@ -228,7 +236,7 @@ class CpuSolver:
                 touching.resolve(z, delta)
             last = iteration == iterations - 1
             if self._accelerated and not (last and touching is not None):
-                known = accelerate(z, delta, reached, steps, norms, iteration, known)
+                known = accelerate(z, delta, *self._memory, iteration, known)
             else:
                 correct(z, delta)
 

@@ -4,21 +4,8 @@ from corporeal.runtime.kernels import kernel
 
 
 @kernel()
-def _nearest_free(neighbours, of, taken, start):
-    """The free neighbour of tetrahedron `of` whose number is nearest to `start`; −1 if none is."""
-    best = -1
-    for k in range(4):
-        other = neighbours[of, k]
-        if other < 0 or taken[other]:
-            continue
-        if best < 0 or abs(other - start) < abs(best - start):
-            best = other
-    return best
-
-
-@kernel()
 def _corner_apart(tetrahedra, of, other):
-    """The vertex of tetrahedron `of` that `other`, across a face, has not."""
+    """The vertex of tetrahedron `of` that `other`, across a face, has not; −1 if it has all."""
     for k in range(4):
         vertex, shared = tetrahedra[of, k], False
         for m in range(4):
@@ -26,6 +13,22 @@ def _corner_apart(tetrahedra, of, other):
         if not shared:
             return vertex
     return -1
+
+
+@kernel()
+def _nearest_free(tetrahedra, neighbours, of, taken, start):
+    """The free neighbour of tetrahedron `of` whose number is nearest to `start`; −1 if none is.
+
+    One with the same four vertices, as where a triangle is there twice, is no neighbour.
+    """
+    best = -1
+    for k in range(4):
+        other = neighbours[of, k]
+        if other < 0 or taken[other] or _corner_apart(tetrahedra, of, other) < 0:
+            continue
+        if best < 0 or abs(other - start) < abs(best - start):
+            best = other
+    return best
 
 
 @kernel()
@@ -76,14 +79,14 @@ def chain(tetrahedra, neighbours, taken, members, corners):
         row[0], count = start, count + 1
         for k in range(6):
             vertices[k] = tetrahedra[start, min(k, 3)]
-        second = _nearest_free(neighbours, start, taken, start)
+        second = _nearest_free(tetrahedra, neighbours, start, taken, start)
         if second < 0:
             continue
         taken[second] = True
         row[1] = second
         _write_pair(tetrahedra, start, second, vertices)
-        ends = _nearest_free(neighbours, second, taken, start)
-        begins = _nearest_free(neighbours, start, taken, start)
+        ends = _nearest_free(tetrahedra, neighbours, second, taken, start)
+        begins = _nearest_free(tetrahedra, neighbours, start, taken, start)
         if ends >= 0 and (begins < 0 or abs(ends - start) <= abs(begins - start)):
             if _write_triple(tetrahedra, start, second, ends, vertices):
                 taken[ends] = True
