@@ -81,10 +81,8 @@ def raised(
     rounds: int = 400,
 ) -> Float64[NumpyArray, "V 3"]:
     """Inner vertices moved until every tetrahedron has `FLAT` volume, or `rounds` have passed."""
-    points = np.concatenate([outer, inner])
-    free = np.concatenate([np.zeros(len(outer), bool), prisms.layered])
-    least = _least_volumes(prisms, outer)
-    return _projected(points, prisms.tetrahedra, least, free, rounds)[len(outer) :]
+    moving = np.concatenate([np.zeros(len(outer), bool), prisms.layered])
+    return _raised(prisms, outer, inner, moving, rounds)[len(outer) :]
 
 
 def raised_outer(
@@ -94,10 +92,20 @@ def raised_outer(
     rounds: int = 400,
 ) -> Float64[NumpyArray, "V 3"]:
     """The same for the outer vertices over an inner surface that stays."""
-    points = np.concatenate([outer, inner])
-    free = np.concatenate([prisms.layered, np.zeros(len(inner), bool)])
-    least = _least_volumes(prisms, outer)
-    return _projected(points, prisms.tetrahedra, least, free, rounds)[: len(outer)]
+    moving = np.concatenate([prisms.layered, np.zeros(len(inner), bool)])
+    return _raised(prisms, outer, inner, moving, rounds)[: len(outer)]
+
+
+def _raised(
+    prisms: Prisms,
+    outer: Float64[NumpyArray, "V 3"],
+    inner: Float64[NumpyArray, "V 3"],
+    moving: Bool[NumpyArray, "n"],
+    rounds: int,
+) -> Float64[NumpyArray, "n 3"]:
+    """Outer and inner vertices, those `moving` raised."""
+    points, least = np.concatenate([outer, inner]), _least_volumes(prisms, outer)
+    return _projected(points, prisms.tetrahedra, least, moving, rounds)
 
 
 def raised_between(

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
-from corporeal.geometry.surface import unique_edges
+from corporeal.geometry.surface import mean_side
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.collisions.rules import RESTING
@@ -36,7 +36,7 @@ class SimulatedBody:
         self.gravity = np.array([0.0, -settings.gravity, 0.0])
         self.weight = self.system.masses[:, None] * self.gravity
         self.touchable = np.flatnonzero(~self.system.anchored[: self.surface.vertex_count])
-        self.touch_reach = RESTING * mean_edge(self.surface.vertices, self.surface.triangles)
+        self.touch_reach = RESTING * mean_side(self.surface.vertices, self.surface.triangles)
         self._preparation = preparation
 
     @property
@@ -105,9 +105,3 @@ class SimulatedBody:
     def step_count(self, duration: float) -> int:
         """Steps that a frame of `duration` seconds is divided into."""
         return max(1, int(np.ceil(duration / LARGEST_STEP - 1e-6)))
-
-
-def mean_edge(vertices: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]) -> float:
-    """Mean length of a surface's edges, metres."""
-    start, end = unique_edges(triangles).T
-    return float(np.linalg.norm(vertices[start] - vertices[end], axis=1).mean())
