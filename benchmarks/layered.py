@@ -105,7 +105,8 @@ def kinds(model: PhenotypeModel, layers: Layers) -> dict[str, LayeredSkinning | 
 
 def controls(deformer: Deformer) -> dict[str, NumpyArray]:
     """None; two-layer flesh as the seed has it."""
-    return {"tissue": np.array(0.0)} if isinstance(deformer, ProjectiveSkinning) else {}
+    seed = {"tissue": np.array(0.0), "volume": np.array(0.0)}
+    return seed if isinstance(deformer, ProjectiveSkinning) else {}
 
 
 def landed(

@@ -7,10 +7,12 @@ import pytest
 
 from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone, joint_of_bone
 from corporeal.anatomy.layered.deformer import LayeredSkinning
+from corporeal.anatomy.layered.softness import fat_softness
 from corporeal.anatomy.template import layered_template
 from corporeal.body.deformer import Deformer
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
+from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
@@ -18,6 +20,7 @@ from corporeal.physics.collisions.grabs import Grab
 from corporeal.physics.projective.outside import Surroundings
 from corporeal.physics.projective.parts import BodyParts, Carrier
 from corporeal.physics.projective.state_file import read_state, write_state
+from corporeal.physics.projective_dynamics.pressure import prism_volumes
 from corporeal.physics.volume.prisms import signed_volumes
 
 
@@ -161,6 +164,39 @@ def test_controls_rebuild_only_what_they_touch(man, deformer):
     weights = [each.system.constraints[0].weights.sum() for each in (plain, firmer)]
     assert weights[1] > 1.3 * weights[0]
     assert held.system.anchored.sum() > plain.system.anchored.sum() + 100
+
+
+def test_flesh_that_keeps_its_volume_loses_less_of_it(man, deformer):
+    """Bent deeply, the flesh of the trunk is squeezed; pressure brings part of it back."""
+    template, _, identity = man
+    pose = standing(template)
+    turns = np.array(pose.joint_rotations)
+    turns[[template.body.skeleton.index(f"spine{k}") for k in (1, 2)], 0] = 0.4
+    lost = []
+    for volume in (0.0, 50.0):
+        simulation = deformer.simulation({"volume": np.asarray(volume)})
+        body = simulation.body(identity)
+        corners = body._preparation.mesh.whole_prisms
+        flesh = simulation.start(identity, Pose(turns, np.zeros(3))).flesh.positions
+        before, after = (prism_volumes(x[corners]).sum() for x in (body.rest, flesh))
+        lost.append(abs(after / before - 1.0))
+    assert lost[0] > 2e-3
+    assert lost[1] < 0.8 * lost[0]
+
+
+def test_breasts_are_softer_than_the_chest_and_a_flat_one_is_chest(man, body):
+    template = man[0]
+    woman = layered_template("female")
+    parts = np.array([name.split("_")[-1] for name in template.body.part_names])
+    labels = template.body.part_labels
+    least = []
+    for skin in (woman.skin, template.skin):
+        soft = fat_softness(template.body, Mesh(skin, template.triangles), labels)
+        least.append(soft[parts[labels] == "breast"].min())
+        assert soft[parts[labels] == "shin"].min() > 0.9
+        assert soft.max() <= 1.0 + 1e-9
+    assert least[0] < 0.12
+    assert least[1] > 2 * least[0]
 
 
 def test_every_bone_but_the_hands_has_a_joint(man):

@@ -20,26 +20,29 @@ from corporeal.physics.projective.settings import ProjectiveSettings, control_nu
 from corporeal.physics.projective.simulation import ProjectiveSimulation, require_identity
 from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT
 
+_SHARED = (
+    "stiffness", "mass", "damping", "gravity", "iterations", "tissue", "volume", "sliding",
+    "dynamics", "ground", "collisions", "loop",
+)  # fmt: skip
+"""Controls that two-layer flesh has, too."""
 _MEANINGS = {
     "stiffness": "Young's modulus of fat",
     "mass": "mass of the whole body; 0: by the densities of its layers",
-    "damping": None,
-    "gravity": None,
-    "iterations": None,
     "tissue": "1: fat of breast and buttock is softer; 0: the same everywhere",
     "sliding": "1: the bone surface stretches at joints; 0: it is held",
-    "dynamics": None,
-    "ground": None,
-    "collisions": None,
-    "loop": None,
 }
-"""Controls shared with two-layer flesh, and what they mean here where that differs."""
+"""What some of them mean here."""
+
+
+def _shared(row: Parameter) -> Parameter:
+    """A control of two-layer flesh, as it is here. Layers lose so little volume (0.5 % of the body
+    in a twist) that nothing keeps it unless asked for."""
+    default = 0.0 if row.name == "volume" else row.default
+    return replace(row, default=default, meaning=_MEANINGS.get(row.name, row.meaning))
+
+
 CONTROLS = (
-    *(
-        row if _MEANINGS[row.name] is None else replace(row, meaning=_MEANINGS[row.name])
-        for row in TWO_LAYER_CONTROLS
-        if row.name in _MEANINGS
-    ),
+    *(_shared(row) for row in TWO_LAYER_CONTROLS if row.name in _SHARED),
     Parameter("muscle", 1.0, 100.0, 3.0, "how many times stiffer muscle is than fat"),
     Parameter("age", 18.0, 80.0, 40.0, "for the composition, where no layers were given", "years"),
 )

@@ -1,11 +1,16 @@
 """The system that is solved: skin and muscle surface free, bone surface carried."""
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
 from corporeal.anatomy.layered.mesh import LayeredMesh
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
+from corporeal.physics.projective_dynamics.constraints.strain import (
+    StrainConstraint,
+    strain_constraint,
+)
+from corporeal.physics.projective_dynamics.pressure import KeptVolume, kept_volume
 from corporeal.physics.projective_dynamics.prestress import balancing_stress, natural_stretch
 from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
 
@@ -42,6 +47,17 @@ def layered_system(
         stretch = natural_stretch(balancing_stress(strain, anchored, weight))
         strain = strain_constraint(mesh.rest, mesh.tetrahedra, young, stretch)
     return System(masses, anchored, (strain,))
+
+
+def layer_volume(mesh: LayeredMesh, system: System, shares: csr_array, ratio: float) -> KeptVolume:
+    """What keeps the volume of regions, `ratio` times as stiff as the flesh around; `shares` are
+    those of the skin vertices, V × K."""
+    (strain,) = system.constraints
+    assert isinstance(strain, StrainConstraint)
+    _, regions = shares.shape  # pyright: ignore[reportGeneralTypeIssues]
+    none = csr_array((len(mesh.rest) - mesh.skin_count, regions))
+    everything = csr_array(vstack([shares, none]))
+    return kept_volume(strain, mesh.rest, mesh.whole_prisms, everything, ratio)
 
 
 def anchored_vertices(mesh: LayeredMesh, held: Bool[NumpyArray, "m"]) -> Bool[NumpyArray, "n"]:

@@ -27,6 +27,8 @@ class LayeredMesh:
     tetrahedra: Int[NumpyArray, "T 4"]
     """Every rest volume is positive."""
     is_muscle: Bool[NumpyArray, "T"]
+    triangles: Int[NumpyArray, "F 3"]
+    """Of the skin, where there are layers beneath."""
 
     @property
     def skin_count(self) -> int:
@@ -51,6 +53,11 @@ class LayeredMesh:
         beneath = np.where(self.layered, beneath, np.arange(self.skin_count))
         return np.concatenate([beneath, rows, rows])
 
+    @property
+    def whole_prisms(self) -> Int[NumpyArray, "F 6"]:
+        """Corners from skin to bone through both layers: skin, then what lies beneath."""
+        return np.concatenate([self.triangles, self.bone_of[self.triangles]], axis=1)
+
 
 def layered_mesh(layers: Layers, coarse: SimulationMesh) -> LayeredMesh:
     """The layers over a coarse surface whose vertices are a subset of theirs.
@@ -71,4 +78,6 @@ def layered_mesh(layers: Layers, coarse: SimulationMesh) -> LayeredMesh:
     rest = np.concatenate([skin, *beneath])
     sound = smallest_altitudes(rest, tetrahedra) > THINNEST
     sound &= signed_volumes(rest, tetrahedra) > 0
-    return LayeredMesh(rest, members, layered, tetrahedra[sound], is_muscle[sound])
+    return LayeredMesh(
+        rest, members, layered, tetrahedra[sound], is_muscle[sound], prisms.triangles
+    )

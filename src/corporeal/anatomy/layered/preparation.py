@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone
-from corporeal.anatomy.layered.flesh import layered_system
+from corporeal.anatomy.layered.flesh import layer_volume, layered_system
 from corporeal.anatomy.layered.mesh import LayeredMesh, layered_mesh
 from corporeal.anatomy.layered.softness import fat_softness
 from corporeal.anatomy.template import layered_template
@@ -32,6 +32,7 @@ from corporeal.physics.projective_dynamics.fast import CpuSolver
 from corporeal.physics.projective_dynamics.system import System
 from corporeal.physics.upsampling import Upsampler
 from corporeal.physics.volume.model import VolumetricModel
+from corporeal.physics.volume.regions import smooth_regions
 
 SAME_SKIN = 1e-3
 """Metres that the layers' skin may be from the body's."""
@@ -125,7 +126,7 @@ class LayeredPreparation:
         kept, maps = self._two_layer.coarse.vertex_indices, self._maps
         ones = np.ones(len(kept))
         heavier = self.material(settings).density / Material.density
-        return layered_system(
+        system = layered_system(
             self.mesh,
             self._held(settings),
             settings.stiffness,
@@ -135,12 +136,17 @@ class LayeredPreparation:
             ones if maps.stiffness is None else maps.stiffness[kept],
             heavier * (ones if maps.mass is None else maps.mass[kept]),
         )
+        if settings.volume == 0.0:
+            return system
+        shares = smooth_regions(self.model(settings))
+        return replace(system, kept_volume=layer_volume(self.mesh, system, shares, settings.volume))
 
 
 def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
     return (
         settings.stiffness,
         settings.tissue,
+        settings.volume,
         settings.mass,
         settings.gravity,
         float(settings.sliding),
