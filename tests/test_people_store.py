@@ -1,6 +1,7 @@
 """Stores of people: what survives, resuming, refusals; given persons; the verb."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from corporeal.anthropometry.definitions import DIMENSIONS, NAMES
 from corporeal.cli.main import main
 from corporeal.errors import InputError, OutputError
-from corporeal.pipelines.people import PeopleConfig, make_people
+from corporeal.pipelines import people as pipeline
+from corporeal.pipelines.people import GroupTask, PeopleConfig, make_people
 from corporeal.pipelines.people_table import read_persons
 from corporeal.population.people_store import (
     MEASURED,
@@ -104,9 +106,32 @@ def test_given_persons_become_bodies_and_a_rerun_makes_nothing(tmp_path, capsys)
     again = make_people(PeopleConfig(out, table=table), workers=1)
     assert again.done == {}
     assert again.skipped == ["00000"]
+    before = people.identity(1).rest_vertices
+    for lost in (
+        "finished",
+        "groups/00000",
+    ):  # as if it had been stopped before the group was whole
+        shutil.rmtree(out / lost)
+    assert make_people(PeopleConfig(out, table=table), workers=1).done == {"00000": 2}
+    assert np.array_equal(read_people(out).identity(1).rest_vertices, before)
     table.write_text(TABLE.replace("1.68", "1.69"))
     with pytest.raises(OutputError, match="table_sha256"):
         make_people(PeopleConfig(out, table=table), workers=1)
+
+
+def test_a_body_does_not_depend_on_how_many_are_made(tmp_path, monkeypatch):
+    """Of a group of three, one or two are kept: the first is the same to the last bit."""
+    monkeypatch.setattr(pipeline, "GROUP", 3)
+    skins = []
+    for count in (1, 2):
+        config = PeopleConfig(tmp_path / f"{count}.zarr", count, seed=5, crowd="even")
+        store = create_people(config.out, {"seed": 5}, ("gender",), "abc", count)
+        assert pipeline.make_group(GroupTask(config.out, 0, count, config, None)) == count
+        store.finish()
+        assert store.part("groups", "00000").attributes["names"] == ["p00000", "p00001"][:count]
+        part = store.part("groups", "00000")
+        skins.append(part.array("rest_vertices", "f", (count, None, 3))[0])
+    assert np.array_equal(skins[0], skins[1])
 
 
 def test_a_file_of_the_survey_is_read_as_it_is(tmp_path):

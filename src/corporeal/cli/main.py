@@ -30,7 +30,7 @@ class Verb:
 VERBS = {
     "demo": Verb("corporeal.cli.demo:Demo", "make a person, move it, show it"),
     "body": Verb("corporeal.cli.body:Body", "make a body from measurements or sliders"),
-    "people": Verb("corporeal.cli.people:People", "make a population with real statistics"),
+    "people": Verb("corporeal.cli.people:PeopleVerb", "make a population with real statistics"),
     "reshape": Verb("corporeal.cli.reshape:Reshape", "give a body more or less weight or height"),
     "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
     "skeleton": Verb("corporeal.cli.skeleton:SkeletonVerb", "fit a skeleton to a human surface"),

@@ -11,14 +11,13 @@ from corporeal.anthropometry.definitions import NAMES, dimension
 from corporeal.cli.speech import print_json, say, tell_batch
 from corporeal.pipelines.people import PeopleConfig, make_people
 from corporeal.pipelines.people_sheet import draw_people
-from corporeal.population.people_store import People as Crowd
-from corporeal.population.people_store import read_people
+from corporeal.population.people_store import People, read_people
 from corporeal.population.realise import MATCHED
-from corporeal.population.sampling import Crowd as CrowdName
+from corporeal.population.sampling import Crowd
 
 
 @dataclass(frozen=True, kw_only=True)
-class People:
+class PeopleVerb:
     """Make a population whose measurements go together as people's do, or realise given persons.
 
     Examples:
@@ -36,7 +35,7 @@ class People:
     """How many people to draw."""
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Which endless row of people to draw from."""
-    crowd: CrowdName = "adults"
+    crowd: Crowd = "adults"
     """adults: ages and builds of NHANES; soldiers: those of ANSUR II; even: BMI 16 to 48 and ages
     18 to 80 evenly. All have the proportions of ANSUR II."""
     women: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.5
@@ -73,7 +72,7 @@ class People:
         return 0
 
 
-def residuals(people: Crowd) -> dict[str, dict[str, float]]:
+def residuals(people: People) -> dict[str, dict[str, float]]:
     """Body minus person of the matched dimensions, metres or kilograms."""
     off = people.measured[:, : len(NAMES)] - people.asked
     columns = {name: off[:, NAMES.index(name)] for name in MATCHED}
@@ -87,7 +86,7 @@ def residuals(people: Crowd) -> dict[str, dict[str, float]]:
     }
 
 
-def _told(people: Crowd) -> str:
+def _told(people: People) -> str:
     women = sum(sex == "female" for sex in people.sex)
     folds, contacts = (int((column > 0).sum()) for column in people.flaws.T)
     rows: list[tuple[str, dict[str, Any]]] = list(residuals(people).items())

@@ -59,7 +59,7 @@ class PeopleConfig:
 
 
 @dataclass(frozen=True)
-class _Task:
+class GroupTask:
     """One group of people to make."""
 
     out: Path
@@ -79,7 +79,7 @@ def make_people(
     count = config.count if given is None else given.count
     if count < 1:
         raise InputError(f"asked for {count} people; expected at least 1, or a table of them.")
-    if given is None:
+    if given is None:  # what cannot be drawn is refused before anything is written
         sample_people(0, 1, config.seed, config.crowd, config.women)
     tasks = {group_name(t.number): t for t in _tasks(config, count, given)}
     store = create_people(config.out, _run(config, count), *_about(), count)
@@ -96,10 +96,10 @@ def make_people(
     return report
 
 
-def _tasks(config: PeopleConfig, count: int, given: Persons | None) -> list[_Task]:
+def _tasks(config: PeopleConfig, count: int, given: Persons | None) -> list[GroupTask]:
     out = config.out.resolve()
     return [
-        _Task(
+        GroupTask(
             out,
             number,
             min(GROUP, count - number * GROUP),
@@ -128,12 +128,12 @@ def _about() -> tuple[tuple[str, ...], str]:
     return parameter_names(_model()), topology_hash(np.asarray(mesh.triangles), mesh.vertex_count)
 
 
-def is_made(task: _Task) -> bool:
+def is_made(task: GroupTask) -> bool:
     """Whether the group lies in the store already."""
     return ZarrStore.open(task.out, KIND).has(FOLDER, group_name(task.number))
 
 
-def make_group(task: _Task) -> int:
+def make_group(task: GroupTask) -> int:
     """Draw or take the persons of a group, realise, examine and write them; gives their number."""
     config = task.config
     persons = task.persons

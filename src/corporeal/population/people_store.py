@@ -4,7 +4,7 @@ What survives: rest vertices and joints (float32, a chunk a person), sliders and
 measurements, what was asked for, sex, age, composition and names; in the attributes what made it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -224,9 +224,6 @@ class People:
             self._rows(part, "joints")[row : row + 1][0],
             {str(name): np.asarray(value) for name, value in zip(names, values, strict=True)},
         )
-
-    def __iter__(self) -> Iterator[Identity]:
-        return (self.identity(i) for i in range(self.count))
 
     def _place(self, person: int) -> tuple[GroupReader, int]:
         if not 0 <= person < self.count:

@@ -127,7 +127,7 @@ def sound_people(space: CrowdSpace, persons: Persons) -> ManyResults:
     A body folds where an edge is sharper than 120° that is not in the average body of its height.
     """
     found = solve_people(space, persons, CALM[0])
-    values, iterations = found.values.copy(), found.iterations.copy()
+    values, costs, iterations = found.values, found.costs, found.iterations
     folds = fold_counts(space, values, persons.ages)
     for bounds in CALM[1:]:
         rows = np.flatnonzero(folds)
@@ -138,8 +138,9 @@ def sound_people(space: CrowdSpace, persons: Persons) -> ManyResults:
         better = counts < folds[rows]
         taken = rows[better]
         values[taken], folds[taken] = again.values[better], counts[better]
+        costs[taken] = again.costs[better]
         iterations[rows] += again.iterations
-    return ManyResults(values, found.costs, iterations)
+    return ManyResults(values, costs, iterations)
 
 
 def fold_counts(
