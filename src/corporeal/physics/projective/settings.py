@@ -32,7 +32,7 @@ CONTROLS = (
         "tissue", 0.0, 1.0, 1.0, "1: stiffness by body part and depth; 0: the same everywhere"
     ),
     Parameter(
-        "volume", 0.0, 1000.0, 0.0, "how many times stiffer against losing volume; 0: as the seed"
+        "volume", 0.0, 1000.0, 50.0, "how many times stiffer against losing volume; 0: as the seed"
     ),
     Parameter("sliding", 0.0, 1.0, 1.0, "1: skin slides over joints; 0: it sticks to the bones"),
     Parameter(
@@ -64,8 +64,8 @@ class ProjectiveSettings:
     """Factor on the automatic radii."""
     tissue: float = 1.0
     """Power of the tissue map: 0 is one stiffness for all flesh."""
-    volume: float = 0.0
-    """Stiffness against losing volume, over that against strain."""
+    volume: float = 50.0
+    """Bulk modulus over Young's modulus; 0 lets flesh lose volume."""
     sliding: bool = True
     dynamics: bool = True
     ground: bool = False

@@ -33,8 +33,13 @@ from corporeal.physics.projective_dynamics.constraints.strain import StrainConst
 
 STEEPEST = 3.0
 """A prism's slope counts as at most so many times that at rest: torn flesh is not blown up."""
-_MOST_PRESSURE = 10.0
-"""Largest pressure, over the stiffness of the flesh around; full flexion takes 2.5."""
+TORN = 0.25
+"""A region that lost or won so much of its volume is torn or inside out: strain must mend it
+first."""
+_MOST_PRESSURE = 5.0
+"""Largest pressure, over the stiffness of the flesh around; full flexion takes 2."""
+LARGEST_CHANGE = 0.3
+"""Of a pressure in one correction, over the stiffness."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,15 @@ class KeptVolume:
         return np.linalg.norm(prism_slopes(self.rest[self.prisms])[:, :3], axis=(1, 2))
 
     @cached_property
+    def sizes(self) -> Float64[NumpyArray, "K"]:
+        """Volumes at rest with all prisms taken as positive, and none as nothing, m³."""
+        size = self.prism_shares.T @ np.abs(prism_volumes(self.rest[self.prisms]))
+        return np.maximum(size, 1e-6 * size.max())
+
+    @cached_property
     def compliances(self) -> Float64[NumpyArray, "K"]:
         """The diagonal of C, m³/Pa."""
-        size = self.prism_shares.T @ np.abs(prism_volumes(self.rest[self.prisms]))
-        return size / (self.ratio * self.stiffness)
+        return self.sizes / (self.ratio * self.stiffness)
 
     @property
     def limits(self) -> Float64[NumpyArray, "K"]:
@@ -107,9 +117,13 @@ class KeptVolume:
         volumes: Float64[NumpyArray, "K"],
         gain: Float64[NumpyArray, "K K"],
     ) -> Float64[NumpyArray, "K"]:
-        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa."""
-        lack = self.rest_volumes - volumes - self.compliances * pressures
-        return np.clip(pressures + gain @ lack, -self.limits, self.limits)
+        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; pressures fade in regions that are torn."""
+        lost = self.rest_volumes - volumes
+        torn = np.abs(lost) > TORN * self.sizes
+        lack = np.where(torn, 0.0, lost - self.compliances * pressures)
+        most = LARGEST_CHANGE * self.stiffness
+        corrected = pressures + np.clip(gain @ lack, -most, most)
+        return np.where(torn, 0.5 * pressures, np.clip(corrected, -self.limits, self.limits))
 
     def begun(self, pressures: Float64[NumpyArray, "k"] | None) -> Float64[NumpyArray, "K"]:
         """The pressures that a step begins with, Pa; none are zeros."""
