@@ -1,6 +1,7 @@
 """Skin on skin: what collisions leave of the overlaps, and what they cost.
 
-    python benchmarks/collisions.py [--full]
+    python benchmarks/collisions.py [--frames 12]
+    python benchmarks/collisions.py --times
 
 Static balance of the default body in a set of poses and in frames of ten captured clips (the open
 data folder beside the checkout), with collisions off, local and global. Depths are measured apart
@@ -8,7 +9,9 @@ from what detects collisions: winding numbers and distances of the posed simulat
 what overlaps at rest. Vertices that were deeper inside than the flesh over their bone is thick are
 listed apart, since bones would have to give way. Measured by rays beside it: the volume that the
 skin encloses twice, and that which it encloses inside out. Then a frame at 60 frames a second is
-timed in the squat, with processor time beside wall time, since a busy machine shows in the latter.
+timed in the squat, with processor time beside wall time, since a busy machine shows in the latter,
+and the ten iterations of a frame with crossed legs by themselves. `--times` takes times alone, and
+puts them into the report that is there.
 """
 
 import argparse
@@ -17,8 +20,11 @@ import os
 import platform
 import subprocess
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +35,13 @@ from corporeal.evaluation.union_volume import union_volume
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.incoming import motion_for_body
+from corporeal.physics.collisions.contacts import Contacts
 from corporeal.physics.projective.preparation import Preparations
 from corporeal.physics.projective.settings import COLLISIONS, ProjectiveSettings
 from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.projective_dynamics.integration import State
 from corporeal.runtime.threads import thread_count
+from corporeal.skinning.kinematics import forward_kinematics
 
 RESULTS = Path(__file__).parent / "results" / "collisions.json"
 CLIPS = Path(__file__).parents[2] / "shared/data/cmu-mocap"
@@ -175,28 +184,80 @@ def timed(subject: Subject, frames: int = 40) -> dict[str, dict[str, float]]:
     return times
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="twelve frames of every clip, not one")
-    full = parser.parse_args().full
-    subject = Subject()
-    named = {name: measured(subject, subject.pose(turns)) for name, turns in POSES.items()}
-    clips = clip_poses(subject, 12 if full else 1)
-    found = {name: measured(subject, pose) for name, pose in clips.items()}
+def timed_iterations(subject: Subject, frames: int = 40) -> dict[str, float]:
+    """Ten iterations a frame with crossed legs: finding contacts, and two steps of five iterations
+    with them and without; least of all frames, and processor time of the median one."""
+    simulation = subject.simulations["global"]
+    body, pose = simulation.body(subject.identity), subject.pose(POSES["crossed-legs"])
+    flesh = simulation.start(subject.identity, pose).flesh
+    frame = forward_kinematics(
+        pose.joint_rotations, body.joints, body.skeleton.parents, pose.root_translation
+    )
+    solver, anchors = body.solver(1 / 120), body.carriers(frame)[body.system.anchored]
+    kinds = ("contacts", "steps", "steps_without")
+    wall: dict[str, list[float]] = {kind: [] for kind in kinds}
+    processor: dict[str, list[float]] = {kind: [] for kind in kinds}
+
+    def timed_call(kind: str, work):
+        begun, worked = time.perf_counter(), time.process_time()
+        result = work()
+        wall[kind].append(1e3 * (time.perf_counter() - begun))
+        processor[kind].append(1e3 * (time.process_time() - worked))
+        return result
+
+    def steps(begin: State, rows: Contacts | None) -> State:
+        middle = solver.step(begin, anchors, body.weight, None, rows)
+        return solver.step(middle, anchors, body.weight, None, rows)
+
+    count = 0
+    for _ in range(frames):
+        rows, pairs = timed_call("contacts", partial(body.self_contacts, flesh, frame))
+        timed_call("steps_without", partial(steps, flesh, None))
+        flesh = replace(timed_call("steps", partial(steps, flesh, rows)), touching=pairs)
+        count = len(rows)
+    report = {"contacts": count}
+    for kind in kinds:
+        report[f"{kind}_wall_least_ms"] = round(min(wall[kind]), 3)
+        report[f"{kind}_processor_median_ms"] = round(float(np.median(processor[kind])), 3)
+    return report
+
+
+def times(subject: Subject) -> dict[str, Any]:
+    """All that is timed, and where."""
     command = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    report = {
+    return {
         "commit": commit,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.machine()}, {thread_count()} threads, Python "
         f"{platform.python_version()}",
         "load_before_timing": os.getloadavg(),
         "frame_ms": timed(subject),
-        "left_in_poses": shares(named),
-        "left_in_clips": shares(found) if found else "the open data folder is not there",
-        "poses": named,
-        "clips": found,
+        "ten_iterations_ms": timed_iterations(subject),
     }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=1, help="frames of every clip")
+    parser.add_argument("--times", action="store_true", help="take times alone")
+    asked = parser.parse_args()
+    subject = Subject()
+    if asked.times:
+        report = json.loads(RESULTS.read_text()) | {"times": times(subject)}
+    else:
+        named = {name: measured(subject, subject.pose(turns)) for name, turns in POSES.items()}
+        found = {}
+        for name, pose in clip_poses(subject, asked.frames).items():
+            found[name] = measured(subject, pose)
+            print(name, found[name]["global"], flush=True)
+        report = {
+            "times": times(subject),
+            "left_in_poses": shares(named),
+            "left_in_clips": shares(found) if found else "the open data folder is not there",
+            "poses": named,
+            "clips": found,
+        }
     RESULTS.write_text(json.dumps(report, indent=2) + "\n")
     print(json.dumps({k: v for k, v in report.items() if k not in ("clips",)}, indent=2))
 
