@@ -18,13 +18,14 @@ from corporeal.scene.scene import Surface
 from corporeal.scene.veil import CLEAR, DENSE, veiled
 
 FRONT = Plane(np.array([0.0, 0.0, 1.0]), 0.0)
-RADII = {"skin": 0.5, "muscle": 0.4, "bone": 0.3}
+RADII = (0.5, 0.4, 0.3)
+"""Of skin, muscle and bone, metres."""
 
 
 def nested() -> Layers:
     points, faces = icosphere(4)
-    surfaces = [radius * points for radius in RADII.values()]
-    return Layers(*surfaces, faces, np.ones(len(points), bool))
+    skin, muscle, bone = (radius * points for radius in RADII)
+    return Layers(skin, muscle, bone, faces, np.ones(len(points), bool))
 
 
 class TestCut:

@@ -17,9 +17,8 @@ TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 def nested() -> Layers:
     """A tetrahedron in a tetrahedron in a tetrahedron, edges of 1, 0.5 and 0.25 m."""
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    surfaces = [0.25 + scale * (corners - 0.25) for scale in (1.0, 0.5, 0.25)]
-    marks = np.ones(4, bool)
-    return Layers(*surfaces, TETRAHEDRON, marks, Composition(17.0, 28.5))
+    skin, muscle, bone = (0.25 + scale * (corners - 0.25) for scale in (1.0, 0.5, 0.25))
+    return Layers(skin, muscle, bone, TETRAHEDRON, np.ones(4, bool), Composition(17.0, 28.5))
 
 
 def test_every_layer_is_a_mesh_of_its_own(tmp_path: Path):
