@@ -33,9 +33,8 @@ def main() -> None:
     parser.add_argument("--still", type=Path, help="PNG to write")
     parser.add_argument("--motion", default="one-leg-jump")
     parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--volume", type=float, default=75.0, help="stiffness against lost volume")
     asked = parser.parse_args()
-    shown, difference = performances(asked.motion, asked.seconds, asked.volume)
+    shown, difference = performances(asked.motion, asked.seconds)
     worst = int(difference.mean(axis=1).argmax())
     high = np.percentile(difference[worst], 95)
     print(
@@ -49,14 +48,13 @@ def main() -> None:
         write_mp4(asked.out, film_frames(shown, FILM_FPS, 960, 540, AZIMUTH), FILM_FPS)
 
 
-def performances(name: str, seconds: float, volume: float) -> tuple[list[Performance], np.ndarray]:
+def performances(name: str, seconds: float) -> tuple[list[Performance], np.ndarray]:
     """The three bodies, and the difference in centimetres, frames × vertices."""
     model = PhenotypeModel()
     identity = model.prepare()
     motion = make_motion(name, identity, model.template, fps=60.0, duration=seconds)
     linear = make_deformer("lbs", model.template).animate(identity, motion)
-    controls = {"volume": np.array(volume)}
-    flesh = ProjectiveSkinning(model.template).animate(identity, motion, controls)
+    flesh = ProjectiveSkinning(model.template).animate(identity, motion)
     apart = np.asarray(flesh.vertices, np.float64) - np.asarray(linear.vertices, np.float64)
     difference = 100.0 * np.linalg.norm(apart, axis=2)
     scale = ColourScale(0.0, float(np.ceil(np.percentile(difference, 99.5))), "difference", "cm")
