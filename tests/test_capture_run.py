@@ -148,7 +148,11 @@ def test_the_verb_refuses_in_words(tmp_path: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.slow
 def test_a_killed_dask_worker_costs_no_frame_of_a_capture(people: Path, tmp_path: Path) -> None:
-    """The run with a worker killed gives what an undisturbed run gives, take by take."""
+    """The run with a worker killed gives what an undisturbed run gives, take by take.
+
+    A cluster's workers have other numbers of threads, so that sums are rounded otherwise: vertices
+    agree to what twenty static rounds leave of single precision, not bit by bit.
+    """
     distributed = pytest.importorskip("distributed")
     plain, killed = config(people, tmp_path / "a.zarr"), config(people, tmp_path / "b.zarr")
     assert capture(plain, workers=2).failed == {}
@@ -169,7 +173,7 @@ def test_a_killed_dask_worker_costs_no_frame_of_a_capture(people: Path, tmp_path
     first, second = (RegistrationsStore.open(c.out).read() for c in (plain, killed))
     assert [t.subject for t in first.takes] == [t.subject for t in second.takes]
     for one, two in zip(first.takes, second.takes, strict=True):
-        np.testing.assert_array_equal(one.vertices[0:2], two.vertices[0:2])
+        np.testing.assert_allclose(one.vertices[0:2], two.vertices[0:2], rtol=0, atol=1e-5)
 
 
 def kill_when_there_is_a_take(path: Path, victim: int) -> None:
