@@ -5,7 +5,15 @@ import pytest
 
 from corporeal.anatomy.lines import on_lines, share_bounds, shares, upright_shares
 from corporeal.anatomy.nesting import check_nesting
-from corporeal.anatomy.prisms import Prisms, inward_directions, raised, raised_between, untangle
+from corporeal.anatomy.prisms import (
+    TUCKED,
+    Prisms,
+    inward_directions,
+    raised,
+    raised_between,
+    tucked,
+    untangle,
+)
 from corporeal.body.layers import Layers
 
 
@@ -87,6 +95,22 @@ def test_inward_directions_of_a_sphere_lead_to_its_centre(shell):
     points, faces, _ = shell
     inward = inward_directions(points, faces)
     assert (np.einsum("vd,vd->v", inward, -points) > 0.99).all()
+
+
+def test_tucking_stays_near_what_finds_no_place(shell):
+    """Of a ball in a ball: the vertex and its neighbours 4 mm beneath, the next ring halfway, the
+    rest where it was."""
+    points, faces, prisms = shell
+    wrong = np.zeros(len(points), bool)
+    wrong[100] = True
+    made = tucked(prisms, points, 0.6 * points, wrong, rings=1)
+    depth = 1.0 - np.linalg.norm(made, axis=1)
+    ring = np.zeros(len(points), bool)
+    ring[np.unique(faces[(faces == 100).any(axis=1)])] = True
+    np.testing.assert_allclose(depth[ring], TUCKED, atol=1e-4)
+    next_ring = np.isin(np.arange(len(points)), faces[ring[faces].any(axis=1)]) & ~ring
+    np.testing.assert_allclose(depth[next_ring], (TUCKED + 0.4) / 2, atol=2e-3)
+    np.testing.assert_array_equal(made[~ring & ~next_ring], (0.6 * points)[~ring & ~next_ring])
 
 
 def test_shares_find_the_place_on_the_line_and_keep_their_bounds():
