@@ -6,7 +6,7 @@ array or an open file, and `Registrations.blocks` walks through all frames a few
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, runtime_checkable, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,7 +22,6 @@ Split = Literal["train", "test", ""]
 """Which half of an experiment a take belongs to; empty where nobody has said."""
 
 
-@runtime_checkable
 @runtime_checkable
 class Rows(Protocol):
     """An array, or one on the disk: `rows[10:20]` gives the rows themselves."""

@@ -26,7 +26,8 @@ from corporeal.body.layers import Layers
 from corporeal.body.registrations import Registrations, Subject, Take, Truth, require_topology
 from corporeal.body.topology import topology_hash
 from corporeal.errors import FormatError, InputError
-from corporeal.formats.zarr_store import GroupReader, ZarrStore
+from corporeal.formats.zarr_groups import GroupReader
+from corporeal.formats.zarr_store import ZarrStore
 
 KIND = "corporeal-registrations"
 SEQUENCES, SUBJECTS, SCANS = "sequences", "subjects", "scans"

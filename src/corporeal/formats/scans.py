@@ -18,7 +18,7 @@ import numpy as np
 from corporeal.body.scan import Scan
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.registrations import SCANS, RegistrationsStore, take_name
-from corporeal.formats.zarr_store import GroupReader
+from corporeal.formats.zarr_groups import GroupReader
 
 GROUP = 32
 """Frames in a part."""

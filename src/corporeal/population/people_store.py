@@ -19,7 +19,8 @@ from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
 from corporeal.errors import FormatError, InputError
-from corporeal.formats.zarr_store import GroupReader, ZarrStore
+from corporeal.formats.zarr_groups import GroupReader
+from corporeal.formats.zarr_store import ZarrStore
 from corporeal.runtime.manifest import package_versions
 from corporeal.runtime.nouns import noun
 
