@@ -200,14 +200,14 @@ def body_shares(body) -> np.ndarray:
 
 
 def pushes(rest: np.ndarray, shares: np.ndarray, steps: int) -> np.ndarray:
-    """A known force of 0.3 N a vertex on each part in turn, for five steps, out of the axis."""
+    """A known force of 3 N a vertex on each part in turn, for five steps, out of the axis."""
     forces = np.zeros((steps, 3, len(rest)), np.float32)
     for k in range(shares.shape[1]):
         first = 2 + k * (steps - 8) // shares.shape[1]
         away = rest - np.average(rest, axis=0, weights=shares[:, k])
         away[:, 1] = 0.0
         away /= np.linalg.norm(away, axis=1, keepdims=True) + 1e-9
-        forces[first : first + 5] -= (0.3 * shares[:, k] * away.T).astype(np.float32)
+        forces[first : first + 5] -= (3.0 * shares[:, k] * away.T).astype(np.float32)
     return forces
 
 

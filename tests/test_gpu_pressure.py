@@ -20,7 +20,8 @@ from corporeal.physics.projective.outside import Outside
 from corporeal.physics.projective.settings import ProjectiveSettings
 from corporeal.physics.projective.simulation import ProjectiveSimulation
 from corporeal.physics.projective_dynamics.gpu import GpuSolver, Way
-from corporeal.physics.projective_dynamics.gpu_inverse import local_inverse
+from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
+from corporeal.physics.projective_dynamics.gpu_inverse import inverted, local_inverse
 from corporeal.physics.projective_dynamics.integration import StepRule, resting
 from corporeal.physics.projective_dynamics.reference import ReferenceSolver
 from corporeal.skinning.kinematics import forward_kinematics
@@ -78,8 +79,8 @@ def test_people_keep_their_own_volumes(body: SimulatedBody, tmp_path) -> None:
     save_device_body(tmp_path / "body.npz", device_body(body))
     bodies = [load_device_body(tmp_path / "body.npz"), softer]
     frames, origins = clip_frames(bending(24)[:5, None])
-    whole = [np.asarray(each.inverse(RULE, dense=True).matrix, np.float64) for each in bodies]
-    inverses = [local_inverse(each, 0.0) for each in whole]
+    matrices = [system_matrix(each.elements, RULE.inertia, len(each.order)) for each in bodies]
+    inverses = [local_inverse(inverted(matrix), 0.0) for matrix in matrices]
     rest = resting(np.asarray(body.rest, np.float64) + origins[0, 0], RULE.step)
     states = [device_state(each, [rest], origins[0], RULE.step) for each in bodies]
     everybody = assembled_people(bodies, inverses)

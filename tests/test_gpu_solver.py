@@ -230,7 +230,7 @@ def touched_step(state: State, anchors: np.ndarray, contacts: Contacts, rule: St
         jnp.asarray(contacts.offsets, jnp.float32),
     )
     begun = row_places(rows, laid_out(state.positions[order]))
-    way = Way(accelerated=False, rounds=24, last_rounds=24, unrolled=1)
+    way = Way(accelerated=False, rounds=24, unrolled=1)
     flesh, inverse = flesh_of(elements), DenseInverse(jnp.asarray(dense))
     after = take_step(flesh, inverse, rule, moving, drive, way, Contact(rows, begun))
     return np.asarray(after.positions[..., 0]).T

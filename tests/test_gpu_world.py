@@ -27,10 +27,10 @@ TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
 
 
-def clip_of(settings: ProjectiveSettings, world: Surroundings | None = None, frames: int = 5):
+def clip_of(settings: ProjectiveSettings, world: Surroundings | None = None, frames: int = 7):
     """An arm that bends a little in some frames."""
     rotations = np.zeros((frames, len(synthetic.PARENTS), 3))
-    rotations[:, 1, 2] = 0.15 * np.sin(2 * np.pi * np.arange(frames) / (frames - 1))
+    rotations[:, 1, 2] = 0.01 * np.sin(2 * np.pi * np.arange(frames) / (frames - 1))
     motion = Motion("sway", 60.0, rotations, np.zeros((frames, 3)), TEMPLATE.skeleton)
     simulation = ProjectiveSimulation(TEMPLATE, settings)
     outside = Outside(simulation.body(IDENTITY), world)

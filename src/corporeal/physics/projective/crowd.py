@@ -252,7 +252,9 @@ def _joined_kept(
         slopes = _longer(np.asarray(volume.slopes), 1, prisms)
         shares = _longer(_longer(np.asarray(volume.shares), 2, regions), 1, prisms)
         steepest = _longer(np.asarray(volume.steepest), 1, prisms, 1)
-        numbers = (volume.volumes, volume.compliances, volume.limits)
+        numbers = (
+            volume.volumes, volume.compliances, volume.limits, volume.changes, volume.torn,
+        )  # fmt: skip
         each = (_longer(np.asarray(part), 1, regions) for part in numbers)
         people.append((_longer(corners, 1, prisms), shares, slopes, steepest, *each))
         gain = np.asarray(kept_with(volume, inverses[number]).gain)

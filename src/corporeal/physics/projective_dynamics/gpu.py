@@ -80,10 +80,8 @@ class Way(NamedTuple):
     """Combine the last three iterates, as the CPU simulation does."""
     kernels: bool = False
     """Take local step and contacts with the kernels for GPUs; gradients do not go through them."""
-    rounds: int = 3
-    """Of the search for contact forces in every iteration but the last."""
-    last_rounds: int = 8
-    """The same in the last iteration of a step: what it leaves is shown."""
+    rounds: int = 4
+    """Of the search for contact forces in every iteration."""
     people: int = 1
     """Parts of equal size that are accelerated each on its own."""
     unrolled: int = 5
@@ -177,7 +175,7 @@ class _Iteration(NamedTuple):
             return at.z, at.pressures
         if count % 2 == 1:
             at = self.pressed(self.corrected(at))
-        return at.z + self.delta(at, way.last_rounds)[0], at.pressures
+        return at.z + self.delta(at)[0], at.pressures
 
     def corrected(self, at: _Progress) -> _Progress:
         """Pressures for the volumes that the regions have now."""
@@ -194,15 +192,15 @@ class _Iteration(NamedTuple):
 
     def once(self, at: _Progress) -> _Progress:
         """One local–global iteration."""
-        moved, forces = self.delta(at, self.way.rounds)
+        moved, forces = self.delta(at)
         if at.history is None:
             return at._replace(z=at.z + moved, forces=forces)
         z, history = accelerated(at.z, moved, at.history, self.way.people)
         return at._replace(z=z, forces=forces, history=history)
 
-    def delta(self, at: _Progress, rounds: int) -> tuple[Array, Array]:
+    def delta(self, at: _Progress) -> tuple[Array, Array]:
         """The correction of the free vertices, metres, and the contact forces after it."""
-        z, contact = at.z, self.contact
+        z, contact, rounds = at.z, self.contact, self.way.rounds
         inertia = self.rule.inertia * self.flesh.masses[:, None]
         pull = inertia * (self.predicted - z) + self.drive.forces + at.push
         strain = kernel_forces if self.way.kernels else strain_forces

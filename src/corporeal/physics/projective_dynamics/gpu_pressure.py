@@ -13,23 +13,29 @@ from jax import lax
 
 from corporeal._typing import Array, Float, Int, NumpyArray
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, correction
-from corporeal.physics.projective_dynamics.pressure import STEEPEST, KeptVolume, prism_slopes
+from corporeal.physics.projective_dynamics.pressure import (
+    LARGEST_CHANGE,
+    STEEPEST,
+    TORN,
+    KeptVolume,
+    prism_slopes,
+)
 from corporeal.runtime.nouns import noun
 
 
 @noun()
 class DeviceVolume:
-    """F prisms and K regions of each of P people, over n vertices of which the first f are free."""
+    """Q prisms and K regions of each of P people, over n vertices of which the first f are free."""
 
-    prisms: Int[Array, "P F 6"]
+    prisms: Int[Array, "P Q 6"]
     """Skin corners, then inner ones."""
-    shares: Float[Array, "P F K"]
+    shares: Float[Array, "P Q K"]
     """Ω."""
-    around: Int[Array, "f d"]
-    """Corners of prisms at every free vertex (6 prism + corner); 6 P F for none."""
-    slopes: Float[Array, "P F 6 3"]
+    around: Int[Array, "f e"]
+    """Corners of prisms at every free vertex (6 prism + corner); 6 P Q for none."""
+    slopes: Float[Array, "P Q 6 3"]
     """∂V/∂ every corner at rest, m²."""
-    steepest: Float[Array, "P F"]
+    steepest: Float[Array, "P Q"]
     """‖∂V/∂(skin corners)‖ above which a slope does not count, m²."""
     volumes: Float[Array, "P K"]
     """v⁰, m³."""
@@ -37,6 +43,10 @@ class DeviceVolume:
     """C, m³/Pa."""
     limits: Float[Array, "P K"]
     """Largest pressures, Pa; zero where a region is none."""
+    changes: Float[Array, "P K"]
+    """Largest changes of a pressure in one correction, Pa."""
+    torn: Float[Array, "P K"]
+    """Volumes lost or won above which a region is torn, m³."""
 
 
 class Kept(NamedTuple):
@@ -61,10 +71,12 @@ def device_volume(kept: KeptVolume, place: Int[NumpyArray, "n"], free_count: int
         kept.rest_volumes[None].astype(np.float32),
         kept.compliances[None].astype(np.float32),
         kept.limits[None].astype(np.float32),
+        (LARGEST_CHANGE * kept.stiffness)[None].astype(np.float32),
+        (TORN * kept.sizes)[None].astype(np.float32),
     )
 
 
-def _around(prisms: Int[NumpyArray, "F 6"], free: int) -> Int[NumpyArray, "f d"]:
+def _around(prisms: Int[NumpyArray, "Q 6"], free: int) -> Int[NumpyArray, "f e"]:
     """Corners of prisms by vertex, filled up with the number of all."""
     vertex = prisms.ravel()
     entries = np.flatnonzero(vertex < free)
@@ -97,16 +109,19 @@ def kept_with(volume: DeviceVolume, inverse: Inverse) -> Kept:
 def corrected(
     kept: Kept, pressures: Float[Array, "P K B"], positions: Float[Array, "3 n B"]
 ) -> Float[Array, "P K B"]:
-    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa."""
+    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; pressures fade in regions that are torn."""
     volume, exact = kept.volume, lax.Precision.HIGHEST
     mean, outer, inner = _frame(positions[:, volume.prisms])
     volumes = jnp.sum(mean * _area(outer, inner), axis=0) / 6.0
     # v_pkb = Σ_f Ω_pfk V_pfb
     regions = jnp.einsum("pfk,pfb->pkb", volume.shares, volumes, precision=exact)
-    lack = volume.volumes[..., None] - regions - volume.compliances[..., None] * pressures
+    lost = volume.volumes[..., None] - regions
+    torn = jnp.abs(lost) > volume.torn[..., None]
+    lack = jnp.where(torn, 0.0, lost - volume.compliances[..., None] * pressures)
     change = jnp.einsum("pkl,plb->pkb", kept.gain, lack, precision=exact)
-    most = volume.limits[..., None]
-    return jnp.clip(pressures + change, -most, most)
+    largest, most = volume.changes[..., None], volume.limits[..., None]
+    found = jnp.clip(pressures + jnp.clip(change, -largest, largest), -most, most)
+    return jnp.where(torn, 0.5 * pressures, found)
 
 
 def pressure_forces(
@@ -122,7 +137,7 @@ def pressure_forces(
     return _gathered(volume, pressed[:, :, None] * slopes)
 
 
-def _gathered(volume: DeviceVolume, corners: Float[Array, "3 P F 6 B"]) -> Float[Array, "3 f B"]:
+def _gathered(volume: DeviceVolume, corners: Float[Array, "3 P Q 6 B"]) -> Float[Array, "3 f B"]:
     """Sums over the corners of prisms at every free vertex."""
     flat = corners.reshape(3, -1, corners.shape[-1])
     flat = jnp.pad(flat, ((0, 0), (0, 1), (0, 0)))
@@ -132,7 +147,7 @@ def _gathered(volume: DeviceVolume, corners: Float[Array, "3 P F 6 B"]) -> Float
 _Edges = tuple[Array, Array]
 
 
-def _frame(corners: Float[Array, "3 P F 6 B"]) -> tuple[Array, _Edges, _Edges]:
+def _frame(corners: Float[Array, "3 P Q 6 B"]) -> tuple[Array, _Edges, _Edges]:
     """d̄, (E₁, E₂) and (e₁, e₂)."""
     a, b, c, inner_a, inner_b, inner_c = (corners[..., k, :] for k in range(6))
     mean = ((a - inner_a) + (b - inner_b) + (c - inner_c)) / 3.0
@@ -144,7 +159,7 @@ def _area(outer: _Edges, inner: _Edges) -> Array:
     return _cross(outer[0], outer[1] + 0.5 * inner[1]) + _cross(inner[0], inner[1] + 0.5 * outer[1])
 
 
-def _slopes(corners: Float[Array, "3 P F 6 B"]) -> Float[Array, "3 P F 6 B"]:
+def _slopes(corners: Float[Array, "3 P Q 6 B"]) -> Float[Array, "3 P Q 6 B"]:
     """∂V/∂ every corner, m²."""
     mean, (first, second), (inner_first, inner_second) = _frame(corners)
     third = _area((first, second), (inner_first, inner_second)) / 18.0
