@@ -225,8 +225,8 @@ class CpuSolver:
             gather_residual(self._buffers, self._inertia, pull, z, right)
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
-            if self._pressing is not None:
-                self._pressing.push(z, right, iteration)
+            if self._pressing is not None and self._pressing.push(z, right, iteration):
+                known = 0  # another fixed point
             if touching is not None:
                 touching.push(right)
             if meeting is not None:

@@ -52,15 +52,18 @@ class CompiledPressure:
         z: Float64[NumpyArray, "n 3"],
         right: Float32[NumpyArray, "f 3"],
         iteration: int,
-    ) -> None:
-        """Add the force of the pressures to the `right` side, corrected in odd iterations."""
+    ) -> bool:
+        """Add the force of the pressures to the `right` side; whether they were corrected, which
+        they are in odd iterations."""
         from corporeal.physics.projective_dynamics.pressure_cpu import push
 
-        if iteration % 2 == 1:
+        corrected = iteration % 2 == 1
+        if corrected:
             self.pressures = self._kept.corrected(self.pressures, self._measure(z), self._gain)
-        if iteration % 2 == 1 or iteration == 0:
+        if corrected or iteration == 0:
             self._press(z)
         push(self._forces, right)
+        return corrected
 
     def _measure(self, z: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "K"]:
         """The regions' volumes, m³."""
