@@ -152,8 +152,7 @@ def inverted(people: Path) -> dict:
     for protocol, frames in ((PosesProtocol(6), 6), (DynaProtocol(duration=2.0), 60)):
         name = protocol.sequences()[0]
         recording = protocol.direct(person, template, name, seed=1)
-        touch = "global" if protocol.name == "poses" else SessionSettings.touch
-        controls = flesh.controls(recording.moving, touch)
+        controls = flesh.controls(recording.moving, SessionSettings.touch)
         simulation = flesh.deformer.simulation(controls)
         body = simulation.body(person.identity)
         strain = body.system.constraints[0].matrix

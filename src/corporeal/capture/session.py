@@ -20,7 +20,7 @@ class SessionSettings:
     """How people are recorded, whatever they do."""
 
     deformer: DeformerName = "layered"
-    touch: Touch = "local"
+    touch: Touch = "global"
     """Whether skin meets skin."""
     seed: int = 0
     """Of the whole set."""

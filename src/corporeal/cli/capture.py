@@ -55,8 +55,8 @@ class Capture:
     """Motion files (.bvh, .npz), for the protocol mocap."""
     deformer: DeformerName = "layered"
     """What moves the flesh: fat and muscle on bones, or two-layer flesh."""
-    touch: Touch | None = None
-    """Whether skin meets skin: off, local (at joints), global; by default global for poses."""
+    touch: Touch = "global"
+    """Whether skin meets skin: nowhere, at joints, or anywhere."""
     seed: int = 0
     """Draws poses, motions, tissue and noise."""
     scans: bool = False

@@ -1,7 +1,7 @@
 """People in, registrations out: the virtual 4D scanner as one run over many processes."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,8 +64,8 @@ class CaptureConfig:
     """Motion files (protocol mocap)."""
     deformer: DeformerName = "layered"
     """What moves the flesh."""
-    touch: Touch | None = None
-    """Whether skin meets skin; None takes global contacts for poses, and none for movements."""
+    touch: Touch = "global"
+    """Whether skin meets skin."""
     seed: int = 0
     """Draws poses, motions, tissue and noise."""
     scans: ScannerSettings | None = None
@@ -146,13 +146,6 @@ def protocol_of(config: CaptureConfig) -> CaptureProtocol:
             return MocapProtocol(config.clips, config.fps)
 
 
-def touch_of(config: CaptureConfig) -> Touch:
-    """How skin meets skin: what was asked for, else what suits the protocol."""
-    if config.touch is not None:
-        return config.touch
-    return "global" if config.protocol in ("shapes", "poses") else "off"
-
-
 def is_captured(job: CaptureJob) -> bool:
     """Whether all takes of a person are there."""
     if not job.config.out.exists():
@@ -166,7 +159,7 @@ def capture_person(job: CaptureJob) -> Captured:
     config, template = job.config, default_template()
     store, people = RegistrationsStore.open(config.out), read_people(config.people)
     person = person_of(people, job.index)
-    settings = SessionSettings(config.deformer, touch_of(config), config.seed)
+    settings = SessionSettings(config.deformer, config.touch, config.seed)
     scanner = scanner_of(config, template)
     frames, missing = 0, _missing(store, job)
     takes = record(person, template, protocol_of(config), settings, job.split, missing)
@@ -226,7 +219,7 @@ def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
 
 
 def _store(config: CaptureConfig, people: People, template: Template) -> RegistrationsStore:
-    told: Mapping[str, Any] = to_json(replace(config, touch=touch_of(config)))
+    told: Mapping[str, Any] = to_json(config)
     places = ("people", "out", "clips")
     run = {name: value for name, value in told.items() if name not in places}
     run["people"] = dict(people.store.run)
