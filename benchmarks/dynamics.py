@@ -38,7 +38,7 @@ BMI = (19.0, 24.0, 30.0, 38.0)
 SLOWEST, FASTEST = 1.0, 30.0  # Hz
 NEAR = 0.07  # metres around the nipple that count as breast
 PUBLISHED_HZ = {
-    "belly": ((3.0, 8.0), "abdomen under vertical vibration, Griffin 1990"),
+    "belly": ((4.0, 8.0), "abdomen under vertical vibration, Griffin 1990"),
     "thigh": ((10.0, 50.0), "muscles of the leg after heel strike, Wakeling and Nigg 2001"),
 }
 

@@ -12,6 +12,7 @@ import pytest
 
 from corporeal.errors import OutputError
 from corporeal.runtime.files import (
+    atomic_folder,
     atomic_write,
     file_sha256,
     make_folder,
@@ -193,3 +194,47 @@ def test_another_machines_leftover_goes_when_it_is_old(tmp_path: Path) -> None:
     os.utime(foreign, (long_ago, long_ago))
     write_bytes(tmp_path / "a.bin", b"")
     assert not foreign.exists()
+
+
+def test_a_folder_appears_whole(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "deep" / "a") as hidden:
+        (hidden / "inner").mkdir()
+        (hidden / "inner" / "x").write_text("1")
+        assert not (tmp_path / "deep" / "a").exists()
+    assert (tmp_path / "deep" / "a" / "inner" / "x").read_text() == "1"
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["a"]
+
+
+def test_a_folder_that_failed_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OutputError), atomic_folder(tmp_path / "a") as hidden:
+        (hidden / "missing" / "x").write_text("1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_two_folders_the_first_wins(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "a") as slow:
+        (slow / "x").write_text("slow")
+        with atomic_folder(tmp_path / "a") as fast:
+            (fast / "x").write_text("fast")
+    assert (tmp_path / "a" / "x").read_text() == "fast"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_folder_where_a_file_is(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("mine")
+    with pytest.raises(OutputError), atomic_folder(tmp_path / "a"):
+        pass
+    assert (tmp_path / "a").read_text() == "mine"
+
+
+def test_folders_of_killed_writers_are_removed(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from corporeal.runtime.files import atomic_folder\n"
+        "with atomic_folder(sys.argv[1]) as hidden:\n"
+        "    (hidden / 'x').write_text('half'); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "a")], check=False)
+    assert [p.name[0] for p in tmp_path.iterdir()] == ["."]
+    with atomic_folder(tmp_path / "a") as hidden:
+        (hidden / "x").write_text("whole")
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
