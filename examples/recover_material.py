@@ -36,14 +36,14 @@ from corporeal.physics.projective_dynamics.system import System, tetrahedral_mas
 
 GRAVITY = np.array([0.0, -9.81, 0.0], np.float32)
 BODY_PARTS = {
-    "head": ("neck", "head"),
-    "chest": ("spine2", "spine3", "left_collar", "right_collar"),
+    "chest": ("spine2", "spine3", "left_collar", "right_collar", "neck", "head"),
     "belly": ("pelvis", "spine1"),
     "arms": ("left_shoulder", "right_shoulder", "left_elbow", "right_elbow"),
     "thighs": ("left_hip", "right_hip"),
     "calves": ("left_knee", "right_knee"),
 }
-"""Parts, and the joints whose bones they lie on; hands and feet belong to their limbs."""
+"""Parts, and the joints whose bones they lie on. Hands and feet belong to their limbs; the head, whose
+skin goes with its bone, to the chest."""
 
 
 class Scene(NamedTuple):
@@ -125,7 +125,7 @@ def owners(elements: Elements) -> np.ndarray:
 
 
 def body_scene(vertex_count: int = 400, steps: int = 20) -> Scene:
-    """A coarse body that begins to run and is pushed all over; six parts that fade together."""
+    """A coarse body that begins to run and is pushed all over; five parts that fade together."""
     from corporeal.models.phenotype.model import PhenotypeModel
     from corporeal.motions.library import make_motion
     from corporeal.physics.projective.clip import frames_of
@@ -150,8 +150,8 @@ def body_scene(vertex_count: int = 400, steps: int = 20) -> Scene:
     start = rest[order[:free]] + (carried[0] - body.carriers(_unmoved(body))[order])[:free] - origin
     return Scene(
         tuple(BODY_PARTS),
-        np.array([2.0, 0.7, 0.5, 1.4, 0.8, 1.7], np.float32),
-        np.array([1.2, 0.9, 0.7, 1.3, 0.8, 1.1], np.float32),
+        np.array([0.7, 0.5, 1.4, 0.8, 1.7], np.float32),
+        np.array([0.9, 0.7, 1.3, 0.8, 1.1], np.float32),
         flesh_of(elements),
         Parts(
             owners(elements),
@@ -235,7 +235,7 @@ def report(scene: Scene, noise: float = 0.0) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Recover how stiff and heavy flesh is.")
     parser.add_argument("--block", action="store_true", help="the block of four regions alone")
     parser.add_argument("--noise", type=float, default=0.0, help="of the take, metres")
     options = parser.parse_args()
