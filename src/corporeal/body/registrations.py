@@ -57,6 +57,25 @@ class Subject:
 
 
 @dataclass(frozen=True, eq=False)
+class Subjects(Mapping[str, Subject]):
+    """Subjects by name, read when they are asked for: thousands need no memory."""
+
+    names: tuple[str, ...]
+    read: Callable[[str], Subject]
+
+    def __getitem__(self, name: str) -> Subject:
+        if name not in self.names:
+            raise KeyError(name)
+        return self.read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, eq=False)
 class Take:
     """One recording of one subject."""
 
@@ -130,8 +149,8 @@ class Registrations:
         """The takes that are wanted, with their subjects."""
         takes = tuple(take for take in self.takes if wanted(take))
         names = {take.subject for take in takes}
-        subjects = {name: who for name, who in self.subjects.items() if name in names}
-        return replace(self, takes=takes, subjects=subjects)
+        known = tuple(name for name in self.subjects if name in names)
+        return replace(self, takes=takes, subjects=Subjects(known, self.subjects.__getitem__))
 
     def blocks(self, most_frames: int = 64) -> Iterator[FrameBlock]:
         """All frames, at most so many at a time: memory is bounded by one block."""

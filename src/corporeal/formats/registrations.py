@@ -14,6 +14,7 @@ Everything survives the round trip. Metres, radians, y up.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +24,14 @@ from corporeal._typing import Int, NumpyArray
 from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
-from corporeal.body.registrations import Registrations, Subject, Take, Truth, require_topology
+from corporeal.body.registrations import (
+    Registrations,
+    Subject,
+    Subjects,
+    Take,
+    Truth,
+    require_topology,
+)
 from corporeal.body.topology import topology_hash
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.zarr_groups import GroupReader
@@ -87,6 +95,11 @@ class RegistrationsStore:
             raise FormatError(f"{self.store.path} does not say how many vertices a frame has.")
         return count
 
+    @cached_property
+    def triangles(self) -> Int[NumpyArray, "F 3"]:
+        """Common to all takes."""
+        return self.store.common.array("triangles", "i", (None, 3)).astype(np.int64)
+
     def has_take(self, subject: str, sequence: str) -> bool:
         """Whether a take is there; then it is whole."""
         return self.store.has(SEQUENCES, take_name(subject, sequence))
@@ -94,6 +107,10 @@ class RegistrationsStore:
     def takes(self) -> list[str]:
         """Names of the takes that are there."""
         return self.store.parts(SEQUENCES)
+
+    def has_scans(self) -> bool:
+        """Whether any take was scanned."""
+        return bool(self.store.parts(SCANS))
 
     def write_take(self, take: Take) -> None:
         """Write a take, wholly or not at all; one that is there is kept."""
@@ -138,7 +155,7 @@ class RegistrationsStore:
     def read(self) -> Registrations:
         """The set; vertices stay on the disk until rows are asked for."""
         store, count = self.store, self.vertex_count
-        triangles = store.common.array("triangles", "i", (None, 3)).astype(np.int64)
+        triangles = self.triangles
         provenance = store.common.attributes.get("provenance", {})
         try:
             read = Registrations(
@@ -146,7 +163,7 @@ class RegistrationsStore:
                 triangles=triangles,
                 vertex_count=count,
                 takes=tuple(self._take(name) for name in store.parts(SEQUENCES)),
-                subjects={name: self._subject(name, triangles) for name in store.parts(SUBJECTS)},
+                subjects=Subjects(tuple(store.parts(SUBJECTS)), self.subject),
                 provenance=provenance if isinstance(provenance, dict) else {},
             )
         except InputError as error:
@@ -157,6 +174,10 @@ class RegistrationsStore:
                 f"damaged; make it again."
             )
         return read
+
+    def take(self, subject: str, sequence: str) -> Take:
+        """One take; its vertices stay on the disk until rows are asked for."""
+        return self._take(take_name(subject, sequence))
 
     def _take(self, name: str) -> Take:
         part = self.store.part(SEQUENCES, name)
@@ -177,7 +198,12 @@ class RegistrationsStore:
             raise FormatError(f"{part.path} does not say its frame rate and notes.")
         return Take(subject, sequence, float(fps), vertices, truth, _split(part), notes)
 
-    def _subject(self, name: str, triangles: Int[NumpyArray, "F 3"]) -> Subject:
+    def has_subject(self, name: str) -> bool:
+        """Whether anything is known of a person."""
+        return self.store.has(SUBJECTS, name)
+
+    def subject(self, name: str) -> Subject:
+        """What is known of a person."""
         part, count = self.store.part(SUBJECTS, name), self.vertex_count
         identity = layers = composition = None
         if part.has("rest_vertices"):
@@ -192,7 +218,7 @@ class RegistrationsStore:
                     skin=np.asarray(identity.rest_vertices),
                     muscle=part.array("muscle", "f", (count, 3)),
                     bone=part.array("bone", "f", (count, 3)),
-                    triangles=triangles,
+                    triangles=self.triangles,
                     layered=part.array("layered", "b", (count,)),
                 )
         masses = _numbers(part, "composition")

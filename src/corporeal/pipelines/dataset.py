@@ -80,11 +80,16 @@ class DatasetFacts:
     provenance: dict[str, Any] = field(default_factory=dict)
 
 
+def is_store(path: Path) -> bool:
+    """Whether a set lies in a Zarr store."""
+    return (path / "zarr.json").is_file()
+
+
 def read_dataset(path: Path, template: str = "") -> Registrations:
     """A set in any format that holds one; vertices are read when they are asked for."""
     if path.suffix.lower() in _HDF5:
         return read_dfaust(path, template)
-    if path.is_dir() and (path / "zarr.json").is_file():
+    if is_store(path):
         return RegistrationsStore.open(path).read()
     if path.is_dir():
         return read_ply_folder(path, template)
@@ -102,7 +107,6 @@ def dataset_facts(path: Path) -> DatasetFacts:
     for take in held.takes:
         sequences[take.sequence] = sequences.get(take.sequence, 0) + take.frame_count
         splits[take.split or "none"] = splits.get(take.split or "none", 0) + take.frame_count
-    is_zarr = (path / "zarr.json").is_file()
     return DatasetFacts(
         template=held.template,
         topology_hash=held.topology_hash,
@@ -113,7 +117,7 @@ def dataset_facts(path: Path) -> DatasetFacts:
         seconds=sum(take.frame_count / take.fps for take in held.takes if take.fps),
         sequences=dict(sorted(sequences.items())),
         splits=dict(sorted(splits.items())),
-        finished=RegistrationsStore.open(path).store.is_finished if is_zarr else None,
+        finished=RegistrationsStore.open(path).store.is_finished if is_store(path) else None,
         provenance=dict(held.provenance),
     )
 
@@ -171,7 +175,7 @@ def export_dataset(path: Path, out: Path, choice: Choice) -> list[str]:
         )
         _copy_into(store, [chosen])
         store.store.finish()
-        return ["raw scans"] if RegistrationsStore.open(path).store.parts("scans") else []
+        return ["raw scans"] if is_store(path) and RegistrationsStore.open(path).has_scans() else []
     if suffix == ".npz":
         require_writable(out)
         _write_npz(out, chosen)

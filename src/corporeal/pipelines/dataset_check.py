@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal.body.registrations import Take
+from corporeal._typing import Int, NumpyArray
+from corporeal.body.registrations import Subject, Take
 from corporeal.evaluation.take_health import FrameFault, TakeDoctor
 from corporeal.formats.registrations import RegistrationsStore
-from corporeal.pipelines.dataset import read_dataset
+from corporeal.pipelines.dataset import is_store, read_dataset
 from corporeal.runtime.jobs import JobReport, run_jobs
 
 _BLOCK = 32
@@ -72,7 +73,6 @@ def check_dataset(
     for found in report.done.values():
         counts.update(fault.what for fault in found.faults)
     depths = [f.worst for c in report.done.values() for f in c.faults if f.what == "penetration"]
-    is_zarr = (path / "zarr.json").is_file()
     return DatasetCheck(
         takes=len(jobs),
         frames=sum(found.frames for found in report.done.values()),
@@ -82,22 +82,18 @@ def check_dataset(
         deepest=max(depths, default=0.0),
         faults={name: list(found.faults) for name, found in report.done.items() if found.faults},
         unreadable={name: failure.message for name, failure in report.failed.items()},
-        finished=RegistrationsStore.open(path).store.is_finished if is_zarr else None,
+        finished=RegistrationsStore.open(path).store.is_finished if is_store(path) else None,
     )
 
 
 def check_take(job: CheckJob) -> TakeCheck:
     """Read one take, a block at a time."""
-    held = read_dataset(job.path)
-    take = next(t for t in held.takes if (t.subject, t.sequence) == (job.subject, job.sequence))
-    subject = held.subjects.get(take.subject)
-    known = subject is not None and subject.identity is not None
-    rest = (
-        np.asarray(subject.identity.rest_vertices)
-        if known and subject is not None and subject.identity is not None
-        else np.asarray(take.vertices[0:1], np.float32)[0]
-    )
-    doctor = TakeDoctor(rest, held.triangles, take.fps)
+    take, subject, triangles = _found(job)
+    if subject is not None and subject.identity is not None:
+        rest = np.asarray(subject.identity.rest_vertices)
+    else:
+        rest = np.asarray(take.vertices[0:1], np.float32)[0]
+    doctor = TakeDoctor(rest, triangles, take.fps)
     faults: list[FrameFault] = []
     for first in range(0, take.frame_count, _BLOCK):
         start = max(0, first - 1)  # with the frame before, for speeds
@@ -110,6 +106,17 @@ def check_take(job: CheckJob) -> TakeCheck:
         if np.isfinite(frame).all():
             faults += doctor.penetration(number, frame)
     return TakeCheck(take.frame_count, len(asked), tuple(faults))
+
+
+def _found(job: CheckJob) -> tuple[Take, Subject | None, Int[NumpyArray, "F 3"]]:
+    """A take without opening all others, where the format allows that."""
+    if is_store(job.path):
+        store = RegistrationsStore.open(job.path)
+        who = store.subject(job.subject) if store.has_subject(job.subject) else None
+        return store.take(job.subject, job.sequence), who, store.triangles
+    held = read_dataset(job.path)
+    take = next(t for t in held.takes if (t.subject, t.sequence) == (job.subject, job.sequence))
+    return take, held.subjects.get(job.subject), held.triangles
 
 
 def _thorough_frames(take: Take, wanted: int) -> list[int]:
