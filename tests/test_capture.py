@@ -1,6 +1,8 @@
 """The virtual 4D scanner's parts: seeds, people, tissue, poses, cameras."""
 
+import json
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,6 +196,23 @@ def test_protocols_refuse_what_they_cannot_do() -> None:
         MocapProtocol(())
     with pytest.raises(InputError, match=r"0 to 0\.3"):
         ShapesProtocol(wobble=1.0)
+
+
+WALK = Path(__file__).parents[1].parent / "shared/data/cmu-mocap/35_01_walk.bvh"
+
+
+@pytest.mark.skipif(not WALK.is_file(), reason="the open motion capture is not beside the checkout")
+def test_clips_are_retargeted_to_the_person(person: Person) -> None:
+    protocol = MocapProtocol((WALK,), fps=30.0)
+    assert protocol.sequences() == ("35_01_walk",)
+    recording = protocol.direct(person, TEMPLATE, "35_01_walk", seed=0)
+    motion = recording.motion
+    assert (recording.moving, motion.fps) == (True, 30.0)
+    np.testing.assert_allclose(motion.skeleton.joints, person.identity.joints, atol=1e-6)
+    assert np.ptp(np.asarray(motion.root_translation)[:, [0, 2]], axis=0).max() > 1.0  # it walks
+    assert json.loads(json.dumps(recording.notes))["clip"] == WALK.name
+    with pytest.raises(InputError, match="stand twice"):
+        MocapProtocol((WALK, Path("other") / WALK.name))
 
 
 def sphere(radius: float, centre: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
