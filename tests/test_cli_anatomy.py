@@ -294,8 +294,9 @@ class TestAnimate:
     @pytest.mark.parametrize(
         ("flags", "words"),
         [
-            ("--soft belly=0.5", "--soft came with the deformer 'layered'"),
-            ("--collisions local", "deformer 'layered' has no control collisions"),
+            ("--soft jelly=0.5", "a factor came for 'jelly'"),
+            ("--scene none.json", "no file none.json"),
+            ("--bone_radii 0.5", "deformer 'layered' has no control bone_radii"),
             ("--age 7", "control age is 7 years"),
         ],
     )
