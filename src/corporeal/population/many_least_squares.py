@@ -38,7 +38,7 @@ def minimise_many(
     low: Float[NumpyArray, "K"],
     high: Float[NumpyArray, "K"],
     *,
-    iterations: int = 20,
+    iterations: int = 40,
     tolerance: float = 0.3,
 ) -> ManyResults:
     """Minimise each from its `start`; one stops when a step lowers its cost by < `tolerance`."""
