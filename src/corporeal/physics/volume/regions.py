@@ -12,8 +12,8 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.geometry.surface import unique_edges
 from corporeal.physics.volume.model import VolumetricModel
 
-REGION_SHARE = 0.07
-"""Distance of regions, as a share of the skin's longest side: 12 cm on an adult."""
+REGION_SHARE = 0.09
+"""Distance of regions, as a share of the skin's longest side: 15 cm on an adult."""
 _AROUND = 0.5
 """What a way over the skin counts, where one along the bones counts 1."""
 _SMOOTHING_ROUNDS = 10
