@@ -42,8 +42,8 @@ BODY_PARTS = {
     "thighs": ("left_hip", "right_hip"),
     "calves": ("left_knee", "right_knee"),
 }
-"""Parts, and the joints whose bones they lie on. Hands and feet belong to their limbs; the head, whose
-skin goes with its bone, to the chest."""
+"""Parts, and the joints whose bones they lie on. Hands and feet belong to their limbs; the head,
+whose skin goes with its bone, to the chest."""
 
 
 class Scene(NamedTuple):

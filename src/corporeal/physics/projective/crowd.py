@@ -264,7 +264,7 @@ def _joined_kept(
     )
     table = np.concatenate(around).astype(np.int32)
     volume = DeviceVolume(first.astype(np.int32), shares, table, slopes, steepest, *each)
-    return Kept(volume, np.concatenate(gains))
+    return Kept(volume, np.concatenate(gains), np.ascontiguousarray(shares.swapaxes(1, 2)))
 
 
 def _joined_inverse(inverses: Sequence[LocalInverse], free: int) -> LocalInverse:

@@ -55,6 +55,8 @@ class Kept(NamedTuple):
     volume: DeviceVolume
     gain: Float[Array, "P K K"]
     """(S + C)⁻¹, Pa/m³."""
+    by_region: Float[Array, "P K Q"]
+    """Ωᵀ, so that both products with Ω read along rows."""
 
 
 def device_volume(kept: KeptVolume, place: Int[NumpyArray, "n"], free_count: int) -> DeviceVolume:
@@ -103,22 +105,22 @@ def kept_with(volume: DeviceVolume, inverse: Inverse) -> Kept:
     response = jnp.einsum("pfk,pfl->pkl", volume.shares, grown, precision=exact)
     response = 0.5 * (response + response.transpose(0, 2, 1))
     soft = jnp.where(volume.limits > 0.0, volume.compliances, 1.0)
-    return Kept(volume, jnp.linalg.inv(response + soft[..., None] * jnp.eye(soft.shape[1])))
+    gain = jnp.linalg.inv(response + soft[..., None] * jnp.eye(soft.shape[1]))
+    return Kept(volume, gain, jnp.swapaxes(volume.shares, 1, 2))
 
 
 def corrected(
     kept: Kept, pressures: Float[Array, "P K B"], positions: Float[Array, "3 n B"]
 ) -> Float[Array, "P K B"]:
     """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; pressures fade in regions that are torn."""
-    volume, exact = kept.volume, lax.Precision.HIGHEST
+    volume = kept.volume
     mean, outer, inner = _frame(positions[:, volume.prisms])
     volumes = jnp.sum(mean * _area(outer, inner), axis=0) / 6.0
-    # v_pkb = Σ_f Ω_pfk V_pfb
-    regions = jnp.einsum("pfk,pfb->pkb", volume.shares, volumes, precision=exact)
+    regions = _product(kept.by_region, volumes)
     lost = volume.volumes[..., None] - regions
     torn = jnp.abs(lost) > volume.torn[..., None]
     lack = jnp.where(torn, 0.0, lost - volume.compliances[..., None] * pressures)
-    change = jnp.einsum("pkl,plb->pkb", kept.gain, lack, precision=exact)
+    change = _product(kept.gain, lack)
     largest, most = volume.changes[..., None], volume.limits[..., None]
     found = jnp.clip(pressures + jnp.clip(change, -largest, largest), -most, most)
     return jnp.where(torn, 0.5 * pressures, found)
@@ -130,11 +132,16 @@ def pressure_forces(
     """Gᵀ p on the free vertices, newtons."""
     slopes = _slopes(positions[:, volume.prisms])
     steepness = jnp.sqrt(jnp.sum(slopes[:, :, :, :3] ** 2, axis=(0, 3)))
-    # q_pfb = Σ_k Ω_pfk p_pkb
-    exact = lax.Precision.HIGHEST
-    pressed = jnp.einsum("pfk,pkb->pfb", volume.shares, pressures, precision=exact)
+    pressed = _product(volume.shares, pressures)
     pressed = pressed / jnp.maximum(steepness / volume.steepest[..., None], 1.0)
     return _gathered(volume, pressed[:, :, None] * slopes)
+
+
+def _product(table: Float[Array, "P i j"], values: Float[Array, "P j B"]) -> Float[Array, "P i B"]:
+    """Σ_j table_pij values_pjb; of one character as a sum, which is one pass over the table."""
+    if values.shape[2] == 1:
+        return jnp.sum(table * values[:, None, :, 0], axis=2)[..., None]
+    return jnp.einsum("pij,pjb->pib", table, values, precision=lax.Precision.HIGHEST)
 
 
 def _gathered(volume: DeviceVolume, corners: Float[Array, "3 P Q 6 B"]) -> Float[Array, "3 f B"]:
