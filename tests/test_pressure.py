@@ -238,3 +238,29 @@ def test_regions_without_flesh_and_ratios_of_nothing_are_refused() -> None:
         kept_volume(strain, kept.rest, kept.prisms, empty, RATIO)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="above 0"):
         KeptVolume(kept.prisms, kept.shares, kept.rest, kept.stiffness, 0.0)
+
+
+def test_pressures_change_little_at_once_and_stay_bounded() -> None:
+    """However much is lacking: 0.3 of the stiffness in one correction, 5 times it in the end."""
+    _, system = tube_system()
+    kept = kept_of(system)
+    pressures, gain = np.zeros(kept.region_count), 1e15 * np.eye(kept.region_count)
+    left = 0.8 * kept.rest_volumes
+    once = kept.corrected(pressures, left, gain)
+    np.testing.assert_allclose(once, 0.3 * kept.stiffness, rtol=1e-12)
+    for _ in range(40):
+        pressures = kept.corrected(pressures, left, gain)
+    np.testing.assert_allclose(pressures, 5.0 * kept.stiffness, rtol=1e-12)
+
+
+def test_torn_regions_are_not_pressed() -> None:
+    """Where half the volume is gone the pressure fades by half, and neighbours do not make up."""
+    _, system = tube_system()
+    kept = kept_of(system)
+    pressures = np.full(kept.region_count, 1000.0)
+    volumes = kept.rest_volumes - kept.compliances * pressures  # in balance
+    volumes[0] = 0.5 * kept.rest_volumes[0]
+    gain = np.full((kept.region_count, kept.region_count), 1e12)
+    corrected = kept.corrected(pressures, volumes, gain)
+    np.testing.assert_allclose(corrected[0], 500.0)
+    np.testing.assert_allclose(corrected[1:], 1000.0, rtol=1e-6)
