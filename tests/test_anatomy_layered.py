@@ -194,7 +194,7 @@ def test_breasts_are_softer_than_the_chest_and_a_flat_one_is_chest(man, body):
         soft = fat_softness(template.body, Mesh(skin, template.triangles), labels)
         least.append(soft[parts[labels] == "breast"].min())
         assert soft[parts[labels] == "shin"].min() > 0.9
-        assert soft.max() <= 1.0 + 1e-9
+        assert 1.5 < np.median(soft[parts[labels] == "back"]) <= soft.max() < 2.01
     assert least[0] < 0.12
     assert least[1] > 2 * least[0]
 

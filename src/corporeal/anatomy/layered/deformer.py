@@ -28,7 +28,7 @@ _SHARED = (
 _MEANINGS = {
     "stiffness": "Young's modulus of fat",
     "mass": "mass of the whole body; 0: by the densities of its layers",
-    "tissue": "1: fat of breast and buttock is softer; 0: the same everywhere",
+    "tissue": "1: fat is softer in breasts, firmer over ribs; 0: the same everywhere",
     "sliding": "1: the bone surface stretches at joints; 0: it is held",
 }
 """What some of them mean here."""

@@ -1,7 +1,11 @@
-"""How soft fat is where: that of breast and buttock is softer than beneath the skin elsewhere.
+"""How soft fat is where: softer in breast and buttock than elsewhere, firmer on chest and back.
 
-Thickness needs no map here, since the layers have their own; moduli are those of `physics.tissue`.
+Thickness needs no map here, since the layers have their own; moduli are those of `physics.tissue`,
+but for chest and back, whose fat is bound to the ribs by strong bands beneath the body's thickest
+skin.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -9,6 +13,10 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
 from corporeal.physics.tissue import BREAST, bare_name, blended, breast_fullness, part_tissue
+
+FIRM: Mapping[str, float] = {"chest": 2.0, "back": 2.0}
+"""Set so that skin over the ribs moves in a landing as that of two-layer flesh with its tissue
+map."""
 
 
 def fat_softness(
@@ -19,7 +27,10 @@ def fat_softness(
     A breast is one as far as it stands out from the chest.
     """
     names = np.array([bare_name(name) for name in template.part_names])[labels]
-    modulus = {name: part_tissue(name).modulus for name in np.unique(names).tolist()}
+    modulus = {
+        name: FIRM.get(name, part_tissue(name).modulus) for name in np.unique(names).tolist()
+    }
     values, breast = np.log([modulus[name] for name in names]), names == BREAST
-    full = np.where(breast, breast_fullness(surface, breast), 1.0)
-    return np.exp(blended(surface, full * values))
+    flat = np.where(breast, np.log(FIRM["chest"]), values)
+    full = breast_fullness(surface, breast)
+    return np.exp(blended(surface, flat + full * (values - flat)))
