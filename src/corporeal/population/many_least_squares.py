@@ -20,6 +20,8 @@ ManyResiduals = Callable[
 """Numbers of the problems asked about, and their values → residuals and Jacobians."""
 _LEAST_DAMPING: Final = 1e-9
 _MOST_DAMPING: Final = 1e6
+_TRUSTED: Final = 10.0
+"""A step may promise so many times the tolerance and still be the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,10 @@ def minimise_many(
     iterations: int = 40,
     tolerance: float = 0.3,
 ) -> ManyResults:
-    """Minimise each from its `start`; one stops when a step lowers its cost by < `tolerance`."""
+    """Minimise each from its `start`; one stops when a step lowers its cost by < `tolerance`.
+
+    A step that promised much more and gave little (it met a kink) is no reason to stop.
+    """
     values = np.clip(start, low, high)
     residual, jacobian = residuals(np.arange(len(values)), values)
     costs = 0.5 * (residual**2).sum(axis=1)
@@ -56,12 +61,17 @@ def minimise_many(
             for i in running
         ]
         trial = np.clip(values[running] + np.array(steps), low, high)
+        moved = trial - values[running]
+        # ½‖r‖² − ½‖r + J δ‖²: what the linear model promises
+        linear = residual[running] + np.einsum("ark,ak->ar", jacobian[running], moved)
+        promised = costs[running] - 0.5 * (linear**2).sum(axis=1)
         new_residual, new_jacobian = residuals(running, trial)
         new_costs = 0.5 * (new_residual**2).sum(axis=1)
         gain = costs[running] - new_costs
         better = gain > 0
-        moved = np.abs(trial - values[running]).max(axis=1) >= 1e-9
-        stuck = ~better & (~moved | (damping[running] > _MOST_DAMPING))
+        still = np.abs(moved).max(axis=1) < 1e-9
+        stuck = ~better & (still | (damping[running] > _MOST_DAMPING))
+        converged = better & (gain < tolerance) & (promised < _TRUSTED * tolerance)
         counts[running] += 1
         damping[running] = np.where(
             better, np.maximum(damping[running] / 5, _LEAST_DAMPING), 10 * damping[running]
@@ -69,5 +79,5 @@ def minimise_many(
         taken = running[better]
         values[taken], costs[taken] = trial[better], new_costs[better]
         residual[taken], jacobian[taken] = new_residual[better], new_jacobian[better]
-        running = running[~(stuck | (better & (gain < tolerance)))]
+        running = running[~(stuck | converged)]
     return ManyResults(values, costs, counts)
