@@ -46,20 +46,29 @@ def bending(frames: int) -> np.ndarray:
 
 def test_steps_are_those_of_the_reference(body: SimulatedBody) -> None:
     """Twelve steps of a slow bend: regions that are torn are told by a threshold, which rounding
-    may decide. Volumes of litres in float32 are known to 1e-10 m³, against
-    compliances of 1e-9 m³/Pa: pressures to a few Pa of thousands, places to micrometres."""
-    carriers = body.carriers(bending(120)[:13])
+    may decide. The gain is inverted in float32, good to a hundredth where regions overlap; so are
+    pressures, and places to that share of what pressures do."""
+    carriers, system = body.carriers(bending(120)[:13]), body.system
     ends = []
-    for solver in (ReferenceSolver(body.system, RULE), GpuSolver(body.system, RULE, body.rest)):
+    for solver in (
+        ReferenceSolver(system, RULE),
+        GpuSolver(system, RULE, body.rest),
+        ReferenceSolver(replace(system, kept_volume=None), RULE),
+    ):
         state = resting(np.asarray(body.rest, np.float64), RULE.step)
         for before, now in pairwise(carriers):
             speed = (now - before) / RULE.step
-            state = solver.step(state, now[body.system.anchored], body.weight, speed)
+            state = solver.step(state, now[system.anchored], body.weight, speed)
         ends.append(state)
-    largest = np.abs(ends[0].pressures).max()
-    assert largest > 10.0
-    assert np.abs(ends[1].pressures - ends[0].pressures).max() < 0.01 * largest
-    assert np.abs(ends[1].positions - ends[0].positions).max() < 1e-5
+    expected, found, without = ends
+    assert np.abs(expected.pressures).max() > 10.0
+    pressures_off = np.abs(found.pressures - expected.pressures).max()
+    assert pressures_off < 0.02 * np.abs(expected.pressures).max()
+    off, effect = (
+        np.sqrt(np.mean((each.positions - expected.positions) ** 2)) for each in (found, without)
+    )
+    assert effect > 1e-4
+    assert off < 0.04 * effect
 
 
 def test_a_clip_with_kept_volume_is_that_of_the_cpu(body: SimulatedBody) -> None:

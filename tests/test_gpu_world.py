@@ -1,5 +1,7 @@
 """Colliders, wind, static balance and loops on a device, against the CPU simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import synthetic
@@ -114,6 +116,7 @@ def test_room_grows_unless_it_was_given() -> None:
 
 
 def test_a_mesh_is_refused() -> None:
-    world = Surroundings((placed(MeshSolid(TEMPLATE.mesh)),))
+    mesh = replace(TEMPLATE.mesh, triangles=np.asarray(TEMPLATE.mesh.triangles)[:, ::-1])
+    world = Surroundings((placed(MeshSolid(mesh)),))
     with pytest.raises(InputError, match="MeshSolid"):
         device_skins(clip_of(ProjectiveSettings(), world), "cpu")
