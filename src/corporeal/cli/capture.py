@@ -18,8 +18,8 @@ class Capture:
     """Record people with the virtual 4D scanner: physics moves them, registrations come out.
 
     Protocols: shapes (one standing scan a person), poses (many poses, each in static balance), dyna
-    (the fourteen authored motions, flesh in motion), mocap (given clips). A third of the people is
-    kept for tests; who they are depends on the people's seed alone.
+    (the fourteen authored motions, flesh in motion), mocap (given clips). Three of eight
+    people are kept for tests; who they are depends on the people's seed alone.
 
     Examples:
       corporeal capture --people people.zarr --protocol poses --out multipose.zarr

@@ -24,6 +24,8 @@ State = Literal["ok", "optional", "missing"]
 _EXTRAS = {
     "torch": ("torch", "PyTorch arrays in and out"),
     "distributed": ("cluster", "batches on a Dask cluster"),
+    "embreex": ("scans", "raw scans of captured people"),
+    "h5py": ("hdf5", "DFAUST's and Dyna's .hdf5 files"),
 }
 _MARKS = {"ok": "ok      ", "optional": "optional", "missing": "MISSING "}
 
