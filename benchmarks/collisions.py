@@ -214,8 +214,8 @@ def timed_iterations(subject: Subject, frames: int = 40) -> dict[str, float]:
         rows, pairs = timed_call("contacts", partial(body.self_contacts, flesh, frame))
         timed_call("steps_without", partial(steps, flesh, None))
         flesh = replace(timed_call("steps", partial(steps, flesh, rows)), touching=pairs)
-        count = len(rows)
-    report = {"contacts": count}
+        count = 0 if rows is None else len(rows)
+    report: dict[str, float] = {"contacts": count}
     for kind in kinds:
         report[f"{kind}_wall_least_ms"] = round(min(wall[kind]), 3)
         report[f"{kind}_processor_median_ms"] = round(float(np.median(processor[kind])), 3)
