@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-ROW, LEFT, PANEL, TOP = 22, 190, 240, 46
+ROW, LEFT, PANEL, GAP, TOP = 22, 190, 240, 40, 46
 CELL = 15
 SEXES = {"female": "women", "male": "men"}
 
@@ -17,14 +17,14 @@ def moment_figure(report: dict[str, Any]) -> str:
     """A row a dimension: mean off in standard deviations, and ratio of standard deviations."""
     names = report["matched"]
     height = TOP + ROW * len(names) + 30
-    width = LEFT + 2 * PANEL + 40
+    width = LEFT + 2 * PANEL + GAP + 30
     parts = [_text(16, 18, "bodies of 1 000 sampled people against ANSUR II", size=13)]
     panels = (
         ("mean_off_in_sd", "difference of means, in sd of the survey", -0.25, 0.25, 0.0),
         ("sd_ratio", "ratio of standard deviations", 0.8, 1.2, 1.0),
     )
     for column, (key, title, low, high, ideal) in enumerate(panels):
-        start = LEFT + column * (PANEL + 20)
+        start = LEFT + column * (PANEL + GAP)
         at = _scale(start, low, high)
         parts.append(_text(start + PANEL / 2, 36, title, anchor="middle"))
         for tick in (low, (low + ideal) / 2, ideal, (ideal + high) / 2, high):
@@ -37,8 +37,8 @@ def moment_figure(report: dict[str, Any]) -> str:
                 parts.append(f'<circle cx="{at(value):.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>')
     for row, name in enumerate(names):
         parts.append(_text(LEFT - 10, TOP + ROW * (row + 0.5) + 4, _words(name), anchor="end"))
-    parts.append(_text(LEFT - 10, height - 12, "● women", anchor="end", colour="#b0305f"))
-    parts.append(_text(LEFT - 70, height - 12, "● men", anchor="end", colour="#1f5fa8"))
+    parts.append(_text(16, height - 12, "● women", colour="#b0305f"))
+    parts.append(_text(80, height - 12, "● men", colour="#1f5fa8"))
     return _svg(width, height, parts)
 
 
