@@ -9,6 +9,7 @@ from corporeal.runtime.kernels import kernel
 MOST_STEPS = 16
 """Of the walk from a triangle to the nearest one."""
 
+
 @kernel()
 def skin_normals(points, triangles):
     """Outward unit normals at all vertices, triangles weighted by area."""

@@ -80,7 +80,9 @@ class CompiledContacts:
         free, slots = len(self._inverse.starts) - 1, min(thread_count(), max(count, 1))
         rows, diagonal = rows_of_vertices(*self._rows, free), np.empty(count)
         edges = [count * slot // slots for slot in range(slots + 1)]
-        parts: list[tuple[NumpyArray, NumpyArray, NumpyArray]] = [(diagonal, diagonal, diagonal)] * slots
+        parts: list[tuple[NumpyArray, NumpyArray, NumpyArray]] = [
+            (diagonal, diagonal, diagonal)
+        ] * slots
 
         def work(start: int, stop: int) -> None:
             for slot in range(start, stop):
