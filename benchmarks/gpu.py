@@ -159,13 +159,14 @@ def default() -> dict[str, object]:
     start = resting(data["positions"], STEP, data["velocities"], data["pressures"])
     moving = jax.device_put(device_state(host, [start], origins[0], STEP))
     report: dict[str, object] = {"regions": int(moving.pressures.shape[1])}
+    kept = jax.device_put(host.kept(rule))
     ground = jax.device_put(floor_world(host, origins[:, 0], float(data["reach"]), whole))
     wanted, way = Wanted(vertices=True, normals=True, simulated=True), Way(kernels=GPU)
     for title, world in (("kept volume", None), ("kept volume, on the ground", ground)):
 
         def run(world: DeviceWorld | None = world) -> tuple[Skins, Touched | None]:
             _, skins, touched = run_clip(
-                body, inverse, rule, moving, frames, None, world,
+                body, inverse, rule, moving, frames, None, world, kept,
                 steps=STEPS, piece=120, wanted=wanted, way=way,
             )  # fmt: skip
             return skins, touched

@@ -98,7 +98,7 @@ def many_people(
 ) -> dict[str, object]:
     """Their rate, compared with two of them alone before it is reported."""
     count = 8
-    everybody = assembled_people(bodies, inverses)
+    everybody = assembled_people(bodies, inverses, rule)
     clip = np.load(SUBJECTS / f"clip_{CLIPS[0]}.npz")
     frames, origins = clip_frames(clip["frames"][: STEPS * count + 1, None])
     states = []

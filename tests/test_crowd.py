@@ -73,7 +73,7 @@ def test_different_people_move_each_on_their_own() -> None:
     assert bodies[0].free_count != bodies[1].free_count
     inverses = [local(body) for body in bodies]
     cases = [moved(body, phase) for body, phase in zip(bodies, (0.0, 1.1), strict=True)]
-    people = assembled_people(bodies, inverses)
+    people = assembled_people(bodies, inverses, RULE)
     states = assembled_states(people, [c[0] for c in cases])
     _, skins = run_people(people, RULE, states, together([c[1] for c in cases]), steps=2, way=WAY)
     for number, (moving, path, _) in enumerate(cases):
@@ -103,4 +103,4 @@ def local(body: DeviceBody):
 def test_people_need_local_inverses() -> None:
     body = person(1.0)
     with pytest.raises(InputError, match="local_inverse"):
-        assembled_people([body], [body.inverse(RULE, dense=True)])
+        assembled_people([body], [body.inverse(RULE, dense=True)], RULE)

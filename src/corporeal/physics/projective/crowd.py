@@ -22,7 +22,7 @@ from corporeal.physics.coupling_gpu import DeviceCoupling, carried_positions
 from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective.gpu_clip import ACCELERATED, Frames
 from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way, take_step
-from corporeal.physics.projective_dynamics.gpu_flesh import Flesh
+from corporeal.physics.projective_dynamics.gpu_flesh import Flesh, system_matrix
 from corporeal.physics.projective_dynamics.gpu_inverse import CLUSTER, Inverse, LocalInverse
 from corporeal.physics.projective_dynamics.gpu_pressure import DeviceVolume, Kept, kept_with
 from corporeal.physics.projective_dynamics.gpu_two_level import TwoLevelInverse, joined_levels
@@ -50,7 +50,9 @@ class People:
     """Regions whose volume is kept, of all."""
 
 
-def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[Inverse]) -> People:
+def assembled_people(
+    bodies: Sequence[DeviceBody], inverses: Sequence[Inverse], rule: StepRule
+) -> People:
     """Bodies of one template and the inverses of their global steps, put together: all local, or
     all in two levels."""
     local = [inverse for inverse in inverses if isinstance(inverse, LocalInverse)]
@@ -84,7 +86,7 @@ def assembled_people(bodies: Sequence[DeviceBody], inverses: Sequence[Inverse]) 
         _stacked([body.sources for body in filled]),
         _stacked([body.skin_places for body in filled]),
         _stacked([body.upsampler for body in filled]),
-        _joined_kept(bodies, inverses, free, fixed),
+        _joined_kept(bodies, rule, free, fixed),
     )
 
 
@@ -129,7 +131,7 @@ def run_people(
                 positions=moving.positions - shift,
                 earlier_positions=moving.earlier_positions - shift,
             )
-            drive = Drive(*(part[number] for part in drives))
+            drive = jax.tree.map(lambda part, n=number: part[n], drives)
             moving = take_step(
                 people.flesh, people.inverse, rule, moving, drive, way, kept=people.kept
             )
@@ -227,7 +229,7 @@ def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> 
 
 
 def _joined_kept(
-    bodies: Sequence[DeviceBody], inverses: Sequence[Inverse], free: int, fixed: int
+    bodies: Sequence[DeviceBody], rule: StepRule, free: int, fixed: int
 ) -> Kept | None:
     """The regions of all people, each with the gain of its own global step."""
     volumes = [body.volume for body in bodies if body.volume is not None]
@@ -257,7 +259,8 @@ def _joined_kept(
         )  # fmt: skip
         each = (_longer(np.asarray(part), 1, regions) for part in numbers)
         people.append((_longer(corners, 1, prisms), shares, slopes, steepest, *each))
-        gain = np.asarray(kept_with(volume, inverses[number]).gain)
+        matrix = system_matrix(body.elements, rule.inertia, len(body.order))
+        gain = kept_with(volume, matrix).gain
         gains.append(_longer(_longer(gain, 2, regions), 1, regions))
     first, shares, slopes, steepest, *each = (
         np.concatenate(parts) for parts in zip(*people, strict=True)

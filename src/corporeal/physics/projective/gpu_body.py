@@ -21,7 +21,7 @@ from corporeal.physics.projective_dynamics.gpu_flesh import (
     system_matrix,
 )
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, global_step
-from corporeal.physics.projective_dynamics.gpu_pressure import DeviceVolume
+from corporeal.physics.projective_dynamics.gpu_pressure import DeviceVolume, Kept, kept_with
 from corporeal.physics.projective_dynamics.integration import StepRule
 from corporeal.physics.upsampling_gpu import DeviceSurface, DeviceUpsampler
 from corporeal.runtime.nouns import noun
@@ -60,6 +60,12 @@ class DeviceBody:
         """The global step of a rule; `dense` keeps what is negligible too."""
         matrix = system_matrix(self.elements, rule.inertia, len(self.order))
         return global_step(matrix, dense)
+
+    def kept(self, rule: StepRule) -> Kept | None:
+        """What keeps volume in the steps of a rule; None where it is not kept."""
+        if self.volume is None:
+            return None
+        return kept_with(self.volume, system_matrix(self.elements, rule.inertia, len(self.order)))
 
 
 def save_device_body(path: str | Path, body: DeviceBody) -> None:

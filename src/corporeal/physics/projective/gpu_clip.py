@@ -26,7 +26,7 @@ from corporeal.physics.projective.gpu_frames import Around, Engine, Given, frame
 from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points
 from corporeal.physics.projective_dynamics.gpu import Drive, Moving, Way
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse
-from corporeal.physics.projective_dynamics.gpu_pressure import kept_with
+from corporeal.physics.projective_dynamics.gpu_pressure import Kept
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased
 from corporeal.physics.upsampling_gpu import full_normals, full_skin
 
@@ -109,6 +109,7 @@ def run_clip(
     frames: Frames,
     collisions: Collisions | None = None,
     world: DeviceWorld | None = None,
+    kept: Kept | None = None,
     *,
     steps: int = 1,
     piece: int = 1,
@@ -120,13 +121,18 @@ def run_clip(
 
     Gives the last state as well, to go on from. With `collisions` or a `world` (of one character)
     also what touched; give its `full` to `require_room`. A static rule seeks the balance of every
-    frame, which has one step then.
+    frame, which has one step then. `kept` is `body.kept(rule)`.
     """
+    if (kept is None) != (body.volume is None):
+        raise InputError(
+            f"the body {'does not keep' if kept else 'keeps'} volume, and run_clip was given "
+            f"{'what does' if kept else 'nothing for it'}. Give kept=body.kept(rule)."
+        )
     count = frames.path.shape[0]
     engine = Engine(
         body,
         inverse,
-        None if body.volume is None else kept_with(body.volume, inverse),
+        kept,
         rule,
         way,
         room,
@@ -161,7 +167,7 @@ def run_clip(
             engine,
             (moving, pairs),
             Given(
-                Drive(*map(by_frame, drives)),
+                jax.tree.map(by_frame, drives),
                 by_frame(shifts),
                 None if placed is None else Around(*map(by_frame, (bones, *placed))),
                 base,

@@ -17,6 +17,7 @@ from corporeal.physics.projective.gpu_touch import Collisions, Touched, no_pairs
 from corporeal.physics.projective_dynamics.gpu import Moving, Way
 from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, inverse_of, inverted
+from corporeal.physics.projective_dynamics.gpu_pressure import Kept
 from corporeal.physics.projective_dynamics.integration import State, StepRule
 from corporeal.runtime.devices import jax_device
 
@@ -83,6 +84,10 @@ class _DeviceClip:
     def _inverse(self) -> Inverse:
         return inverse_of(self._whole)
 
+    @cached_property
+    def _kept(self) -> Kept | None:
+        return self.prepared.kept(self.rule)
+
     def last(self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int) -> State:
         """The state at the end of a path, from one at its frame `first`."""
         begin = first * self.clip.steps
@@ -116,6 +121,7 @@ class _DeviceClip:
         while True:
             after, skins, touched = run_clip(
                 self.prepared, self._inverse, self.rule, moving, frames, collisions, world,
+                self._kept,
                 steps=steps, piece=piece, way=self.way, room=self._room,
             )  # fmt: skip
             full = touched is not None and bool(np.asarray(touched.full).any())

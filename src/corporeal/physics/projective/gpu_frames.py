@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -95,7 +96,7 @@ def _moving_frame(
     rows: ContactRows | None = None
     found = _Found(pairs, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     for number in range(engine.steps):
-        drive = Drive(*(part[number] for part in given.drives))
+        drive = jax.tree.map(lambda part, n=number: part[n], given.drives)
         shift = given.shifts[number][:, None]
         if number == 0 and collisions is not None:
             whole = jnp.concatenate([moving.positions, drive.earlier_anchors + shift], axis=1)
@@ -125,8 +126,10 @@ def _static_frame(
 ) -> tuple[Moving, _Found]:
     """The shape in balance at the end of a frame, sought from flesh that its bones carried on."""
     body, collisions = engine.body, engine.collisions
-    drive = Drive(*(part[0] for part in given.drives))
-    carried = moving.positions - given.shifts[0][:, None] + engine.rule.step * drive.carried
+    drive = jax.tree.map(lambda part: part[0], given.drives)
+    carried = moving.positions - given.shifts[0][:, None]
+    if drive.carried is not None:
+        carried = carried + engine.rule.step * drive.carried
     moving = moving._replace(positions=carried)
     most = MOST_ROUNDS if collisions is None else MOST_TOUCHING_ROUNDS
 

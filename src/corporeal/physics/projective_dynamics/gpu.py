@@ -67,8 +67,8 @@ class Drive(NamedTuple):
     """New places of the anchored vertices, metres."""
     forces: Float[Array, "3 f B"]
     """External forces, newtons."""
-    carried: Float[Array, "3 f B"]
-    """Velocities that drag draws towards, m/s."""
+    carried: Float[Array, "3 f B"] | None
+    """Velocities of what carries the free vertices, which drag draws towards, m/s."""
     earlier_anchors: Float[Array, "3 b B"]
     """Where the anchored vertices are when the step begins, metres."""
 
@@ -109,15 +109,19 @@ def take_step(
     """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
     given, before = (flesh, inverse, rule, drive, way, contact, kept), moving.pressures
     if rule.integrator == "static":
-        found, pressures = _Iteration(moving.positions, *given).passed(before)
+        found, pressures = _Iteration(moving.positions, *given).passed(moving.positions, before)
         still = jnp.zeros_like(found)
         return Moving(found, still, found, still, pressures)
     now, earlier = rule.blend
     drag = rule.damping * rule.reach
     place = now * moving.positions - earlier * moving.earlier_positions
     speed = now * moving.velocities - earlier * moving.earlier_velocities
-    predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * drive.carried)
-    found, pressures = _Iteration(predicted, *given).passed(before)
+    if drive.carried is None:
+        start = predicted = place + (rule.reach / (1.0 + drag)) * speed
+    else:
+        predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * drive.carried)
+        start = moving.positions + rule.step * drive.carried
+    found, pressures = _Iteration(predicted, *given).passed(start, before)
     velocities = (found - place) / rule.reach
     return Moving(found, velocities, moving.positions, moving.velocities, pressures)
 
@@ -135,7 +139,7 @@ class _Progress(NamedTuple):
 
 
 class _Iteration(NamedTuple):
-    """The local–global iterations of one step, from where the free vertices are `predicted`."""
+    """The local–global iterations of one step whose free vertices are `predicted`."""
 
     predicted: Array
     flesh: Flesh
@@ -146,8 +150,10 @@ class _Iteration(NamedTuple):
     contact: Contact | None
     kept: Kept | None
 
-    def passed(self, pressures: Float[Array, "P K B"]) -> tuple[Array, Array]:
-        """The free vertices and the pressures after the rule's iterations.
+    def passed(
+        self, start: Float[Array, "3 f B"], pressures: Float[Array, "P K B"]
+    ) -> tuple[Array, Array]:
+        """The free vertices and the pressures after the rule's iterations from a `start`.
 
         Pressures are corrected in odd iterations, and push in the next as well. Where something
         touches, the last iterate is a plain one: nothing overlaps.
@@ -155,7 +161,7 @@ class _Iteration(NamedTuple):
         contact, way = self.contact, self.way
         count = self.rule.iterations if contact is None else self.rule.iterations - 1
         at = _Progress(
-            self.predicted,
+            start,
             jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun),
             no_history(self.predicted, way.people) if way.accelerated else None,
             pressures,
@@ -181,7 +187,11 @@ class _Iteration(NamedTuple):
         """Pressures for the volumes that the regions have now."""
         if self.kept is None:
             return at
-        return at._replace(pressures=corrected(self.kept, at.pressures, self.everything(at.z)))
+        history = at.history
+        if history is not None:  # it led to another fixed point
+            history = history._replace(known=jnp.zeros_like(history.known))
+        pressures = corrected(self.kept, at.pressures, self.everything(at.z))
+        return at._replace(pressures=pressures, history=history)
 
     def pressed(self, at: _Progress) -> _Progress:
         """What the pressures push with now."""
@@ -249,7 +259,7 @@ class GpuSolver:
         if system.kept_volume is not None:
             place = np.argsort(self.order)
             volume = device_volume(system.kept_volume, place, len(self.flesh.masses))
-        self._kept = None if volume is None else kept_with(volume, self.inverse)
+        self._kept = None if volume is None else kept_with(volume, matrix)
         self._way = Way(accelerated)
         self._steps = jax.jit(_steps_taken, static_argnums=(2, 5))
 
@@ -291,9 +301,7 @@ class GpuSolver:
         drives = Drive(
             _laid_out(path[:, fixed] - origin),
             _laid_out(np.broadcast_to(pull, (count, *pull.shape))),
-            _laid_out(
-                (np.broadcast_to(nothing, path.shape) if carried is None else carried)[:, free]
-            ),
+            None if carried is None else _laid_out(carried[:, free]),
             _laid_out(before - origin),
         )
         after, found = self._steps(

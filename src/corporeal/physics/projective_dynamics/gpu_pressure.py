@@ -10,9 +10,10 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.linalg import splu
 
 from corporeal._typing import Array, Float, Int, NumpyArray
-from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, correction
 from corporeal.physics.projective_dynamics.pressure import (
     LARGEST_CHANGE,
     STEEPEST,
@@ -91,35 +92,36 @@ def _around(prisms: Int[NumpyArray, "Q 6"], free: int) -> Int[NumpyArray, "f e"]
     return table
 
 
-def kept_with(volume: DeviceVolume, inverse: Inverse) -> Kept:
-    """The regions with their gain for a global step: K solves."""
-    exact = lax.Precision.HIGHEST
-    slopes = jnp.moveaxis(volume.slopes, -1, 0)[..., None]
-    # Gᵀ, a column for the region k of everyone
-    pushes = _gathered(volume, volume.shares[:, :, None] * slopes)
-    moved = correction(inverse, pushes)
-    there = jnp.minimum(volume.prisms, moved.shape[1] - 1)
-    inside = (volume.prisms < moved.shape[1])[..., None]
-    grown = jnp.sum(jnp.where(inside, slopes * moved[:, there], 0.0), axis=(0, 3))
-    # S_pkl = Σ_f Ω_pfk (∂V_f A⁻¹ Gᵀ)_l
-    response = jnp.einsum("pfk,pfl->pkl", volume.shares, grown, precision=exact)
-    response = 0.5 * (response + response.transpose(0, 2, 1))
-    soft = jnp.where(volume.limits > 0.0, volume.compliances, 1.0)
-    gain = jnp.linalg.inv(response + soft[..., None] * jnp.eye(soft.shape[1]))
-    return Kept(volume, gain, jnp.swapaxes(volume.shares, 1, 2))
+def kept_with(volume: DeviceVolume, matrix: csc_array) -> Kept:
+    """The regions of one body with their gain for the matrix A of its global step: K solves, in
+    float64, since regions overlap and S is nearly singular."""
+    free = len(matrix.indptr) - 1
+    prisms, shares = np.asarray(volume.prisms[0]), np.asarray(volume.shares[0], np.float64)
+    inside = prisms < free
+    rows = np.broadcast_to(np.arange(len(prisms))[:, None], prisms.shape)[inside]
+    solve = splu(csc_array(matrix)).solve
+    response = np.diag(np.asarray(volume.compliances[0], np.float64))
+    for axis in range(3):
+        slopes = np.asarray(volume.slopes[0, :, :, axis], np.float64)[inside]
+        grown = csr_array((slopes, (rows, prisms[inside])), shape=(len(prisms), free))
+        # G_kj = Σ_f Ω_fk ∂V_f/∂x_j
+        pushes = np.asarray(grown.T @ shares)
+        response = response + pushes.T @ solve(pushes)
+    gain = np.linalg.inv(0.5 * (response + response.T)).astype(np.float32)[None]
+    return Kept(volume, gain, np.ascontiguousarray(np.swapaxes(volume.shares, 1, 2)))
 
 
 def corrected(
     kept: Kept, pressures: Float[Array, "P K B"], positions: Float[Array, "3 n B"]
 ) -> Float[Array, "P K B"]:
-    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; pressures fade in regions that are torn."""
+    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; while a region is torn, all pressures fade."""
     volume = kept.volume
     mean, outer, inner = _frame(positions[:, volume.prisms])
     volumes = jnp.sum(mean * _area(outer, inner), axis=0) / 6.0
     regions = _product(kept.by_region, volumes)
     lost = volume.volumes[..., None] - regions
-    torn = jnp.abs(lost) > volume.torn[..., None]
-    lack = jnp.where(torn, 0.0, lost - volume.compliances[..., None] * pressures)
+    torn = jnp.any(jnp.abs(lost) > volume.torn[..., None], axis=1, keepdims=True)
+    lack = lost - volume.compliances[..., None] * pressures
     change = _product(kept.gain, lack)
     largest, most = volume.changes[..., None], volume.limits[..., None]
     found = jnp.clip(pressures + jnp.clip(change, -largest, largest), -most, most)
