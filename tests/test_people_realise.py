@@ -96,8 +96,8 @@ def test_realised_bodies_do_not_meet_themselves(bodies, model, people):
         body = bodies.identity(i)
         age, gender = (float(body.parameters[name]) for name in ("age", "gender"))
         base = model.prepare({"gender": gender, "age": age, "height": body.parameters["height"]})
-        skins = (np.asarray(b.rest_vertices, np.float64) for b in (body, base))
-        found = surface_validity(*skins, model.template)
+        skin, plain = (np.asarray(b.rest_vertices, np.float64) for b in (body, base))
+        found = surface_validity(skin, plain, model.template)
         assert len(found.new_contacts) == 0
         assert len(found.new_folds) == 0
 

@@ -6,8 +6,8 @@ For each sex, z = (log dimensions, age) ~ N(μ, Σ). Given some of z, the others
 
 which is linear regression in logarithms: powers, so that ratios stay sensible far from the mean.
 Bodies fitted to such people tell how the solver's unknowns follow from the dimensions. Only fitted
-coefficients ship (`data/population.npz`, made by `tools/fit_population.py`). This is what the solver
-expects of one person; `corporeal.population` draws many.
+coefficients ship (`data/population.npz`, made by `tools/fit_population.py`). This is what the
+solver expects of one person; `corporeal.population` draws many.
 """
 
 from dataclasses import dataclass, fields, replace
