@@ -36,7 +36,7 @@ WAY = Way(unrolled=1)
 
 @pytest.fixture(scope="module")
 def body() -> SimulatedBody:
-    return ProjectiveSimulation(TEMPLATE).body(IDENTITY)
+    return ProjectiveSimulation(TEMPLATE, ProjectiveSettings(volume=0.0)).body(IDENTITY)
 
 
 def path(kind: int, frames: int) -> np.ndarray:

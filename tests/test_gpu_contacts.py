@@ -58,12 +58,12 @@ def folded():
     """An arm folded onto itself: skin inside skin."""
     template = synthetic.arm_template(24, 12)
     identity = synthetic.identity_of(template)
-    simulation = ProjectiveSimulation(template, ProjectiveSettings(collisions="global"))
+    simulation = ProjectiveSimulation(template, ProjectiveSettings(collisions="global", volume=0.0))
     body = simulation.body(identity)
     turn = np.zeros((len(synthetic.PARENTS), 3))
     turn[2, 2] = 2.6
     frames = forward_kinematics(turn, body.joints, synthetic.PARENTS, np.zeros(3))
-    apart = ProjectiveSimulation(template)
+    apart = ProjectiveSimulation(template, ProjectiveSettings(volume=0.0))
     positions = apart.start(identity, Pose(turn, np.zeros(3))).flesh.positions
     return body, frames, positions
 
