@@ -241,20 +241,20 @@ def test_regions_without_flesh_and_ratios_of_nothing_are_refused() -> None:
 
 
 def test_pressures_change_little_at_once_and_stay_bounded() -> None:
-    """However much is lacking: 0.3 of the stiffness in one correction, 5 times it in the end."""
+    """However much is lacking: 0.05 of the stiffness in one correction, 5 times it in the end."""
     _, system = tube_system()
     kept = kept_of(system)
     pressures, gain = np.zeros(kept.region_count), 1e15 * np.eye(kept.region_count)
-    left = 0.8 * kept.rest_volumes
+    left = kept.rest_volumes - 0.09 * kept.sizes
     once = kept.corrected(pressures, left, gain)
-    np.testing.assert_allclose(once, 0.3 * kept.stiffness, rtol=1e-12)
-    for _ in range(40):
-        pressures = kept.corrected(pressures, left, gain)
+    np.testing.assert_allclose(once, 0.05 * kept.stiffness, rtol=1e-12)
+    for _ in range(200):  # as much lacks whatever the pressure
+        pressures = kept.corrected(pressures, left - kept.compliances * pressures, gain)
     np.testing.assert_allclose(pressures, 5.0 * kept.stiffness, rtol=1e-12)
 
 
-def test_torn_regions_are_not_pressed() -> None:
-    """Where half the volume is gone the pressure fades by half, and neighbours do not make up."""
+def test_pressures_let_go_of_torn_flesh() -> None:
+    """Where half of a region's volume is gone, strain alone mends the body."""
     _, system = tube_system()
     kept = kept_of(system)
     pressures = np.full(kept.region_count, 1000.0)
@@ -262,5 +262,4 @@ def test_torn_regions_are_not_pressed() -> None:
     volumes[0] = 0.5 * kept.rest_volumes[0]
     gain = np.full((kept.region_count, kept.region_count), 1e12)
     corrected = kept.corrected(pressures, volumes, gain)
-    np.testing.assert_allclose(corrected[0], 500.0)
-    np.testing.assert_allclose(corrected[1:], 1000.0, rtol=1e-6)
+    np.testing.assert_array_equal(corrected, 0.0)

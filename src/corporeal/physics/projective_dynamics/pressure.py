@@ -33,12 +33,12 @@ from corporeal.physics.projective_dynamics.constraints.strain import StrainConst
 
 STEEPEST = 3.0
 """A prism's slope counts as at most so many times that at rest: torn flesh is not blown up."""
-TORN = 0.25
-"""A region that lost or won so much of its volume is torn or inside out: strain must mend it
-first."""
+TORN = 0.15
+"""A region that lacks so much of its volume is torn or inside out: strain must mend it first. In
+lively motion 0.04 are lacking at most before a correction."""
 _MOST_PRESSURE = 5.0
 """Largest pressure, over the stiffness of the flesh around; full flexion takes 2."""
-LARGEST_CHANGE = 0.3
+LARGEST_CHANGE = 0.05
 """Of a pressure in one correction, over the stiffness."""
 
 
@@ -83,9 +83,9 @@ class KeptVolume:
 
     @cached_property
     def sizes(self) -> Float64[NumpyArray, "K"]:
-        """Volumes at rest with all prisms taken as positive, and none as nothing, m³."""
+        """Volumes at rest with all prisms taken as positive, and none much below the mean, m³."""
         size = self.prism_shares.T @ np.abs(prism_volumes(self.rest[self.prisms]))
-        return np.maximum(size, 1e-6 * size.max())
+        return np.maximum(size, 0.01 * size.mean())
 
     @cached_property
     def compliances(self) -> Float64[NumpyArray, "K"]:
@@ -117,13 +117,13 @@ class KeptVolume:
         volumes: Float64[NumpyArray, "K"],
         gain: Float64[NumpyArray, "K K"],
     ) -> Float64[NumpyArray, "K"]:
-        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; pressures fade in regions that are torn."""
-        lost = self.rest_volumes - volumes
-        torn = np.abs(lost) > TORN * self.sizes
-        lack = np.where(torn, 0.0, lost - self.compliances * pressures)
+        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; while a region is torn, all pressures let go."""
+        lack = self.rest_volumes - volumes - self.compliances * pressures
+        if (np.abs(lack) > TORN * self.sizes).any():
+            return np.zeros(self.region_count)
         most = LARGEST_CHANGE * self.stiffness
         corrected = pressures + np.clip(gain @ lack, -most, most)
-        return np.where(torn, 0.5 * pressures, np.clip(corrected, -self.limits, self.limits))
+        return np.clip(corrected, -self.limits, self.limits)
 
     def begun(self, pressures: Float64[NumpyArray, "k"] | None) -> Float64[NumpyArray, "K"]:
         """The pressures that a step begins with, Pa; none are zeros."""

@@ -53,17 +53,17 @@ class CompiledPressure:
         right: Float32[NumpyArray, "f 3"],
         iteration: int,
     ) -> bool:
-        """Add the force of the pressures to the `right` side; whether they were corrected, which
-        they are in odd iterations."""
+        """Add the force of the pressures to the `right` side; whether they changed, as they do in
+        odd iterations."""
         from corporeal.physics.projective_dynamics.pressure_cpu import push
 
-        corrected = iteration % 2 == 1
-        if corrected:
-            self.pressures = self._kept.corrected(self.pressures, self._measure(z), self._gain)
-        if corrected or iteration == 0:
+        before = self.pressures
+        if iteration % 2 == 1:
+            self.pressures = self._kept.corrected(before, self._measure(z), self._gain)
+        if iteration % 2 == 1 or iteration == 0:
             self._press(z)
         push(self._forces, right)
-        return corrected
+        return bool((self.pressures != before).any())
 
     def _measure(self, z: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "K"]:
         """The regions' volumes, m³."""
