@@ -10,6 +10,7 @@ from corporeal.physics.projective.crowd import assembled_people, assembled_state
 from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective.gpu_clip import Frames, clip_frames, device_state, run_clip
 from corporeal.physics.projective.gpu_preparation import device_body
+from corporeal.physics.projective.settings import ProjectiveSettings
 from corporeal.physics.projective.simulation import ProjectiveSimulation
 from corporeal.physics.projective_dynamics.gpu import Moving, Way
 from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
@@ -25,7 +26,7 @@ def person(width: float, rings: int = 12) -> DeviceBody:
     template = synthetic.arm_template(rings)
     identity = synthetic.identity_of(template)
     wide = Identity(identity.rest_vertices * [1, width, 1], identity.joints * [1, width, 1], {})
-    return device_body(ProjectiveSimulation(template).body(wide))
+    return device_body(ProjectiveSimulation(template, ProjectiveSettings(volume=0.0)).body(wide))
 
 
 def moved(body: DeviceBody, phase: float) -> tuple[Moving, Frames, np.ndarray]:
