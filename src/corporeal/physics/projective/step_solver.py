@@ -1,4 +1,4 @@
-"""The factored system of a body for steps of one length, made once for all settings that share it."""
+"""The factored system of a body, made once for all settings that share it."""
 
 from collections.abc import Hashable
 
