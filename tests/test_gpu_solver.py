@@ -215,6 +215,7 @@ def touched_step(state: State, anchors: np.ndarray, contacts: Contacts, rule: St
         laid_out(state.velocities[chosen]),
         laid_out(state.earlier_positions[chosen]),
         laid_out(state.earlier_velocities[chosen]),
+        jnp.zeros((1, 0, 1), jnp.float32),
     )
     drive = Drive(
         laid_out(anchors),

@@ -93,7 +93,7 @@ def test_a_grab_pulls_with_its_spring(
         state = simulation.step(state, ZERO, 1 / 60, surroundings=Surroundings(grabs=(grab,)))
     dragged = simulation.skin(state)
     pull = grab.stiffness * (grab.target - grab.point(dragged))
-    assert 1.0 < np.linalg.norm(pull) < 24.0
+    assert 1.0 < np.linalg.norm(pull) < 24.5  # 25 N if the skin did not move
     forces = np.zeros_like(dragged)
     forces[held] = np.asarray(shares)[:, None] * pull
     pulled = simulation.start(identity)

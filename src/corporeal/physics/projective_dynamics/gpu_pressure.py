@@ -47,7 +47,7 @@ class DeviceVolume:
     changes: Float[Array, "P K"]
     """Largest changes of a pressure in one correction, Pa."""
     torn: Float[Array, "P K"]
-    """Volumes lost or won above which a region is torn, m³."""
+    """What a region lacks or has too much when it is torn, m³."""
 
 
 class Kept(NamedTuple):
@@ -114,18 +114,17 @@ def kept_with(volume: DeviceVolume, matrix: csc_array) -> Kept:
 def corrected(
     kept: Kept, pressures: Float[Array, "P K B"], positions: Float[Array, "3 n B"]
 ) -> Float[Array, "P K B"]:
-    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; while a region is torn, all pressures fade."""
+    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; while a region is torn, all pressures let go."""
     volume = kept.volume
     mean, outer, inner = _frame(positions[:, volume.prisms])
     volumes = jnp.sum(mean * _area(outer, inner), axis=0) / 6.0
     regions = _product(kept.by_region, volumes)
-    lost = volume.volumes[..., None] - regions
-    torn = jnp.any(jnp.abs(lost) > volume.torn[..., None], axis=1, keepdims=True)
-    lack = lost - volume.compliances[..., None] * pressures
+    lack = volume.volumes[..., None] - regions - volume.compliances[..., None] * pressures
+    torn = jnp.any(jnp.abs(lack) > volume.torn[..., None], axis=1, keepdims=True)
     change = _product(kept.gain, lack)
     largest, most = volume.changes[..., None], volume.limits[..., None]
     found = jnp.clip(pressures + jnp.clip(change, -largest, largest), -most, most)
-    return jnp.where(torn, 0.5 * pressures, found)
+    return jnp.where(torn, 0.0, found)
 
 
 def pressure_forces(

@@ -16,7 +16,8 @@ def closest_rotation(matrix, rotation, work):
 
     Eigenvectors V of AᵀA by Jacobi rotations; u₁, u₂ along A v₁, A v₂ and u₃ = u₁ × u₂, so that the
     axis of least stretch is flipped if A mirrors. Where two or three stretches are the least, all
-    matrices flip about the same axis, so that a body turned inside out unfolds as one. `work` is a scratch array of 3×3×3 float64.
+    matrices flip about the same axis, so that a body turned inside out unfolds as one. `work` is
+    scratch, 3×3×3 float64.
     """
     gram, right, left = work[0], work[1], work[2]
     for i in range(3):

@@ -33,12 +33,12 @@ from corporeal.physics.projective_dynamics.constraints.strain import StrainConst
 
 STEEPEST = 3.0
 """A prism's slope counts as at most so many times that at rest: torn flesh is not blown up."""
-TORN = 0.25
+TORN = 0.1
 """A region that lacks so much of its volume is torn or inside out: strain must mend it first. In
 lively motion 0.04 are lacking at most before a correction."""
 _MOST_PRESSURE = 5.0
 """Largest pressure, over the stiffness of the flesh around; full flexion takes 2."""
-LARGEST_CHANGE = 0.05
+LARGEST_CHANGE = 0.15
 """Of a pressure in one correction, over the stiffness."""
 
 
