@@ -1,6 +1,6 @@
 """Speed of projective skinning on a GPU: a frame, with collisions, crowds, and how cost grows.
 
-    python benchmarks/gpu_subjects.py      # once, where numba and cholespy are
+    python benchmarks/gpu_subjects.py      # once, where numba is
     python benchmarks/gpu.py               # where the GPU is: NumPy, SciPy, JAX, jaxtyping
     python benchmarks/gpu.py frame crowd   # some parts only
 

@@ -128,7 +128,7 @@ def test_a_prepared_body_runs_without_the_cpu_engines(body: SimulatedBody, tmp_p
     np.save(tmp_path / "path.npy", path(0, 2))
     code = f"""
 import sys
-for name in ("numba", "cholespy", "array_api_compat", "tyro", "tqdm", "PIL"):
+for name in ("numba", "array_api_compat", "tyro", "tqdm", "PIL"):
     sys.modules[name] = None
 import numpy as np
 from corporeal.physics.collisions import gpu_pairs
