@@ -47,6 +47,15 @@ def move_points(rows: MotionRows, points: Float[Array, "*batch V 3"]) -> Float[A
     return namespace_of(*moved).stack(moved, axis=-1)
 
 
+def require_no_controls(deformer: str, controls: Mapping[str, Array] | None) -> None:
+    """Refuse controls that came for a deformer without any."""
+    if controls:
+        raise InputError(
+            f"deformer {deformer!r} was given the controls {sorted(controls)}; it has none. "
+            f"Leave them out."
+        )
+
+
 class GeometricSkinning(ABC):
     """A deformer that moves every vertex by a blend of its joints' motions.
 
@@ -136,11 +145,7 @@ class GeometricSkinning(ABC):
         self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
     ) -> Animation:
         """Pose the identity by every frame of the motion; there are no controls."""
-        if controls:
-            raise InputError(
-                f"deformer {self.name!r} was given the controls {sorted(controls)}; it has none. "
-                f"Leave them out."
-            )
+        require_no_controls(self.name, controls)
         return Animation(
             deformer=self.name,
             template=self.template,

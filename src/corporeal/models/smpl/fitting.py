@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.errors import InputError
+from corporeal.geometry.surface import unique_edges
 from corporeal.models.smpl.linearised import Posed, PoseState, SkinnedPerson, turned
 from corporeal.numerics.dogleg import Normal, descend
 
@@ -50,8 +51,7 @@ class PersonFit:
 
 def edge_differences(triangles: Int[NumpyArray, "F 3"], vertex_count: int) -> csr_array:
     """E×V: one row an edge, end less start; every edge once."""
-    pairs = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
-    pairs = np.unique(pairs, axis=0)
+    pairs = unique_edges(triangles)
     rows = np.repeat(np.arange(len(pairs)), 2)
     signs = np.tile([-1.0, 1.0], len(pairs))
     return csr_array((signs, (rows, pairs.reshape(-1))), shape=(len(pairs), vertex_count))

@@ -21,11 +21,10 @@ from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.geometry.rotations import matrix_from_axis_angle
-from corporeal.models.smpl.posing import PosedSkin
+from corporeal.models.smpl.posing import PosedSkin, pose_features
 from corporeal.runtime.arrays import as_kind_of, as_one_kind, full_precision, is_numpy, namespace_of
 from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
-from corporeal.skinning.geometric import GeometricSkinning, move_points
+from corporeal.skinning.geometric import GeometricSkinning, move_points, require_no_controls
 from corporeal.skinning.linear import LinearBlendSkinning
 
 SHAPE = "shape"
@@ -113,11 +112,7 @@ class SmplModel:
         self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
     ) -> Animation:
         """Pose the identity by every frame of the motion; there are no controls."""
-        if controls:
-            raise InputError(
-                f"deformer {self.name!r} was given the controls {sorted(controls)}; it has none. "
-                f"Leave them out."
-            )
+        require_no_controls(self.name, controls)
         return Animation(
             deformer=self.name,
             template=self.template,
@@ -168,14 +163,6 @@ class SmplModel:
         if key not in by_dtype:
             by_dtype[key] = PosedSkin(self.skinning, identity, self.data.pose_offsets, key)
         return by_dtype[key]
-
-
-def pose_features(joint_rotations: Float[Array, "*batch J 3"]) -> Float[Array, "*batch P"]:
-    """R(θ) − R(θ*): nine numbers a joint without the root, zero in the zero pose."""
-    xp = namespace_of(joint_rotations)
-    matrices = matrix_from_axis_angle(joint_rotations[..., 1:, :])
-    differences = matrices - xp.eye(3, dtype=matrices.dtype)
-    return xp.reshape(differences, (*differences.shape[:-3], -1))
 
 
 def _template(data: LinearBodyModel, known: Template | None) -> Template:

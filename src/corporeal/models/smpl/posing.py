@@ -9,6 +9,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_axis_angle
+from corporeal.runtime.arrays import namespace_of
 from corporeal.runtime.threads import over_slices
 from corporeal.skinning.geometric import GeometricSkinning
 from corporeal.skinning.prepared import common_batch, flatten_batch, result_array
@@ -17,6 +18,14 @@ _POSES_AT_ONCE = 32
 """So many rest skins are held between the product and the skinning: 6 MB on the default body, which
 stays in the cache."""
 _POSES_A_SLICE = 4
+
+
+def pose_features(joint_rotations: Float[Array, "*batch J 3"]) -> Float[Array, "*batch P"]:
+    """R(θ) − R(θ*): nine numbers a joint without the root, zero in the zero pose."""
+    xp = namespace_of(joint_rotations)
+    matrices = matrix_from_axis_angle(joint_rotations[..., 1:, :])
+    differences = matrices - xp.eye(3, dtype=matrices.dtype)
+    return xp.reshape(differences, (*differences.shape[:-3], -1))
 
 
 class PosedSkin:
@@ -62,9 +71,9 @@ class PosedSkin:
 
     def _pose_some(self, rotations: NumpyArray, translation: NumpyArray, out: NumpyArray) -> None:
         blocks, count = self._blocks, len(rotations)
-        features = matrix_from_axis_angle(rotations[:, 1:].astype(np.float64)) - np.eye(3)
+        features = pose_features(rotations.astype(np.float64))
         # t_P = t̄ + b_S + Σ_n (R_n(θ) − R_n(θ*)) p_n
-        rest = features.reshape(count, -1).astype(self._offsets.dtype) @ self._offsets
+        rest = features.astype(self._offsets.dtype) @ self._offsets
         rest += self._rest
         rest = rest.reshape(count, *blocks.vertices.shape[:1], 3, blocks.vertices.shape[1])
         joints = np.ascontiguousarray(np.broadcast_to(self._joints, (count, *self._joints.shape)))

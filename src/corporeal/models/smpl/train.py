@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -127,15 +127,6 @@ def model_of(learned: PoseModel, template: Template) -> LinearBodyModel:
         template.skeleton.names,
         template.skeleton.parents,
         estimate.blending,
-    )
-
-
-def with_single_precision(model: LinearBodyModel) -> LinearBodyModel:
-    """The same model at half the size, as it is stored: 1e−7 of a metre."""
-    return replace(
-        model,
-        shape_offsets=model.shape_offsets.astype(np.float32),
-        pose_offsets=model.pose_offsets.astype(np.float32),
     )
 
 

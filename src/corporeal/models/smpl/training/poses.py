@@ -30,16 +30,15 @@ def with_solved_poses(
     edges: csr_array,
     *,
     iterations: int,
-    dtype: type = np.float64,
 ) -> Estimate:
     """Every pose again, from where it was."""
-    people = [_as(estimate.person(i), dtype) for i in range(meshes.subject_count)]
+    people = [estimate.person(i) for i in range(meshes.subject_count)]
     poses: list[PoseState] = []
     for n, subject in enumerate(meshes.subjects.tolist()):
         start = estimate.pose(n)
         found = fit_pose(
             people[subject],
-            meshes.vertices[n].astype(dtype),
+            meshes.vertices[n],
             edges,
             start=start,
             iterations=iterations,
@@ -49,15 +48,4 @@ def with_solved_poses(
         estimate,
         rotations=np.stack([pose.rotations for pose in poses]),
         translations=np.stack([pose.translation for pose in poses]),
-    )
-
-
-def _as(person: SkinnedPerson, dtype: type) -> SkinnedPerson:
-    return SkinnedPerson(
-        person.rest.astype(dtype),
-        person.joints.astype(dtype),
-        person.weights.astype(dtype),
-        person.pose_offsets.astype(dtype),
-        person.parents,
-        person.blending,
     )
