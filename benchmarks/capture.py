@@ -2,6 +2,7 @@
 
     python benchmarks/capture.py                 small sets, under three minutes on two quiet cores
     python benchmarks/capture.py --full FOLDER   40 people × 45 poses, 10 people × 14 motions × 5 s
+    python benchmarks/capture.py --full FOLDER --sets dyna    only one of them
 
 The small form records two people with 1 and with 2 workers, and extrapolates the full sets from the
 processor time of a person's layers, of a pose and of a frame, without what a worker pays once.
@@ -18,6 +19,7 @@ import resource
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,6 +56,7 @@ LIMITS = {"poses": 45 * 60.0, "dyna": 90 * 60.0}  # seconds on two cores
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--full", type=Path)
+    parser.add_argument("--sets", nargs="+", choices=tuple(FULL), default=tuple(FULL))
     asked = parser.parse_args()
     report = {
         "commit": commit(),
@@ -67,16 +70,19 @@ def main() -> None:
         home.mkdir(parents=True, exist_ok=True)
         people = home / "people.zarr"
         if asked.full:
-            make_people(PeopleConfig(out=people, count=200, seed=1), workers=2)
+            if not people.exists():
+                make_people(PeopleConfig(out=people, count=200, seed=1), workers=2)
         else:
             table = home / "people.csv"
             table.write_text(FEW)
             make_people(PeopleConfig(out=people, table=table), workers=1)
         report["inverted"] = inverted(people)
         print(json.dumps(report["inverted"]), flush=True)
-        sets = full_sets(people, home) if asked.full else small_sets(people, home)
-    report["full" if asked.full else "small"] = sets
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        if asked.full:
+            report["full"] = known.get("full", {}) | full_sets(people, home, asked.sets)
+        else:
+            report["small"] = small_sets(people, home)
     RESULTS.write_text(json.dumps(known | report, indent=2) + "\n")
 
 
@@ -97,10 +103,11 @@ def small_sets(people: Path, home: Path) -> dict:
     return found
 
 
-def full_sets(people: Path, home: Path) -> dict:
+def full_sets(people: Path, home: Path, protocols: Sequence[str]) -> dict:
     """The sizes of the SMPL seed's and the Dyna seed's training sets."""
     found = {}
-    for protocol, told in FULL.items():
+    for protocol in protocols:
+        told = FULL[protocol]
         out = home / f"{protocol}.zarr"
         config = CaptureConfig(people=people, out=out, protocol=protocol, **told)
         row = timed(config, 2)
