@@ -99,7 +99,8 @@ class CpuSolver:
         kept = self.system.kept_volume
         if kept is None:
             return None
-        return CompiledPressure(kept, self._order, len(self._free), self._factor.solve)
+        free, moving = len(self._free), self.rule.moving
+        return CompiledPressure(kept, self._order, free, self._factor.solve, moving)
 
     def step(
         self,

@@ -47,6 +47,11 @@ class StepRule:
             raise InputError(f"damping is {self.damping} 1/s; expected a finite number from 0.")
 
     @property
+    def moving(self) -> bool:
+        """Whether flesh has momentum."""
+        return self.integrator != "static"
+
+    @property
     def reach(self) -> float:
         """τ, seconds."""
         return self.step * (2.0 / 3.0 if self.integrator == "bdf2" else 1.0)

@@ -34,8 +34,9 @@ from corporeal.physics.projective_dynamics.constraints.strain import StrainConst
 STEEPEST = 3.0
 """A prism's slope counts as at most so many times that at rest: torn flesh is not blown up."""
 TORN = 0.1
-"""A region that lacks so much of its volume is torn or inside out: strain must mend it first. In
-lively motion 0.04 are lacking at most before a correction."""
+"""In motion, a region that lacks so much of its volume is torn or inside out: strain must mend it
+first. In lively motion 0.04 are lacking at most before a correction. A static step is of any size:
+from one pose to the next 0.3 and more may be lacking in sound flesh."""
 _MOST_PRESSURE = 5.0
 """Largest pressure, over the stiffness of the flesh around; full flexion takes 2."""
 LARGEST_CHANGE = 0.15
@@ -116,10 +117,12 @@ class KeptVolume:
         pressures: Float64[NumpyArray, "K"],
         volumes: Float64[NumpyArray, "K"],
         gain: Float64[NumpyArray, "K K"],
+        moving: bool,
     ) -> Float64[NumpyArray, "K"]:
-        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; while a region is torn, all pressures let go."""
+        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of flesh that is `moving` all pressures let go while a
+        region is torn."""
         lack = self.rest_volumes - volumes - self.compliances * pressures
-        if (np.abs(lack) > TORN * self.sizes).any():
+        if moving and (np.abs(lack) > TORN * self.sizes).any():
             return np.zeros(self.region_count)
         most = LARGEST_CHANGE * self.stiffness
         corrected = pressures + np.clip(gain @ lack, -most, most)
@@ -162,10 +165,11 @@ class PressureStep:
         kept: KeptVolume,
         gain: Float64[NumpyArray, "K K"],
         pressures: Float64[NumpyArray, "k"] | None,
+        moving: bool,
     ) -> None:
-        """`pressures` are those of the step before."""
+        """`pressures` are those of the step before; a step is `moving` or static."""
         self.pressures = kept.begun(pressures)
-        self._kept, self._gain = kept, gain
+        self._kept, self._gain, self._moving = kept, gain, moving
         self._forces: NumpyArray | None = None
 
     def forces(
@@ -173,8 +177,8 @@ class PressureStep:
     ) -> Float64[NumpyArray, "n 3"]:
         """What pushes the vertices in an iteration, newtons."""
         if iteration % 2 == 1:
-            volumes = self._kept.volumes(positions)
-            self.pressures = self._kept.corrected(self.pressures, volumes, self._gain)
+            volumes, before = self._kept.volumes(positions), self.pressures
+            self.pressures = self._kept.corrected(before, volumes, self._gain, self._moving)
         if self._forces is None or iteration % 2 == 1:
             self._forces = self._kept.forces(positions, self.pressures)
         return self._forces

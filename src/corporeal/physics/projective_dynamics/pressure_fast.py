@@ -25,11 +25,13 @@ class CompiledPressure:
         order: Int[NumpyArray, "n"],
         free_count: int,
         solve: Callable[[NumpyArray, NumpyArray], None],
+        moving: bool,
     ) -> None:
-        """`order` puts the free vertices first; `solve(b, x)` is the factored matrix's, float32."""
+        """`order` puts the free vertices first; `solve(b, x)` is the factored matrix's, float32;
+        steps are `moving` or static."""
         place = np.argsort(order)
         rows = kept.shares[order].tocsr()
-        self._kept = kept
+        self._kept, self._moving = kept, moving
         self._rows = (rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data)
         self._packed = _packed(kept, place)
         self._inner_free = bool((place[kept.prisms[:, 3:]] < free_count).any())
@@ -59,7 +61,8 @@ class CompiledPressure:
 
         before = self.pressures
         if iteration % 2 == 1:
-            self.pressures = self._kept.corrected(before, self._measure(z), self._gain)
+            volumes = self._measure(z)
+            self.pressures = self._kept.corrected(before, volumes, self._gain, self._moving)
         if iteration % 2 == 1 or iteration == 0:
             self._press(z)
         push(self._forces, right)

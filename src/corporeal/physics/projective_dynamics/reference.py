@@ -69,7 +69,7 @@ class ReferenceSolver:
         kept, gain = self.system.kept_volume, self._gain
         if kept is None or gain is None:
             return None
-        return PressureStep(kept, gain, state.pressures)
+        return PressureStep(kept, gain, state.pressures, self.rule.moving)
 
     def _touching(
         self, contacts: Contacts | None, positions: Float64[NumpyArray, "V 3"]
