@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "capture.json"
 SMALL = {"poses": {"poses": 5}, "dyna": {"duration": 2.0, "motions": ("jumping-jacks",)}}
 FULL = {
-    "poses": {"women": 20, "men": 20},
+    "poses": {"women": 20, "men": 20, "split": "train"},
     "dyna": {"women": 5, "men": 5, "split": "train"},
 }
 FEW = """name,gender,age,stature,mass

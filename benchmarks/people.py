@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import time
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +24,17 @@ from people_plots import correlation_figure, moment_figure
 
 from corporeal.anatomy.composition.people import read_people as scanned_people
 from corporeal.anatomy.composition.waist import CREST_OVER_NAVEL
+from corporeal.anthropometry.corpulence import body_at_bmi
 from corporeal.anthropometry.definitions import NAMES, dimension
+from corporeal.anthropometry.measure import measure
 from corporeal.anthropometry.survey import read_survey
+from corporeal.anthropometry.validity import baseline, validity_beside
+from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.people import PeopleConfig, make_people
 from corporeal.pipelines.people_sheet import draw_people
 from corporeal.population.people_store import People, read_people
 from corporeal.population.realise import MATCHED
+from corporeal.population.reshape import reshape_body
 from corporeal.population.sampling import AGES, BMIS, sample_people
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +42,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "people.json"
 PICTURES = ROOT / "docs" / "pictures"
 SEED = 1
 ADULTS, EVEN = 4000, 80
+THINNEST = 16.0  # kg/m², of a body that is made lighter
 PERCENTILES = [5, 25, 50, 75, 95]
 COLUMNS = [NAMES.index(name) for name in MATCHED]
 
@@ -141,6 +148,33 @@ def extremes(folder: Path, jobs: int) -> dict[str, object]:
     }
 
 
+def weight_editing() -> dict[str, object]:
+    """Bodies made 30 kg heavier or lighter and 5 or 10 cm taller: what misses, and how far."""
+    model = PhenotypeModel()
+    off: dict[str, list[float]] = {"mass": [], "stature": [], "straight": [], "contacts": []}
+    for (gender, stature), bmi in product(((0.0, 1.65), (1.0, 1.78)), (22.0, 28.0, 34.0)):
+        before = body_at_bmi(model, gender, bmi, stature, age=40.0)
+        old = measure(before)
+        own = baseline(np.asarray(before.rest_vertices), model.template)
+        for gain, taller in ((30.0, 0.0), (-30.0, 0.0), (0.0, 0.05), (0.0, 0.1)):
+            if (old.mass + gain) / (old.stature + taller) ** 2 < THINNEST:
+                continue
+            after = reshape_body(model, before, gender, gain, taller)
+            new = measure(after.identity)
+            off["mass"].append(new.mass - old.mass - gain)
+            off["stature"].append(1e3 * (new.stature - old.stature - taller))
+            off["straight"].append(after.straight_mass - old.mass - gain)
+            found = validity_beside(np.asarray(after.identity.rest_vertices), own, model.template)
+            off["contacts"].append(float(len(found.new_contacts)))
+    return {
+        "cases": len(off["mass"]),
+        "worst_mass_kg": round(float(np.abs(off["mass"]).max()), 3),
+        "worst_stature_mm": round(float(np.abs(off["stature"]).max()), 3),
+        "worst_mass_by_the_map_alone_kg": round(float(np.abs(off["straight"]).max()), 2),
+        "contacts": int(sum(off["contacts"])),
+    }
+
+
 def require_met(people: People) -> None:
     off = np.abs(people.measured[:, : len(NAMES)] - people.asked)
     for name, limit in (("stature", 2e-3), ("mass", 0.1)):
@@ -201,6 +235,7 @@ def main() -> None:
             **compared(people, arguments.data),
         }
         report["adults"] = adults(arguments.data)
+        report["weight_editing"] = weight_editing()
         report["extremes"] = extremes(Path(folder), arguments.jobs)
         shown = Path(folder) / "adults.zarr"
         made(PeopleConfig(shown, 24, SEED), arguments.jobs)

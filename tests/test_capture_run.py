@@ -14,6 +14,7 @@ from corporeal.anatomy.composition.predict import predict_composition
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.anthropometry.measure import measure
 from corporeal.assets.default_body import load_default_body
+from corporeal.body.motion import Motion
 from corporeal.body.topology import topology_hash
 from corporeal.capture.scanner.scanner import ScannerSettings
 from corporeal.cli.main import main
@@ -22,6 +23,7 @@ from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.scans import read_scans
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.capture import CaptureConfig, capture, capture_jobs, is_captured
+from corporeal.pipelines.dataset_check import check_dataset
 from corporeal.population.people_store import (
     MEASURED,
     PeopleGroup,
@@ -29,9 +31,11 @@ from corporeal.population.people_store import (
     read_people,
     write_group,
 )
+from corporeal.skinning.linear import LinearBlendSkinning
 
 TEMPLATE = load_default_body().template
 COUNT = 4
+RUN = Path(__file__).parents[1].parent / "shared/data/cmu-mocap/09_01_run.bvh"
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +116,45 @@ def test_a_run_is_repeatable_resumed_and_scanned(people: Path, tmp_path: Path) -
     assert who.facts["tissue_stiffness"] == take_stiffness(store, victim)
     with pytest.raises(OutputError, match="begun with seed = 0; this run has 5"):
         capture(config(people, told.out, women=1, men=1, seed=5, scans=told.scans), workers=1)
+
+
+@pytest.mark.skipif(not RUN.is_file(), reason="the open motion capture is not beside the checkout")
+def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
+    """A real run of 1.2 s through layered physics, from the clip to the checked store.
+
+    Bones carry the flesh, so the skin stays within centimetres of linear blending by the pose that
+    is kept beside; it swings, so the belly's distance to that changes by millimetres.
+    """
+    told = config(
+        people,
+        tmp_path / "run.zarr",
+        protocol="mocap",
+        clips=(RUN,),
+        fps=30.0,
+        women=1,
+        deformer="layered",
+        touch="global",
+    )
+    assert capture(told, workers=1).failed == {}
+    held = RegistrationsStore.open(told.out).read()
+    (take,) = held.takes
+    who = held.subjects[take.subject].identity
+    assert (take.sequence, take.fps, take.notes["clip"]) == ("09_01_run", 30.0, RUN.name)
+    assert who is not None
+    assert take.truth is not None
+    assert take.truth.materials["dynamics"] == 1.0
+    way = np.asarray(take.truth.root_translation[0 : take.frame_count], np.float64)
+    turns = np.asarray(take.truth.joint_rotations[0 : take.frame_count], np.float64)
+    speed = np.linalg.norm(way[-1, [0, 2]] - way[0, [0, 2]]) * 30.0 / (take.frame_count - 1)
+    assert 2.0 < speed < 6.0  # m/s
+    motion = Motion("run", 30.0, turns, way, TEMPLATE.skeleton)
+    plain = np.asarray(LinearBlendSkinning(TEMPLATE).animate(who, motion).vertices)
+    away = np.linalg.norm(take.vertices[0 : take.frame_count] - plain, axis=2)
+    assert away.mean() < 0.02
+    assert away.max() < 0.2
+    assert away[:, TEMPLATE.part("belly")].std(axis=0).max() > 2e-3
+    found = check_dataset(told.out, thorough=1, workers=1)
+    assert (found.broken, found.unreadable, found.finished) == (0, {}, True)
 
 
 def take_stiffness(store: RegistrationsStore, subject: str) -> float:

@@ -1,20 +1,17 @@
 """`corporeal capture`."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 import tyro
 
-from corporeal.capture.flesh import DeformerName, Touch
 from corporeal.capture.scanner.scanner import ScannerSettings
 from corporeal.cli.speech import say, tell_batch
-from corporeal.motions.library import MOTIONS
-from corporeal.pipelines.capture import CaptureConfig, Halves, ProtocolName, capture
+from corporeal.pipelines.capture import CaptureConfig, CaptureOptions, capture
 
 
 @dataclass(frozen=True, kw_only=True)
-class Capture:
+class Capture(CaptureOptions):
     """Record people with the virtual 4D scanner: physics moves them, registrations come out.
 
     Protocols: shapes (one standing scan a person), poses (many poses, each in static balance), dyna
@@ -31,38 +28,8 @@ class Capture:
     A run that was stopped takes up where it stopped: give the same command again.
     """
 
-    people: Path
-    """Store of people (.zarr), as `corporeal people` writes it."""
-    protocol: ProtocolName
-    """What people do."""
-    out: Path
-    """Store of registrations to write (.zarr)."""
-    split: Halves = "both"
-    """Which people: those for training, those for tests, or both."""
-    women: int | None = None
-    """How many women, evenly over the body mass index; all people unless told."""
-    men: int | None = None
-    """How many men."""
-    poses: int = 45
-    """Poses a person, for the protocol poses."""
-    fps: float = 60.0
-    """Frames a second, for the protocols dyna and mocap."""
-    duration: float = 5.0
-    """Seconds a motion, for the protocol dyna."""
-    motions: tuple[str, ...] = tuple(MOTIONS)
-    """Authored motions, for the protocol dyna."""
-    clips: tuple[Path, ...] = ()
-    """Motion files (.bvh, .npz), for the protocol mocap."""
-    deformer: DeformerName = "layered"
-    """What moves the flesh: fat and muscle on bones, or two-layer flesh."""
-    touch: Touch = "global"
-    """Whether skin meets skin: nowhere, at joints, or anywhere."""
-    seed: int = 0
-    """Draws poses, motions, tissue and noise."""
     scans: bool = False
     """Also make raw scans, with noise and holes."""
-    scan_every: int = 1
-    """Scan each so many frames."""
     points: int = 150_000
     """Points a scan, about."""
     landmarks: bool = False
@@ -92,22 +59,6 @@ class Capture:
 
     def config(self) -> CaptureConfig:
         """What decides the content."""
+        shared = {f.name: getattr(self, f.name) for f in fields(CaptureOptions)}
         scanner = ScannerSettings(points=self.points, landmarks=self.landmarks)
-        return CaptureConfig(
-            people=self.people,
-            out=self.out,
-            protocol=self.protocol,
-            split=self.split,
-            women=self.women,
-            men=self.men,
-            poses=self.poses,
-            fps=self.fps,
-            duration=self.duration,
-            motions=self.motions,
-            clips=self.clips,
-            deformer=self.deformer,
-            touch=self.touch,
-            seed=self.seed,
-            scans=scanner if self.scans else None,
-            scan_every=self.scan_every,
-        )
+        return CaptureConfig(scans=scanner if self.scans else None, **shared)

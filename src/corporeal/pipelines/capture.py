@@ -38,11 +38,11 @@ Halves = Literal["train", "test", "both"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaptureConfig:
-    """All that decides what a set holds."""
+class CaptureOptions:
+    """What a run may be told: one list of fields, for the config and the flags alike."""
 
     people: Path
-    """Store of people (.zarr)."""
+    """Store of people (.zarr), as `corporeal people` writes it."""
     out: Path
     """Store of registrations to write (.zarr)."""
     protocol: ProtocolName
@@ -50,28 +50,35 @@ class CaptureConfig:
     split: Halves = "both"
     """Which people: those kept for training, for tests, or both."""
     women: int | None = None
-    """How many, evenly over the body mass index; None for all."""
+    """How many women, evenly over the body mass index; all people unless told."""
     men: int | None = None
+    """How many men."""
     poses: int = 45
-    """Poses a person (protocol poses)."""
+    """Poses a person, for the protocol poses."""
     fps: float = 60.0
-    """Frames a second (protocols dyna and mocap)."""
+    """Frames a second, for the protocols dyna and mocap."""
     duration: float = 5.0
-    """Seconds a motion (protocol dyna)."""
+    """Seconds a motion, for the protocol dyna."""
     motions: tuple[str, ...] = tuple(MOTIONS)
-    """Authored motions (protocol dyna)."""
+    """Authored motions, for the protocol dyna."""
     clips: tuple[Path, ...] = ()
-    """Motion files (protocol mocap)."""
+    """Motion files (.bvh, .npz), for the protocol mocap."""
     deformer: DeformerName = "layered"
-    """What moves the flesh."""
+    """What moves the flesh: fat and muscle on bones, or two-layer flesh."""
     touch: Touch = "global"
-    """Whether skin meets skin."""
+    """Whether skin meets skin: nowhere, at joints, or anywhere."""
     seed: int = 0
     """Draws poses, motions, tissue and noise."""
+    scan_every: int = 1
+    """Scan each so many frames, where raw scans are made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptureConfig(CaptureOptions):
+    """All that decides what a set holds."""
+
     scans: ScannerSettings | None = None
     """Also make raw scans."""
-    scan_every: int = 1
-    """Scan each so many frames."""
 
 
 @dataclass(frozen=True)
