@@ -98,7 +98,7 @@ class GeometricSkinning(ABC):
 
         `out`, for NumPy alone, is a contiguous array of the result's shape and dtype to write to.
         """
-        self._require_fit(identity, pose)
+        self.require_fit(identity, pose)
         arrays = (pose.joint_rotations, pose.root_translation)
         if is_numpy(namespace_of(*arrays, identity.rest_vertices, identity.joints)):
             return self.prepare(identity, pose.joint_rotations.dtype).vertices(pose, out)
@@ -135,7 +135,7 @@ class GeometricSkinning(ABC):
 
     def world_from_joint(self, identity: Identity, pose: Pose) -> Float[Array, "*batch J 4 4"]:
         """Rigid frame of every posed joint."""
-        self._require_fit(identity, pose)
+        self.require_fit(identity, pose)
         rotations, joints, translation = as_one_kind(
             pose.joint_rotations, identity.joints, pose.root_translation
         )
@@ -155,7 +155,7 @@ class GeometricSkinning(ABC):
             world_from_joint=self.world_from_joint(identity, motion.poses),
         )
 
-    def _require_fit(self, identity: Identity, pose: Pose) -> None:
+    def require_fit(self, identity: Identity, pose: Pose) -> None:
         """Raise `InputError` unless identity and pose have the template's vertices and joints."""
         expected = self.template.skeleton.joint_count
         if pose.joint_count != expected:

@@ -4,28 +4,22 @@ The equations are those of `equations`, in batches: what changes once (`prepare`
 what changes every frame (`vertices`). Results have the pose's kind of array (NumPy, JAX, PyTorch).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from corporeal._typing import Array, Float, NumpyArray
-from corporeal.body.animation import Animation
+from corporeal._typing import Array, Float
 from corporeal.body.identity import Identity
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.body.mesh import Mesh
-from corporeal.body.motion import Motion
 from corporeal.body.parameter import Parameter
 from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.models.smpl.posing import PosedSkin, pose_features
-from corporeal.runtime.arrays import as_kind_of, as_one_kind, full_precision, is_numpy, namespace_of
-from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
-from corporeal.skinning.geometric import GeometricSkinning, move_points, require_no_controls
-from corporeal.skinning.linear import LinearBlendSkinning
+from corporeal.models.smpl.corrected import CorrectedSkinning
+from corporeal.models.smpl.reduction import exact_correctives
+from corporeal.runtime.arrays import as_kind_of, full_precision, namespace_of
 
 SHAPE = "shape"
 """Name of the shape coefficients among an identity's parameters."""
@@ -45,24 +39,18 @@ class SmplOutput:
     """The person in the zero pose, metres."""
 
 
-class SmplModel:
-    """Deformer `smpl`: skinning with blend shapes of identity and pose."""
-
-    name = "smpl"
-    controls: tuple[Parameter, ...] = ()
+class SmplModel(CorrectedSkinning):
+    """A body model: people from shape coefficients, and the deformer that moves them."""
 
     def __init__(self, data: LinearBodyModel, template: Template | None = None) -> None:
         """`template` gives the surface its quads, texture and parts, where it is a known one."""
+        super().__init__(_template(data, template), exact_correctives(data), data.blending)
         self.data = data
-        self.template = _template(data, template)
-        kinds = {"lbs": LinearBlendSkinning, "dqbs": DualQuaternionSkinning}
-        self.skinning: GeometricSkinning = kinds[data.blending](self.template)
         self.parameters: tuple[Parameter, ...] = (
             Parameter(
                 SHAPE, -5.0, 5.0, 0.0, "principal components of shape", size=data.shape_count
             ),
         )
-        self._posed: WeakKeyDictionary[Identity, dict[np.dtype, PosedSkin]] = WeakKeyDictionary()
 
     def prepare(self, betas: Float[Array, "*batch s"] | None = None) -> Identity:
         """The person with these shape coefficients; those not given are 0."""
@@ -83,45 +71,6 @@ class SmplModel:
             # J(β) = 𝒥 (T̄ + B_S(β))
             joints = xp.matmul(as_kind_of(betas, data.joint_regressor), rest)
         return Identity(rest, joints, {SHAPE: betas})
-
-    def vertices(
-        self, identity: Identity, pose: Pose, out: NumpyArray | None = None
-    ) -> Float[Array, "*batch V 3"]:
-        """Posed skin, metres; the batches of identity and pose broadcast together.
-
-        NumPy poses of one person go through a compiled kernel, `out` (for these alone) being a
-        contiguous array of the result's shape and dtype to write to.
-        """
-        arrays = (pose.joint_rotations, pose.root_translation, identity.rest_vertices)
-        if is_numpy(namespace_of(*arrays)) and identity.rest_vertices.ndim == 2:
-            return self._prepared(identity, pose.joint_rotations.dtype).vertices(pose, out)
-        if out is not None:
-            raise InputError("`out` is for NumPy poses of one person; leave it out.")
-        world = self.skinning.world_from_rest(identity, pose)
-        rest, offsets = as_one_kind(identity.rest_vertices, self.pose_offsets(pose))
-        return move_points(self.skinning.blend(world), rest + offsets)
-
-    def pose_offsets(self, pose: Pose) -> Float[Array, "*batch V 3"]:
-        """B_P(θ): rest-pose displacements that the pose causes, metres."""
-        features = pose_features(pose.joint_rotations)
-        xp = namespace_of(features)
-        with full_precision(xp):
-            return xp.tensordot(features, as_kind_of(features, self.data.pose_offsets), axes=1)
-
-    def animate(
-        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
-    ) -> Animation:
-        """Pose the identity by every frame of the motion; there are no controls."""
-        require_no_controls(self.name, controls)
-        return Animation(
-            deformer=self.name,
-            template=self.template,
-            identity=identity,
-            motion=motion,
-            vertices=self.vertices(identity, motion.poses),
-            world_from_joint=self.skinning.world_from_joint(identity, motion.poses),
-            pose_offsets=self.pose_offsets(motion.poses),
-        )
 
     def __call__(
         self,
@@ -156,13 +105,6 @@ class SmplModel:
         return SmplOutput(
             self.vertices(identity, pose), frames[..., :3, 3], full_pose, identity.rest_vertices
         )
-
-    def _prepared(self, identity: Identity, dtype: Array) -> PosedSkin:
-        key = np.dtype(dtype)
-        by_dtype = self._posed.setdefault(identity, {})
-        if key not in by_dtype:
-            by_dtype[key] = PosedSkin(self.skinning, identity, self.data.pose_offsets, key)
-        return by_dtype[key]
 
 
 def _template(data: LinearBodyModel, known: Template | None) -> Template:
