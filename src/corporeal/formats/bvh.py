@@ -28,7 +28,7 @@ from corporeal._typing import Float, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
-from corporeal.errors import FormatError, InputError
+from corporeal.errors import FormatError
 from corporeal.formats.bvh_hierarchy import Node, parse_hierarchy
 from corporeal.formats.bvh_motion import Frames, parse_motion
 from corporeal.formats.bvh_units import axis_rotation, guess_unit, unit_length
@@ -39,6 +39,7 @@ from corporeal.geometry.rotations import (
     matrix_from_axis_angle,
     matrix_from_euler,
 )
+from corporeal.runtime.input_files import read_input
 
 __all__ = ["BvhReading", "read_bvh", "write_bvh"]
 
@@ -116,15 +117,7 @@ def _parse(path: Path) -> tuple[list[Node], Frames]:
 
 
 def _text(path: Path) -> str:
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise FormatError(f"{path} has {size} bytes; at most {MAX_BYTES} are read. Split it.")
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+    content = read_input(path, at_most=MAX_BYTES)
     if b"\0" in content:
         raise FormatError(f"{path} holds binary data; expected text. It is no BVH file.")
     content = content.removeprefix(b"\xef\xbb\xbf")

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from corporeal._typing import NumpyArray
-from corporeal.errors import FormatError, InputError
+from corporeal.errors import FormatError
+from corporeal.runtime.input_files import read_input
 
 MAX_FILE_BYTES = 2 * 1024**3
 _MAX_JSON_BYTES = 256 * 1024**2
@@ -220,7 +221,7 @@ class GlbFile:
 def open_glb(path: str | Path) -> GlbFile:
     """Read the container and parse its JSON; no array is decoded yet."""
     path = Path(path)
-    content = _read_bytes(path)
+    content = read_input(path, at_most=MAX_FILE_BYTES)
     if len(content) < 20 or content[:4] != b"glTF":
         raise FormatError(
             f"{path} does not start as a .glb file ({len(content)} bytes). It is empty, truncated "
@@ -237,18 +238,6 @@ def open_glb(path: str | Path) -> GlbFile:
     if "JSON" not in chunks:
         raise FormatError(f"{path} has no JSON chunk. The file is damaged; export it again.")
     return GlbFile(path, _parse(path, chunks["JSON"]), chunks.get("BIN\x00", b""))
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise FormatError(f"{path} has {size} bytes; expected at most {MAX_FILE_BYTES}.")
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
 
 
 def _chunks(path: Path, content: bytes) -> dict[str, bytes]:

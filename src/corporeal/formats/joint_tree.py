@@ -9,6 +9,7 @@ import numpy as np
 
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError, InputError
+from corporeal.runtime.input_files import read_input
 
 MAX_JOINTS = 10_000
 _MAX_BYTES = 16 * 1024**2
@@ -43,14 +44,9 @@ def joint_tree(joints: Sequence[Joint]) -> Skeleton:
 
 def read_text(path: Path) -> str:
     """A small text file."""
+    content = read_input(path, at_most=_MAX_BYTES)
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise FormatError(f"{path} has over {_MAX_BYTES} bytes; no skeleton is that large.")
-        return path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+        return content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{path} is not plain text; expected a skeleton.") from error
 

@@ -21,6 +21,7 @@ import numpy as np
 from corporeal._typing import NumpyArray
 from corporeal.errors import FormatError, InputError
 from corporeal.runtime.files import atomic_write
+from corporeal.runtime.input_files import reading
 
 MAX_BYTES = 16 * 1024**3
 """Most bytes that one archive may unpack to."""
@@ -151,12 +152,8 @@ def open_npz(
 
 
 def _opened(path: Path) -> IO[bytes]:
-    try:
+    with reading(path):
         return path.open("rb")
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
 
 
 def write_npz(path: str | Path, arrays: Mapping[str, NumpyArray]) -> None:

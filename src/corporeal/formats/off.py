@@ -15,9 +15,10 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.body.mesh import Mesh
-from corporeal.errors import FormatError, InputError
+from corporeal.errors import FormatError
 from corporeal.formats.polygons import authored_faces, triangles_and_quads
 from corporeal.runtime.files import atomic_write
+from corporeal.runtime.input_files import read_input
 
 _KINDS = ("OFF", "COFF", "NOFF")
 
@@ -25,12 +26,9 @@ _KINDS = ("OFF", "COFF", "NOFF")
 def read_off(path: str | Path) -> Mesh:
     """Read an OFF file. Vertices are never merged, dropped or reordered."""
     path = Path(path)
+    content = read_input(path)
     try:
-        text = path.read_bytes().decode("ascii")
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+        text = content.decode("ascii")
     except UnicodeDecodeError as error:
         raise FormatError(f"{path} is not plain text; expected an OFF file.") from error
     try:

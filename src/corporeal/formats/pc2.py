@@ -17,8 +17,9 @@ import numpy as np
 
 from corporeal._typing import Float, Float32, NumpyArray
 from corporeal.body.checks import require_finite
-from corporeal.errors import FormatError, InputError
+from corporeal.errors import FormatError
 from corporeal.runtime.files import atomic_write
+from corporeal.runtime.input_files import reading
 
 _HEAD = struct.Struct("<12siiffi")
 _MAGIC = b"POINTCACHE2\x00"
@@ -55,19 +56,14 @@ def write_pc2(
 def read_pc2(path: str | Path, *, z_up: bool = False) -> PointCache:
     """Read a file; `z_up` says that it was written for a scene whose z axis points up."""
     path = Path(path)
-    try:
+    with reading(path), path.open("rb") as file:
         size = path.stat().st_size
-        with path.open("rb") as file:
-            head = file.read(_HEAD.size)
-            if len(head) < _HEAD.size or not head.startswith(_MAGIC):
-                raise FormatError(f"{path} does not start as a PC2 file ({size} bytes).")
-            _, version, vertex_count, start, rate, frame_count = _HEAD.unpack(head)
-            _require_room(path, version, vertex_count, frame_count, size)
-            data = np.fromfile(file, "<f4", 3 * vertex_count * frame_count)
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+        head = file.read(_HEAD.size)
+        if len(head) < _HEAD.size or not head.startswith(_MAGIC):
+            raise FormatError(f"{path} does not start as a PC2 file ({size} bytes).")
+        _, version, vertex_count, start, rate, frame_count = _HEAD.unpack(head)
+        _require_room(path, version, vertex_count, frame_count, size)
+        data = np.fromfile(file, "<f4", 3 * vertex_count * frame_count)
     if not (np.isfinite(data).all() and np.isfinite([start, rate]).all()):
         raise FormatError(f"{path} holds numbers that are not finite. The file is damaged.")
     samples = data.astype(np.float32).reshape(frame_count, vertex_count, 3)

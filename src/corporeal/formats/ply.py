@@ -19,9 +19,10 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.body.mesh import Mesh
-from corporeal.errors import FormatError, InputError
+from corporeal.errors import FormatError
 from corporeal.formats.polygons import triangles_and_quads
 from corporeal.runtime.files import atomic_write
+from corporeal.runtime.input_files import read_input
 
 _TYPES = {
     "char": "i1",
@@ -67,10 +68,7 @@ class Element:
 def read_ply(path: str | Path) -> Mesh:
     """Read a PLY file; a point cloud is a mesh without triangles."""
     path = Path(path)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
+    data = read_input(path)
     try:
         order, elements, start = _parse_header(data)
         tables = _Body(data[start:], order).tables(elements)

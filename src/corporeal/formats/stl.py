@@ -16,9 +16,10 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.mesh import Mesh
-from corporeal.errors import FormatError, InputError
+from corporeal.errors import FormatError
 from corporeal.geometry.surface import triangle_area_vectors
 from corporeal.runtime.files import atomic_write
+from corporeal.runtime.input_files import read_input
 
 _HEAD_BYTES = 80
 _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("spare", "<u2")])
@@ -27,12 +28,7 @@ _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("spare", 
 def read_stl(path: str | Path) -> Mesh:
     """Read an STL file: vertices 3i, 3i+1 and 3i+2 are triangle i; none are merged."""
     path = Path(path)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+    data = read_input(path)
     try:
         corners = _binary_corners(data)
         if corners is None:

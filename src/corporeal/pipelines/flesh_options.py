@@ -16,6 +16,7 @@ from corporeal.pipelines.deformers import make_deformer
 from corporeal.pipelines.layered_body import LAYERED
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.own_mesh import OwnBody
+from corporeal.runtime.input_files import reading
 
 _FLESHED = "projective"
 
@@ -122,11 +123,8 @@ def painted_map(
 
 def _read_numbers(path: Path) -> Float64[NumpyArray, "*shape"]:
     try:
-        return np.asarray(np.load(path, allow_pickle=False), np.float64)
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+        with reading(path):
+            return np.asarray(np.load(path, allow_pickle=False), np.float64)
     except (ValueError, TypeError) as error:
         raise FormatError(
             f"{path} is no .npy file of numbers; write one with numpy.save."

@@ -9,6 +9,7 @@ from typing import Final
 
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError, InputError
+from corporeal.runtime.input_files import read_input
 
 SIDES: Final = ("left", "right")
 REQUIRED: Final = ("pelvis", *(f"{s}_{j}" for s in SIDES for j in ("hip", "knee", "ankle")))
@@ -107,14 +108,9 @@ def read_name_map(path: str | Path) -> NameMap:
     """Read a map from JSON: `joints` (body joint → foreign joint), and optionally `spine` and
     `neck` (lists of foreign joints) and `reference_deg` (foreign joint → axis-angle, degrees)."""
     path = Path(path)
+    content = read_input(path, at_most=_MAX_BYTES)
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise FormatError(f"{path} is larger than any name map ({_MAX_BYTES} bytes).")
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+        data = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path} is no JSON ({error}). Correct it.") from error
     known = {"joints", "spine", "neck", "reference_deg"}
