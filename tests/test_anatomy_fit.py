@@ -127,9 +127,10 @@ def test_the_scaled_template_of_itself_is_itself(template):
     [
         ("male", {"weight": 0.0, "muscle": 0.2}, {}, (6.0, 22.0)),
         ("female", {"weight": 1.0, "height": 0.8}, {"adiposity-belly": 0.8}, (32.0, 22.0)),
+        ("male", {"weight": 1.0}, {}, (16.0, 27.0)),  # his skin crosses itself in the groin
     ],
 )
-def test_layers_of_a_thin_man_and_a_stout_woman_are_sound(sex, sliders, local, wanted):
+def test_layers_of_thin_and_stout_people_are_sound(sex, sliders, local, wanted):
     model = PhenotypeModel()
     identity = model.prepare({"gender": float(sex == "male"), **sliders}, local)
     layers = fit_layers(identity, sex, Composition(*wanted))

@@ -8,6 +8,7 @@ from corporeal.anatomy.nesting import check_nesting
 from corporeal.anatomy.prisms import (
     TUCKED,
     Prisms,
+    closed,
     inward_directions,
     raised,
     raised_between,
@@ -144,3 +145,31 @@ def test_nesting_finds_what_is_wrong(shell):
     assert wrong.inverted_tetrahedra > 0
     moved = on_lines(np.full(len(points), 1.05), points, 0.6 * points, region)
     assert check_nesting(Layers(points, moved, 0.6 * points, faces, region)).muscle_outside > 100
+
+
+def test_layers_are_closed_where_the_skin_is_folded_over_itself(shell):
+    """A vertex pushed across its neighbour turns triangles over: no place is beneath all of them,
+    so projections fail, and the layers join the skin there and hardly anywhere else."""
+    points, faces, prisms = shell
+    outer = points.copy()
+    beside = faces[(faces == 130).any(axis=1)].ravel()
+    beside = beside[beside != 130][0]
+    outer[130] = points[130] + 2.5 * (points[beside] - points[130])
+    middle, inner = raised_between(
+        prisms, outer, 0.9 * points, untangle(prisms, outer, 0.6 * points)
+    )
+    wrong = prisms.inverted(outer, middle) | prisms.inverted(middle, inner)
+    assert wrong.any()
+    joined, bottom = closed(prisms, outer, middle, inner, wrong)
+    assert not (prisms.inverted(outer, joined) | prisms.inverted(joined, bottom)).any()
+    np.testing.assert_array_equal(joined[wrong], outer[wrong])
+    far = np.linalg.norm(points - points[130], axis=1) > 1.5
+    np.testing.assert_array_equal(bottom[far], inner[far])
+
+
+def test_nothing_is_closed_where_nothing_is_wrong(shell):
+    points, _, prisms = shell
+    none = np.zeros(len(points), bool)
+    joined, bottom = closed(prisms, points, 0.8 * points, 0.6 * points, none)
+    np.testing.assert_array_equal(joined, 0.8 * points)
+    np.testing.assert_array_equal(bottom, 0.6 * points)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.anatomy.prisms import ROUNDING, Prisms
 from corporeal.body.layers import Layers
 from corporeal.geometry.surface_tree import SurfaceTree
@@ -50,6 +50,20 @@ def check_nesting(layers: Layers) -> Nesting:
         int((whole < -ROUNDING).sum()),
         int((thirds < -ROUNDING).sum()),
     )
+
+
+def outside_vertices(
+    surfaces: tuple[NumpyArray, NumpyArray, NumpyArray],
+    triangles: Int[NumpyArray, "F 3"],
+    layered: Bool[NumpyArray, "V"],
+) -> Bool[NumpyArray, "V"]:
+    """Layered vertices whose muscle is outside the skin or bone outside the muscle surface, by
+    more than `TOLERANCE`; `surfaces` are skin, muscle and bone."""
+    skin, muscle, bone = surfaces
+    region, outside = np.flatnonzero(layered), np.zeros(len(skin), bool)
+    for around, within in ((skin, muscle), (muscle, bone)):
+        outside[region] |= _outside(around, within[region], triangles) > TOLERANCE
+    return outside
 
 
 def _outside(

@@ -159,6 +159,30 @@ def _projected(
     return points
 
 
+def closed(
+    prisms: Prisms,
+    outer: Float64[NumpyArray, "V 3"],
+    middle: Float64[NumpyArray, "V 3"],
+    inner: Float64[NumpyArray, "V 3"],
+    wrong: Bool[NumpyArray, "V"],
+) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V 3"]]:
+    """Middle and inner surface on the outer one where `wrong`, and where it takes for no inversion.
+
+    For skin that crosses itself: its normals around a vertex point everywhere, so no place is
+    beneath all triangles there, and layers have no thickness. Each round closes one ring more
+    around what is still inverted, and ends at the latest when nothing is open.
+    """
+    from corporeal.geometry.surface import vertex_adjacency
+
+    adjacency = vertex_adjacency(prisms.triangles, len(outer)).astype(np.float64)
+    middle, inner = middle.copy(), inner.copy()
+    while wrong.any():
+        middle[wrong], inner[wrong] = outer[wrong], outer[wrong]
+        still = prisms.inverted(outer, middle) | prisms.inverted(middle, inner)
+        wrong = (still | (adjacency @ still > 0)) & prisms.layered
+    return middle, inner
+
+
 def tucked(
     prisms: Prisms,
     outer: Float64[NumpyArray, "V 3"],

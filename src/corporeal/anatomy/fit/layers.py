@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.anatomy.building.muscle import vertex_volumes
 from corporeal.anatomy.fit.balance import (
     FAT_DENSITY,
@@ -20,7 +20,8 @@ from corporeal.anatomy.fit.muscle import average_muscle, muscle_limits
 from corporeal.anatomy.fit.requirements import require_same_body, require_same_sex
 from corporeal.anatomy.fit.skeleton import fit_skeleton
 from corporeal.anatomy.lines import on_lines, upright_shares
-from corporeal.anatomy.prisms import raised_between
+from corporeal.anatomy.nesting import outside_vertices
+from corporeal.anatomy.prisms import Prisms, closed, raised_between
 from corporeal.anatomy.scaling import damped_scale, stretch_along_bones
 from corporeal.anatomy.template import LayeredTemplate, layered_template
 from corporeal.body.composition import Composition
@@ -69,11 +70,14 @@ def fit_layers(
     known = corrections(template, scaled, skin, average, bone, kappa)
     soft = float(prisms.volumes(skin, bone).sum())
     wanted = best_fat_layer(composition, soft, known)
-    share, fat_layer = balanced_share(prisms, skin, bone, limits, wanted)
+    share, _ = balanced_share(prisms, skin, bone, limits, wanted)
     least, most = (fat_at(end, prisms, skin, bone, limits) for end in (1.0, 0.0))
     mixed = upright_shares(prisms, (1 - share) * limits[0] + share * limits[1], skin, bone)
-    muscle, bone = raised_between(prisms, skin, on_lines(mixed, skin, bone, layered), bone)
-    held = _held(known, soft, fat_layer)
+    muscle, bone = upright(
+        prisms, skin, on_lines(mixed, skin, bone, layered), bone, template.triangles
+    )
+    soft_volume, fat_volume = (float(prisms.volumes(skin, inner).sum()) for inner in (bone, muscle))
+    held = _held(known, soft_volume, FAT_DENSITY * fat_volume)
     lean, fat = _held(known, soft, least), _held(known, soft, most)
     metadata = {
         "sex": sex,
@@ -91,6 +95,22 @@ def fit_layers(
         "untangled": report.untangled,
     }
     return Layers(skin, muscle, bone, template.triangles, layered, held, metadata)
+
+
+def upright(
+    prisms: Prisms,
+    skin: Float64[NumpyArray, "V 3"],
+    muscle: Float64[NumpyArray, "V 3"],
+    bone: Float64[NumpyArray, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V 3"]]:
+    """Muscle and bone surface with no prism inverted; on the skin where that leaves no place."""
+    muscle, bone = raised_between(prisms, skin, muscle, bone)
+    wrong = prisms.inverted(skin, muscle) | prisms.inverted(muscle, bone)
+    if wrong.any():
+        wrong |= outside_vertices((skin, muscle, bone), triangles, prisms.layered)
+        muscle, bone = closed(prisms, skin, muscle, bone, wrong)
+    return muscle, bone
 
 
 def _held(known: Corrections, soft_volume: float, fat_layer: float) -> Composition:
