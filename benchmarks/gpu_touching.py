@@ -66,7 +66,7 @@ def overlap(
     subject: Subject, skin: DeviceSkin, simulated: jax.Array, pose: jax.Array, room: Room
 ) -> dict[str, float]:
     """Vertices inside the body, and how deep they are."""
-    base = base_points(subject.body.coupling, skin, pose)
+    base = base_points(skin, pose)
     find = jax.jit(skin_contacts, static_argnames="room")
     rows, _, full = find(skin, simulated[..., 0], base, no_pairs(subject.body), room=room)
     require_room(full, room)

@@ -13,7 +13,6 @@ import synthetic
 from corporeal.body.motion import Motion
 from corporeal.errors import FormatError, InputError
 from corporeal.geometry.surface import vertex_normals
-from corporeal.physics.coupling_gpu import carried_positions
 from corporeal.physics.projective.body import SimulatedBody
 from corporeal.physics.projective.clip import make_clip
 from corporeal.physics.projective.gpu_body import load_device_body, save_device_body
@@ -87,14 +86,11 @@ def test_a_clip_ends_where_the_cpu_does(body: SimulatedBody, kind: int) -> None:
 
 def test_bones_carry_as_on_the_cpu(body: SimulatedBody) -> None:
     """Half-turned joints, sliding and projection in float32, for poses of up to two radians."""
-    coupling = device_body(body).coupling
+    prepared = device_body(body)
     for turn in np.random.default_rng(6).normal(scale=0.7, size=(4, len(synthetic.PARENTS), 3)):
         frames = forward_kinematics(turn, IDENTITY.joints, synthetic.PARENTS, np.zeros(3))
-        found = carried_positions(coupling, jnp.asarray(frames, jnp.float32))
-        expected = np.concatenate(
-            [body.coupling.inner_positions(frames), body.coupling.rigid_positions(frames)]
-        )
-        np.testing.assert_allclose(found.T, expected, atol=3e-6)
+        found = prepared.carried(jnp.asarray(frames, jnp.float32))[:, prepared.sources]
+        np.testing.assert_allclose(found.T, body.carriers(frames)[prepared.order], atol=3e-6)
 
 
 def test_skin_and_normals_are_those_of_the_cpu(body: SimulatedBody) -> None:

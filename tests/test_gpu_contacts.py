@@ -23,6 +23,7 @@ from corporeal.physics.projective_dynamics.gpu_contacts import (
     free_places,
     moved_by,
 )
+from corporeal.physics.projective_dynamics.gpu_inverse import DenseInverse
 from corporeal.physics.projective_dynamics.integration import StepRule, resting
 from corporeal.skinning.kinematics import forward_kinematics
 
@@ -73,7 +74,7 @@ def test_detection_finds_what_the_cpu_finds(folded) -> None:
     body, frames, positions = folded
     finder, count = body.skin_contacts(), body.model.vertex_count
     skin = device_skin(finder, body.model)
-    base = base_points(device_body(body).coupling, skin, jnp.asarray(frames, jnp.float32))
+    base = base_points(skin, jnp.asarray(frames, jnp.float32))
     np.testing.assert_allclose(base.T, finder.detection.base_points(frames), atol=1e-6)
     flat = jnp.asarray(positions[:count].T, jnp.float32)
     hits, full = jax.jit(vertices_inside, static_argnums=3)(
@@ -98,6 +99,7 @@ def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(f
     path, origins = clip_frames(np.repeat(frames[None, None], 5, axis=0))
     moving = device_state(prepared, [resting(positions, 1 / 120)], origins[0], 1 / 120)
     inverse = prepared.inverse(rule, dense=True)
+    assert isinstance(inverse, DenseInverse)
     collisions = Collisions(skin, inverse.matrix, no_pairs(prepared))
     way, room = Way(rounds=8, unrolled=1), Room(64, 2**15, 2**15)
     last, _, touched = run_clip(

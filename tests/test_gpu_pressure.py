@@ -22,6 +22,7 @@ from corporeal.physics.projective.simulation import ProjectiveSimulation
 from corporeal.physics.projective_dynamics.gpu import GpuSolver, Way
 from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
 from corporeal.physics.projective_dynamics.gpu_inverse import inverted, local_inverse
+from corporeal.physics.projective_dynamics.gpu_pressure import corrected
 from corporeal.physics.projective_dynamics.integration import StepRule, resting
 from corporeal.physics.projective_dynamics.reference import ReferenceSolver
 from corporeal.skinning.kinematics import forward_kinematics
@@ -69,6 +70,26 @@ def test_steps_are_those_of_the_reference(body: SimulatedBody) -> None:
     )
     assert effect > 1e-4
     assert off < 0.01 * effect
+
+
+@pytest.mark.parametrize("moving", [True, False], ids=["moving", "static"])
+def test_torn_flesh_lets_go_in_motion_alone(body: SimulatedBody, moving: bool) -> None:
+    """Flesh of a third of its volume: the CPU's correction, with the same gain."""
+    prepared, kept = device_body(body), body.system.kept_volume
+    assert kept is not None
+    here = prepared.kept(RULE)
+    assert here is not None
+    positions, before = 0.7 * body.rest, np.full(kept.region_count, 30.0)
+    gain = np.asarray(here.gain[0], np.float64)
+    expected = kept.corrected(before, kept.volumes(positions), gain, moving)
+    found = corrected(
+        here,
+        before.astype(np.float32)[None, :, None],
+        positions[prepared.order].T[..., None].astype(np.float32),
+        moving,
+    )[0, :, 0]
+    assert (expected == 0.0).all() == moving
+    np.testing.assert_allclose(found, expected, atol=1e-3 * max(np.abs(expected).max(), 1.0))
 
 
 def test_a_clip_with_kept_volume_is_that_of_the_cpu(body: SimulatedBody) -> None:

@@ -50,18 +50,13 @@ class DeviceCoupling:
     """From the joint, at rest, metres."""
 
 
-def posed_nodes(coupling: DeviceCoupling, frames: Float[Array, "J 4 4"]) -> Float[Array, "m 3"]:
-    """Joints and tips while the joints are at `frames` (metres)."""
-    owners = frames[coupling.node_joints]
-    return owners[:, :3, 3] + _turned(owners[:, :3, :3], coupling.node_offsets)
-
-
 def carried_positions(
     coupling: DeviceCoupling, frames: Float[Array, "J 4 4"]
 ) -> Float[Array, "3 m"]:
     """Inner vertices, then rigid skin, while the joints are at `frames` (metres)."""
     turns, origins = frames[:, :3, :3], frames[:, :3, 3]
-    owners, nodes = coupling.node_joints, posed_nodes(coupling, frames)
+    owners = coupling.node_joints
+    nodes = origins[owners] + _turned(turns[owners], coupling.node_offsets)
     halved = _halfway(turns, turns[coupling.parents])
     node_turns = jnp.concatenate([halved, turns[owners[len(halved) :]]])
     start, end = nodes[coupling.bones[:, 0]], nodes[coupling.bones[:, 1]]

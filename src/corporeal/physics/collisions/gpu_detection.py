@@ -48,8 +48,12 @@ class DeviceSkin:
     """Corners sorted, then their base points (V + corner)."""
     kinds: Int[Array, "F"]
     """Bits 1, 2, 4: usable tetrahedra; 8: counter-clockwise."""
-    base_bones: Int[Array, "V"]
+    base_joints: Int[Array, "V 2"]
+    """That carry the ends of the bone line under every vertex."""
+    base_offsets: Float[Array, "V 2 3"]
+    """Of the ends from those joints, at rest, metres."""
     base_places: Float[Array, "V"]
+    """Of the base points between the ends, 0 to 1."""
     near: Int[Array, "V r"]
     """Vertices within three edges; −1 behind the last."""
     ignored: Int[Array, "q"]

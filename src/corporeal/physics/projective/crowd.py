@@ -63,11 +63,20 @@ def assembled_people(
             f"and {len(levels)} in two levels; expected one kind (`local_inverse` or "
             f"`two_level_inverse`) for every body."
         )
+    couplings = [body.coupling for body in bodies if isinstance(body.coupling, DeviceCoupling)]
+    if len(couplings) < len(bodies):
+        raise InputError(
+            f"{len(bodies) - len(couplings)} of {len(bodies)} bodies are layered; expected "
+            f"two-layer flesh. Run layered people one after the other."
+        )
     free = -(-max(body.free_count for body in bodies) // CLUSTER) * CLUSTER
     fixed = max(len(body.order) - body.free_count for body in bodies)
     width = max(body.flesh.weights.shape[1] for body in bodies)
-    rigid = max(len(body.coupling.rigid_joints) for body in bodies)
-    filled = [_filled(body, free, fixed, width, rigid) for body in bodies]
+    rigid = max(len(coupling.rigid_joints) for coupling in couplings)
+    filled = [
+        _filled(body, coupling, free, fixed, width, rigid)
+        for body, coupling in zip(bodies, couplings, strict=True)
+    ]
     numbers = range(len(bodies))
     fleshes = [
         replace(body.flesh, corners=_moved_on(body.flesh.corners, n, len(bodies), free, fixed))
@@ -190,7 +199,9 @@ class _Filled(NamedTuple):
     upsampler: DeviceUpsampler
 
 
-def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> _Filled:
+def _filled(
+    body: DeviceBody, coupling: DeviceCoupling, free: int, fixed: int, width: int, rigid: int
+) -> _Filled:
     """The same body with more free and anchored vertices, which nothing holds or needs."""
     count, flesh = body.free_count, body.flesh
     place = np.arange(len(body.order))
@@ -209,9 +220,9 @@ def _filled(body: DeviceBody, free: int, fixed: int, width: int, rigid: int) -> 
         own,
     )
     coupling = replace(
-        body.coupling,
-        rigid_joints=_longer(np.asarray(body.coupling.rigid_joints), 0, rigid),
-        rigid_offsets=_longer(np.asarray(body.coupling.rigid_offsets), 0, rigid),
+        coupling,
+        rigid_joints=_longer(np.asarray(coupling.rigid_joints), 0, rigid),
+        rigid_offsets=_longer(np.asarray(coupling.rigid_offsets), 0, rigid),
     )
     return _Filled(
         Flesh(

@@ -12,8 +12,9 @@ import numpy as np
 from corporeal._typing import Array, Bool, Float, Int, NumpyArray
 from corporeal.errors import FormatError
 from corporeal.formats.npz import NpzReader, open_npz, write_npz
+from corporeal.physics.blended_carrier_gpu import DeviceBlend, blended_positions
 from corporeal.physics.collisions.gpu_detection import DeviceSkin
-from corporeal.physics.coupling_gpu import DeviceCoupling
+from corporeal.physics.coupling_gpu import DeviceCoupling, carried_positions
 from corporeal.physics.projective_dynamics.gpu_flesh import (
     Elements,
     Flesh,
@@ -36,13 +37,14 @@ class DeviceBody:
     order: Int[Array, "n"]
     """Vertex at every place on the device: free ones first, neighbours together."""
     sources: Int[Array, "n"]
-    """Which of the coupling's vertices (inner, then rigid) carries the vertex at a place."""
+    """Which of what bones carry (`carried`) the vertex at a place goes with."""
     skin_places: Int[Array, "V"]
     """Place of every simulated skin vertex."""
     elements: Elements
     weight: Float[Array, "3 f"]
     """Pull of gravity on the free vertices, newtons."""
-    coupling: DeviceCoupling
+    coupling: DeviceCoupling | DeviceBlend
+    """How bones carry two-layer flesh, or layered flesh."""
     upsampler: DeviceUpsampler
     surface: DeviceSurface
     rest: Float[Array, "n 3"]
@@ -55,6 +57,12 @@ class DeviceBody:
     @property
     def free_count(self) -> int:
         return self.flesh.weights.shape[-2]
+
+    def carried(self, frames: Float[Array, "J 4 4"]) -> Float[Array, "3 c"]:
+        """What bones carry while the joints are at `frames` (metres)."""
+        if isinstance(self.coupling, DeviceBlend):
+            return blended_positions(self.coupling, frames)
+        return carried_positions(self.coupling, frames)
 
     def inverse(self, rule: StepRule, dense: bool = False) -> Inverse:
         """The global step of a rule; `dense` keeps what is negligible too."""
@@ -78,12 +86,13 @@ def load_device_body(path: str | Path) -> DeviceBody:
     """Read a prepared body; shapes are checked against each other by the annotations' letters."""
     with open_npz(path) as reader:
         _require_format(reader, FORMAT)
-        plain = [f for f in fields(DeviceBody) if f.name not in ("flesh", "volume")]
-        parts = {f.name: _gathered(reader, f, "") for f in plain}
-        volume = None
-        if "volume/prisms" in reader.headers:
-            volume = DeviceVolume(*(_gathered(reader, f, "volume/") for f in fields(DeviceVolume)))
-    return DeviceBody(**parts, flesh=flesh_of(parts["elements"]), volume=volume)
+        made = ("coupling", "flesh", "volume")
+        parts = {f.name: _gathered(reader, f, "") for f in fields(DeviceBody) if f.name not in made}
+        blended = "coupling/shares" in reader.headers
+        coupling = _noun(reader, DeviceBlend if blended else DeviceCoupling, "coupling/")
+        kept = "volume/prisms" in reader.headers
+        volume = _noun(reader, DeviceVolume, "volume/") if kept else None
+    return DeviceBody(**parts, coupling=coupling, flesh=flesh_of(parts["elements"]), volume=volume)
 
 
 def save_device_skin(path: str | Path, skin: DeviceSkin) -> None:
@@ -95,7 +104,7 @@ def load_device_skin(path: str | Path) -> DeviceSkin:
     """Read what collisions need of a prepared body."""
     with open_npz(path) as reader:
         _require_format(reader, SKIN_FORMAT)
-        return DeviceSkin(**{f.name: _gathered(reader, f, "") for f in fields(DeviceSkin)})
+        return _noun(reader, DeviceSkin, "")
 
 
 def _require_format(reader: NpzReader, expected: str) -> None:
@@ -121,12 +130,16 @@ def _flattened(value: Any, prefix: str) -> dict[str, NumpyArray]:
     return arrays
 
 
+def _noun(reader: NpzReader, kind: type[Any], prefix: str) -> Any:
+    """A noun from the arrays under a prefix."""
+    return kind(*(_gathered(reader, field, prefix) for field in fields(kind)))
+
+
 def _gathered(reader: NpzReader, field: Field, prefix: str) -> Any:
     """A noun's field from the arrays under a prefix; its annotation says shape and kind."""
     name, annotation = prefix + field.name, field.type
-    if is_dataclass(annotation):
-        parts = [_gathered(reader, inner, name + "/") for inner in fields(annotation)]
-        return annotation(*parts)  # pyright: ignore[reportCallIssue]
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return _noun(reader, annotation, name + "/")
     shape = tuple(int(d) if d.isdigit() else d for d in annotation.dim_str.split())  # pyright: ignore[reportAttributeAccessIssue]
     kind = annotation.dtype  # pyright: ignore[reportAttributeAccessIssue]
     array = reader.array(name, "f" if kind is Float else "i", shape)

@@ -20,7 +20,6 @@ from corporeal._typing import Array, Float, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.collisions.gpu_detection import Room
 from corporeal.physics.collisions.gpu_world import DeviceWorld
-from corporeal.physics.coupling_gpu import carried_positions
 from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective.gpu_frames import Around, Engine, Given, frames_taken
 from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points
@@ -162,7 +161,7 @@ def run_clip(
         base = None
         if collisions is not None:
             at = whole[1:] if rule.integrator == "static" else whole[:-1:steps]
-            base = jax.vmap(partial(base_points, body.coupling, collisions.skin))(at[:, 0])
+            base = jax.vmap(partial(base_points, collisions.skin))(at[:, 0])
         (moving, pairs), (free, counts, full) = frames_taken(
             engine,
             (moving, pairs),
@@ -188,8 +187,8 @@ def run_clip(
 
 
 def _carriers(body: DeviceBody, path: Float[Array, "k B J 4 4"]) -> Float[Array, "k 3 c B"]:
-    """Inner vertices and rigid skin at every step, metres."""
-    each = jax.vmap(jax.vmap(partial(carried_positions, body.coupling)))(path)
+    """What bones carry at every step, metres."""
+    each = jax.vmap(jax.vmap(body.carried))(path)
     return each.transpose(0, 2, 3, 1)
 
 

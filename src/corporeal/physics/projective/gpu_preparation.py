@@ -4,12 +4,15 @@ import numpy as np
 
 from corporeal._typing import Int, NumpyArray
 from corporeal.errors import InputError
+from corporeal.physics.blended_carrier import BlendedCarrier
+from corporeal.physics.blended_carrier_gpu import DeviceBlend
 from corporeal.physics.collisions.gpu_detection import DeviceSkin
 from corporeal.physics.collisions.skin_contacts import SkinContacts
 from corporeal.physics.coupling import Coupling
 from corporeal.physics.coupling_gpu import DeviceCoupling
 from corporeal.physics.projective.body import SimulatedBody
 from corporeal.physics.projective.gpu_body import DeviceBody
+from corporeal.physics.projective.parts import Carrier
 from corporeal.physics.projective_dynamics.gpu import device_order
 from corporeal.physics.projective_dynamics.gpu_flesh import elements_of, flesh_of
 from corporeal.physics.projective_dynamics.gpu_pressure import device_volume
@@ -23,25 +26,37 @@ _CELL = np.array([1.5, 1.5, 0.25])
 
 def device_body(body: SimulatedBody) -> DeviceBody:
     """Everything that a device needs of a body, float32."""
-    system, model, coupling = body.system, body.model, body.coupling
-    if not isinstance(coupling, Coupling):
-        raise InputError("only two-layer flesh runs on a GPU; simulate this body on the CPU.")
-    rest = np.asarray(model.vertices, np.float64)
-    order = device_order(system, rest)
+    system, surface, coupling = body.system, body.surface, body.coupling
+    order = device_order(system, body.rest)
     place, free = np.argsort(order), len(system.free)
     elements, kept = elements_of(system, order), system.kept_volume
+    carrier, sources = _carrier(coupling)
     return DeviceBody(
         order.astype(np.int32),
-        _sources(coupling)[order],
-        place[: model.vertex_count].astype(np.int32),
+        sources[order],
+        place[: surface.vertex_count].astype(np.int32),
         elements,
         body.weight[order[:free]].T.astype(np.float32),
-        device_coupling(coupling),
-        device_upsampler(body.upsampler, model.vertex_count),
-        device_surface(np.asarray(model.triangles), model.vertex_count),
-        rest,
+        carrier,
+        device_upsampler(body.upsampler, surface.vertex_count),
+        device_surface(np.asarray(surface.triangles), surface.vertex_count),
+        np.asarray(body.rest, np.float64),
         flesh_of(elements),
         None if kept is None else device_volume(kept, place, free),
+    )
+
+
+def _carrier(
+    coupling: Carrier,
+) -> tuple[DeviceCoupling | DeviceBlend, Int[NumpyArray, "n"]]:
+    """How bones carry vertices, and which of what they carry each vertex goes with."""
+    if isinstance(coupling, BlendedCarrier):
+        return device_blend(coupling), np.arange(len(coupling.rest), dtype=np.int32)
+    if isinstance(coupling, Coupling):
+        return device_coupling(coupling), _sources(coupling)
+    raise InputError(
+        f"bones carry this flesh by a {type(coupling).__name__}; the GPU knows Coupling and "
+        f"BlendedCarrier. Simulate it on the CPU."
     )
 
 
@@ -87,6 +102,19 @@ def device_coupling(coupling: Coupling) -> DeviceCoupling:
     )
 
 
+def device_blend(carrier: BlendedCarrier) -> DeviceBlend:
+    """The joints of every vertex, and its places seen from them, float32."""
+    weights = carrier.weights
+    joints = np.maximum(_listed(weights.indptr, weights.indices, len(carrier.rest)), 0)
+    shares = np.zeros(joints.shape, np.float32)
+    row = np.repeat(np.arange(len(shares)), np.diff(weights.indptr))
+    slot = np.arange(len(row)) - weights.indptr[row]
+    shares[row, slot] = weights.data
+    off = carrier.rest[:, None] - carrier.joints[joints]
+    each = shares[..., None] * np.concatenate([off, np.ones((*joints.shape, 1))], axis=2)
+    return DeviceBlend(joints, each.astype(np.float32))
+
+
 def device_upsampler(upsampler: Upsampler | None, vertex_count: int) -> DeviceUpsampler:
     """The arrays of an upsampler; none stands for every vertex as it is."""
     if upsampler is None:
@@ -114,6 +142,8 @@ def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
     """What global collisions need on a device."""
     detection, ignored = contacts.detection, contacts.ignored
     triangles, vertices = len(model.triangles), model.vertex_count
+    ends, bones = model.bones.bones[detection.base.bones], model.bones
+    owners = bones.node_joints[ends]
     if triangles * vertices >= 2**31:
         raise InputError(
             f"a skin of {vertices} vertices and {triangles} triangles came; on a device pairs of "
@@ -122,7 +152,8 @@ def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
     return DeviceSkin(
         detection.prisms,
         detection.kinds,
-        detection.base.bones.astype(np.int32),
+        owners.astype(np.int32),
+        (bones.nodes[ends] - bones.nodes[owners]).astype(np.float32),
         detection.base.places.astype(np.float32),
         _listed(*contacts.near, vertices),
         (ignored if len(ignored) else np.array([-1])).astype(np.int32),

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room
 from corporeal.physics.collisions.gpu_pairs import Touching, skin_contacts
-from corporeal.physics.coupling_gpu import DeviceCoupling, posed_nodes
 from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective_dynamics.gpu_contacts import ContactRows, contact_rows
 
@@ -39,13 +38,11 @@ def no_pairs(body: DeviceBody) -> Int[Array, "2 V"]:
     return jnp.full((2, len(body.skin_places)), len(body.surface.triangles), jnp.int32)
 
 
-def base_points(
-    coupling: DeviceCoupling, skin: DeviceSkin, frames: Float[Array, "J 4 4"]
-) -> Float[Array, "3 V"]:
+def base_points(skin: DeviceSkin, frames: Float[Array, "J 4 4"]) -> Float[Array, "3 V"]:
     """Base points on the posed bone lines, metres."""
-    nodes = posed_nodes(coupling, frames)
-    ends = coupling.bones[skin.base_bones]
-    start, end = nodes[ends[:, 0]], nodes[ends[:, 1]]
+    owners = frames[skin.base_joints]
+    ends = owners[..., :3, 3] + jnp.sum(owners[..., :3, :3] * skin.base_offsets[:, :, None], axis=3)
+    start, end = ends[:, 0], ends[:, 1]
     return (start + skin.base_places[:, None] * (end - start)).T
 
 

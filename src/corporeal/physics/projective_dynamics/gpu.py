@@ -190,7 +190,8 @@ class _Iteration(NamedTuple):
         history = at.history
         if history is not None:  # it led to another fixed point
             history = history._replace(known=jnp.zeros_like(history.known))
-        pressures = corrected(self.kept, at.pressures, self.everything(at.z))
+        now, moving = self.everything(at.z), self.rule.moving
+        pressures = corrected(self.kept, at.pressures, now, moving)
         return at._replace(pressures=pressures, history=history)
 
     def pressed(self, at: _Progress) -> _Progress:

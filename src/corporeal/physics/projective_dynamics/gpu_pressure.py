@@ -112,18 +112,21 @@ def kept_with(volume: DeviceVolume, matrix: csc_array) -> Kept:
 
 
 def corrected(
-    kept: Kept, pressures: Float[Array, "P K B"], positions: Float[Array, "3 n B"]
+    kept: Kept, pressures: Float[Array, "P K B"], positions: Float[Array, "3 n B"], moving: bool
 ) -> Float[Array, "P K B"]:
-    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; while a region is torn, all pressures let go."""
+    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of flesh that is `moving` all pressures let go while a
+    region is torn."""
     volume = kept.volume
     mean, outer, inner = _frame(positions[:, volume.prisms])
     volumes = jnp.sum(mean * _area(outer, inner), axis=0) / 6.0
     regions = _product(kept.by_region, volumes)
     lack = volume.volumes[..., None] - regions - volume.compliances[..., None] * pressures
-    torn = jnp.any(jnp.abs(lack) > volume.torn[..., None], axis=1, keepdims=True)
     change = _product(kept.gain, lack)
     largest, most = volume.changes[..., None], volume.limits[..., None]
     found = jnp.clip(pressures + jnp.clip(change, -largest, largest), -most, most)
+    if not moving:
+        return found
+    torn = jnp.any(jnp.abs(lack) > volume.torn[..., None], axis=1, keepdims=True)
     return jnp.where(torn, 0.0, found)
 
 
