@@ -13,6 +13,7 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
+from corporeal.geometry.alignment import best_rotation
 from corporeal.motions.derivatives import world_frames
 from corporeal.motions.retarget.alignment import local_rotations, swing
 from corporeal.skinning.kinematics import forward_kinematics
@@ -107,7 +108,7 @@ def rest_turns(
             here, there = bones[0]
             turns[index] = swing(turns[index] @ here, there) @ turns[index]
         elif bones:
-            turns[index] = _best_rotation(bones)
+            turns[index] = best_rotation(*_directions(bones))
     return turns
 
 
@@ -124,11 +125,9 @@ def size_ratio(skeleton: Skeleton, source: Skeleton, partners: Mapping[str, str]
     return float(total[0] / total[1]) if total.min() > 0 else 1.0
 
 
-def _best_rotation(
+def _directions(
     bones: list[tuple[Float[NumpyArray, "3"], Float[NumpyArray, "3"]]],
-) -> Float[NumpyArray, "3 3"]:
-    """The rotation that takes the first directions nearest to the second (Kabsch 1976)."""
-    product = sum(np.outer(b / np.linalg.norm(b), a / np.linalg.norm(a)) for a, b in bones)
-    left, _, right = np.linalg.svd(product)
-    left[:, 2] *= np.sign(np.linalg.det(left @ right))
-    return left @ right
+) -> Float[NumpyArray, "2 n 3"]:
+    """Unit vectors along ours, then along theirs."""
+    both = np.array(bones).swapaxes(0, 1)
+    return both / np.linalg.norm(both, axis=-1, keepdims=True)

@@ -10,6 +10,7 @@ import numpy as np
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.checks import require_indices
 from corporeal.errors import InputError
+from corporeal.geometry.alignment import best_rotation
 from corporeal.geometry.surface import triangle_areas
 from corporeal.runtime.nouns import noun
 
@@ -100,6 +101,5 @@ def _rigid(
 ) -> Float[NumpyArray, "N n 3"]:
     """`rest` under the rotation and shift of every frame that fits `moved` best (Kabsch 1976)."""
     centre, centres = rest.mean(axis=0), moved.mean(axis=1, keepdims=True)
-    left, _, right = np.linalg.svd(np.einsum("Nni,nj->Nij", moved - centres, rest - centre))
-    left[..., 2] *= np.sign(np.linalg.det(left @ right))[:, None]
-    return np.einsum("Nij,nj->Nni", left @ right, rest - centre) + centres
+    turns = best_rotation(rest - centre, moved - centres)
+    return np.einsum("Nij,nj->Nni", turns, rest - centre) + centres

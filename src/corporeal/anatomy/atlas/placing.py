@@ -15,6 +15,7 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.building.affine import Affine
 from corporeal.body.mesh import Mesh
+from corporeal.geometry.alignment import best_rotation, nearest_rotation
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.registration.cloud import sample_surface
 
@@ -53,8 +54,7 @@ def place_bone(
     fit = _Fit(source, target)
     turns = list(_starts(name))
     if other_side is not None:
-        u, _, vt = np.linalg.svd(other_side.mirrored().matrix)
-        turns = [u @ vt]
+        turns = [nearest_rotation(other_side.mirrored().matrix)]
     states = [fit.run(_State(turn @ fit.axes, *fit.first()), TRIAL_ROUNDS, True) for turn in turns]
     best = fit.run(min(states, key=fit.distance), ROUNDS, False)
     return PlacedBone(fit.affine(best), fit.distance(best))
@@ -153,8 +153,7 @@ def _best(
     """Turn, scale and shift that carry paired points onto each other best."""
     middle = local.mean(axis=0), target.mean(axis=0)
     mine, theirs = local - middle[0], target - middle[1]
-    u, _, vt = np.linalg.svd(theirs.T @ (mine * scale))
-    turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
+    turn = best_rotation(mine * scale, theirs)
     along = theirs @ turn
     if uniform:
         scale = np.full(3, (along * mine).sum() / max((mine**2).sum(), 1e-12))

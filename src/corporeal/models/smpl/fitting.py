@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.errors import InputError
+from corporeal.geometry.alignment import nearest_rotation, paired_products, turns_known
 from corporeal.geometry.surface import unique_edges
 from corporeal.models.smpl.linearised import Posed, PoseState, SkinnedPerson, turned
 from corporeal.numerics.dogleg import Normal, descend
@@ -67,9 +68,9 @@ def first_pose(
     rotations = world.copy()
     for k, parent in enumerate(person.parents):
         share = person.weights[ends[:, 0], k] * person.weights[ends[:, 1], k]
-        carried = _best_rotation((before * share[:, None]).T @ after)
+        products = paired_products(before, after, share)
         above = np.eye(3) if parent < 0 else world[parent]
-        world[k] = above if carried is None else carried
+        world[k] = nearest_rotation(products) if turns_known(products) else above
         rotations[k] = above.T @ world[k]
     start = PoseState(rotations, np.zeros(3))
     return replace(start, translation=np.mean(target - person.posed(start).vertices, axis=0))
@@ -215,15 +216,6 @@ def _measure(target: NumpyArray, edges: csr_array, by: Distance) -> _Measure:
 
 def _half_square(values: NumpyArray) -> float:
     return 0.5 * float(np.sum(np.square(values, dtype=np.float64)))
-
-
-def _best_rotation(covariance: Float[NumpyArray, "3 3"]) -> NumpyArray | None:
-    """The proper rotation R that maximises tr(R C); None where two axes say nothing."""
-    left, values, right = np.linalg.svd(np.asarray(covariance, np.float64))
-    if values[1] < 1e-9 * max(values[0], 1e-300) or values[0] == 0:
-        return None
-    sign = np.sign(np.linalg.det(left @ right))
-    return (right.T * [1.0, 1.0, sign]) @ left.T
 
 
 def _mean_distance(posed: Posed, target: NumpyArray) -> float:
