@@ -29,6 +29,7 @@ class Verb:
 
 VERBS = {
     "demo": Verb("corporeal.cli.demo:Demo", "make a person, move it, show it"),
+    "studio": Verb("corporeal.cli.studio:Studio", "shape, move and touch bodies in the browser"),
     "body": Verb("corporeal.cli.body:Body", "make a body from measurements or sliders"),
     "people": Verb("corporeal.cli.people:PeopleVerb", "make a population with real statistics"),
     "reshape": Verb("corporeal.cli.reshape:Reshape", "give a body more or less weight or height"),
@@ -38,6 +39,8 @@ VERBS = {
     "motion": Verb("corporeal.cli.motion:MotionVerb", "list, describe or film motions"),
     "capture": Verb("corporeal.cli.capture:Capture", "record people with the virtual 4D scanner"),
     "dataset": Verb("corporeal.cli.dataset:Dataset", "describe, convert and check registrations"),
+    "train": Verb("corporeal.cli.train:Train", "learn a body model from registrations"),
+    "evaluate": Verb("corporeal.cli.evaluate:Evaluate", "compare body models on unseen people"),
     "convert": Verb("corporeal.cli.convert:Convert", "write a file's content in another format"),
     "doctor": Verb("corporeal.cli.doctor:Doctor", "say what is missing and how to get it"),
     "cite": Verb("corporeal.cli.cite:Cite", "print the references of the methods used"),

@@ -1,0 +1,62 @@
+"""`corporeal studio`."""
+
+import asyncio
+import contextlib
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+
+from tyro.conf import Positional
+
+from corporeal.cli.speech import say
+from corporeal.errors import InputError
+from corporeal.viewer.server import Address, StudioServer
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True)
+class Studio:
+    """Shape, move and touch bodies in the browser.
+
+    Examples:
+      corporeal studio
+      corporeal studio --no-browser --port 8791
+
+    The page is served to this machine alone, at an address that holds a random token.
+    """
+
+    files: Positional[tuple[Path, ...]] = ()
+    """Results to look at side by side: animations (.npz, .glb)."""
+    port: int = 0
+    """Port; a free one unless given."""
+    host: str = "127.0.0.1"
+    """Address to serve; others than this machine's own can be reached from outside."""
+    no_browser: bool = False
+    """Print the address, and open nothing."""
+
+    def run(self) -> int:
+        """Serve until Ctrl-C."""
+        if not 0 <= self.port <= 65535:
+            raise InputError(f"port is {self.port}; expected 0 to 65535.")
+        if self.host not in _LOOPBACK:
+            say(
+                f"warning: {self.host} can be reached by others. Whoever learns the address can "
+                f"use this studio and this machine's processor."
+            )
+        server = StudioServer(self.host, self.port)
+        try:
+            with contextlib.suppress(KeyboardInterrupt):
+                asyncio.run(server.run(self._tell))
+        except OSError as error:
+            raise InputError(
+                f"cannot serve at {self.host}:{self.port}: {error.strerror or error}. "
+                f"Choose another --port."
+            ) from error
+        return 0
+
+    def _tell(self, address: Address) -> None:
+        print(f"studio: {address.url}", flush=True)
+        say("Ctrl-C ends it.")
+        if not self.no_browser:
+            webbrowser.open(address.url)

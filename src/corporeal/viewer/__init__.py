@@ -1,0 +1,1 @@
+"""The studio: a local web page where bodies are shaped, moved, touched and taken away."""

@@ -1,0 +1,1 @@
+"""What the page may ask of its session, one file a panel."""

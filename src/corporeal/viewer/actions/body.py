@@ -1,0 +1,39 @@
+"""The body panel: measurements, somebody else, presets."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from corporeal.viewer.catalogue import PRESETS
+from corporeal.viewer.document import BodyChoice
+from corporeal.viewer.packets import Packet
+from corporeal.viewer.person import drawn, solved
+from corporeal.viewer.session import Action, Session
+
+
+def measure(session: Session, packet: Packet) -> None:
+    """Find the body with these measurements, SI."""
+    targets = {str(name): float(value) for name, value in packet.fields["targets"].items()}
+    model, choice = session.model, session.document.body
+    _later(session, lambda: solved(model, targets, choice))
+
+
+def somebody(session: Session, packet: Packet) -> None:
+    """Draw somebody of the adult population."""
+    model, seed = session.model, int(packet.fields["seed"])
+    _later(session, lambda: drawn(model, seed))
+
+
+def preset(session: Session, packet: Packet) -> None:
+    """A body by name."""
+    sliders = PRESETS[packet.fields["name"]]
+    session.apply(replace(session.document, body=BodyChoice(dict(sliders))))
+
+
+def _later(session: Session, find: Callable[[], BodyChoice]) -> None:
+    session.background.start(
+        "body", find, lambda body: session.apply(replace(session.document, body=body))
+    )
+    session.send(Packet("busy", {"names": list(session.background.busy)}))
+
+
+ACTIONS: dict[str, Action] = {"measure": measure, "somebody": somebody, "preset": preset}

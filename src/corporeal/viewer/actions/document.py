@@ -1,0 +1,56 @@
+"""Changing the document, undoing, and moving through time."""
+
+from dataclasses import replace
+
+from corporeal.viewer.document import changed, read_document
+from corporeal.viewer.packets import Packet
+from corporeal.viewer.session import Action, Session
+
+
+def change(session: Session, packet: Packet) -> None:
+    """One value at a path of the document; not `final` while the mouse is still down."""
+    final = bool(packet.fields.get("final", True))
+    document = changed(session.document, packet.fields["path"], packet.fields.get("value"))
+    if packet.fields["path"][:2] in (["body", "sliders"], ["body", "local"]):
+        document = replace(document, body=replace(document.body, measured={}))
+    session.apply(document, final=final)
+
+
+def undo(session: Session, packet: Packet) -> None:
+    """Back to the document before."""
+    if session.past:
+        session.future.append(session.document)
+        session.apply(session.past.pop(), remember=False)
+
+
+def redo(session: Session, packet: Packet) -> None:
+    """Forth again."""
+    if session.future:
+        session.past.append(session.document)
+        session.apply(session.future.pop(), remember=False)
+
+
+def seek(session: Session, packet: Packet) -> None:
+    """To a place in the motion, in shown frames."""
+    session.stage.seek(float(packet.fields["place"]))
+
+
+def load_session(session: Session, packet: Packet) -> None:
+    """Take the document of a session file."""
+    session.apply(read_document(packet.arrays["content"].tobytes()))
+
+
+def cancel(session: Session, packet: Packet) -> None:
+    """Give up something that is being prepared."""
+    session.background.cancel(str(packet.fields["name"]))
+    session.send(Packet("busy", {"names": list(session.background.busy)}))
+
+
+ACTIONS: dict[str, Action] = {
+    "change": change,
+    "undo": undo,
+    "redo": redo,
+    "seek": seek,
+    "load session": load_session,
+    "cancel": cancel,
+}

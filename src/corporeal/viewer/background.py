@@ -1,0 +1,68 @@
+"""Work beside the show: threads that prepare things while frames go on being sent.
+
+Work is started under a name. Starting the same name again drops the earlier work's result, so the
+newest wish wins; cancelling drops it, too. Results are handed over by `poll`, in the session's own
+thread, so nothing else needs a lock.
+"""
+
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from corporeal.errors import CorporealError
+
+Result = TypeVar("Result")
+
+
+class Background:
+    """Two lanes: `quick` for answers within a second, `slow` for the rest; one thread each."""
+
+    def __init__(self, refused: Callable[[str, str], None]) -> None:
+        """`refused` is told the name of work that failed, and why."""
+        self._refused = refused
+        self._lanes = {
+            lane: ThreadPoolExecutor(1, thread_name_prefix=lane) for lane in ("quick", "slow")
+        }
+        self._waiting: dict[str, tuple[Future[Any], Callable[[Any], None]]] = {}
+
+    def start(
+        self,
+        name: str,
+        work: Callable[[], Result],
+        done: Callable[[Result], None],
+        lane: str = "quick",
+    ) -> None:
+        """Do `work` in a thread, then `done` with what it gave in the session's."""
+        self.cancel(name)
+        self._waiting[name] = (self._lanes[lane].submit(work), done)
+
+    def cancel(self, name: str) -> None:
+        """Forget work: what has begun runs out, but nobody hears of it."""
+        if name in self._waiting:
+            self._waiting.pop(name)[0].cancel()
+
+    @property
+    def busy(self) -> tuple[str, ...]:
+        """Names of what is not done yet."""
+        return tuple(self._waiting)
+
+    def poll(self) -> bool:
+        """Hand over what is done; True if there was any."""
+        ready = [name for name, (future, _) in self._waiting.items() if future.done()]
+        for name in ready:
+            future, done = self._waiting.pop(name)
+            error = future.exception()
+            if error is None:
+                done(future.result())
+            elif isinstance(error, CorporealError):
+                self._refused(name, str(error))
+            else:
+                traceback.print_exception(error)
+                self._refused(name, f"{type(error).__name__}: {error}. This is a bug.")
+        return bool(ready)
+
+    def close(self) -> None:
+        """Wait for nothing."""
+        for lane in self._lanes.values():
+            lane.shutdown(wait=False, cancel_futures=True)

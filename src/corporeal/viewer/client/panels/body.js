@@ -1,0 +1,54 @@
+// Who it is: sliders, measurements, presets, somebody at random.
+
+import { button, element, fold, lead, note, row, section, slider, typed, words } from "../widgets.js";
+
+const FACTS = [["stature", "Stature", 100, "cm", 1], ["mass", "Mass", 1, "kg", 1], ["bmi", "BMI", 1, "", 1], ["waist_circumference", "Waist", 100, "cm", 1], ["fat_mass", "Fat", 1, "kg", 1], ["muscle_mass", "Muscle", 1, "kg", 1]];
+
+function build(home, { studio }) {
+  const { sliders, measures, modifiers, presets } = studio.catalogue;
+  const value = (parameter) => studio.document.body.sliders[parameter.name] ?? parameter.default;
+  const facts = element("div", { className: "facts" });
+  const showFacts = () => facts.replaceChildren(...FACTS.map(([name, text, factor, unit, digits]) => element("div", {},
+    element("b", { textContent: studio.facts[name] === undefined ? "–" : (factor * studio.facts[name]).toFixed(digits) }),
+    element("span", { textContent: unit ? `${text}, ${unit}` : text }))));
+
+  const knobs = sliders.map((parameter) => [parameter, slider({
+    text: words(parameter.name), low: parameter.low, high: parameter.high, value: value(parameter), neutral: parameter.default, unit: parameter.unit, hint: parameter.meaning,
+  }, (next, final) => studio.change(["body", "sliders", parameter.name], next, final))]);
+
+  const fields = measures.map(({ name, unit }) => [name, typed({ text: words(name.replace("_circumference", "").replace("buttock", "hips")), unit: unit === "m" ? "cm" : unit, factor: unit === "m" ? 100 : 1 }, (asked) => {
+    studio.send("measure", { targets: { ...studio.document.body.measured, [name]: asked } });
+  })]);
+  const asked = note("");
+
+  const regions = fold("Regions", ...modifiers.map((parameter) => {
+    const made = slider({ text: words(parameter.name), low: parameter.low, high: parameter.high, value: 0, neutral: 0, hint: parameter.meaning },
+      (next, final) => studio.change(["body", "local", parameter.name], next, final));
+    studio.on("document", () => made.show(studio.document.body.local[parameter.name] ?? 0));
+    return made;
+  }));
+
+  home.append(
+    lead("Body", "Shape a person. Everything beside it follows."),
+    facts,
+    row(
+      button("🎲 Somebody", () => studio.send("somebody", { seed: Math.floor(Math.random() * 2 ** 31) }), { title: "Draw an adult with real statistics" }),
+      button("Reset", () => studio.send("preset", { name: Object.keys(presets)[0] }), { title: "The average adult" }),
+    ),
+    section("Presets", element("div", { className: "chips" }, ...Object.keys(presets).map((name) => button(name, () => studio.send("preset", { name }))))),
+    section("Phenotype", ...knobs.map(([, knob]) => knob)),
+    section("Measurements", note("Type what was measured: the body follows, the rest stays likely."), ...fields.map(([, field]) => field), asked),
+    regions,
+  );
+  const follow = () => {
+    knobs.forEach(([parameter, knob]) => knob.show(value(parameter)));
+    const names = Object.keys(studio.document.body.measured);
+    asked.textContent = names.length ? `Held: ${names.map((name) => words(name)).join(", ")}.` : "";
+  };
+  studio.on("document", follow);
+  studio.on("facts", () => { showFacts(); fields.forEach(([name, field]) => field.show(studio.facts[name])); });
+  showFacts();
+  fields.forEach(([name, field]) => field.show(studio.facts[name]));
+}
+
+export const body = { name: "body", title: "Body", icon: ["M12 7.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6z", "M6 22v-6a6 6 0 0 1 12 0v6"], build };

@@ -1,0 +1,76 @@
+// Flesh, live: its controls, hands on it, paint.
+
+import { button, element, fold, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
+import { deformerName } from "../overlay.js";
+
+const SWITCHES = new Set(["sliding", "dynamics", "ground"]);
+const HIDDEN = new Set(["loop"]);
+const RANGES = { stiffness: [1e3, 2e5], damping: [0, 60], gravity: [0, 30], mass: [0, 200], iterations: [1, 40] };
+
+function build(home, { studio, touch }) {
+  const place = element("div");
+  const brush = slider({ text: "Brush", low: 0.02, high: 0.2, value: touch.brush.radius, unit: "m", digits: 2 }, (value) => { touch.brush.radius = value; });
+  const strength = select([["0.3333", "Softer"], ["3", "Stiffer"], ["1", "Erase"]], "0.3333", (value) => { touch.brush.factor = Number(value) > 0.99 && Number(value) < 1.01 ? 1 : Number(value); }, "Paint");
+  const painted = note("");
+  home.append(
+    lead("Physics", "Pull the flesh with the mouse; change what it is made of."),
+    place,
+    section("Paint stiffness", row(button("🖌 Paint", () => studio.use("paint")), button("✋ Grab", () => studio.use("grab"))),
+      line("Make it", strength), brush,
+      row(button("Show paint", () => studio.change(["colour", "what"], studio.document.colour.what === "stiffness" ? "skin" : "stiffness")), button("Clean", () => studio.send("unpaint"))), painted),
+  );
+  let shown = "";
+  let knobs = [];
+  const follow = () => {
+    const view = studio.document.views[studio.view];
+    const row_ = studio.deformer(view.deformer);
+    const key = `${studio.view} ${view.deformer}`;
+    if (key !== shown) knobs = controls(studio, place, row_);
+    shown = key;
+    for (const { parameter, knob } of knobs) knob.show(view.controls[parameter.name] ?? parameter.default);
+    painted.textContent = Object.keys(studio.document.painted).length ? `${Object.keys(studio.document.painted).length} vertices are painted.` : "";
+  };
+  studio.on("document", follow);
+  studio.on("chosen", follow);
+  follow();
+}
+
+function controls(studio, place, row_) {
+  const number = studio.view;
+  const names = studio.document.views.map((view, other) => [String(other), `${other + 1}: ${deformerName(view.deformer)}`]);
+  const which = line("Body", select(names, String(number), (value) => studio.choose(Number(value)), "Body"));
+  if (!row_?.controls.length) {
+    place.replaceChildren(which, note("This body is moved by its joints alone: it has no flesh to tell anything."));
+    return [];
+  }
+  const tell = (parameter) => (value, final = true) => {
+    if (final) studio.change(["views", number, "controls", parameter.name], value, final);
+  };
+  const knobs = row_.controls.filter(({ name }) => !HIDDEN.has(name)).map((parameter) => ({ parameter, knob: knob(parameter, tell(parameter)) }));
+  const first = knobs.slice(0, 8).map(({ knob: made }) => made);
+  const rest = knobs.slice(8).map(({ knob: made }) => made);
+  place.replaceChildren(which, section("Flesh", ...first), fold("More", ...rest),
+    row(button("Reset flesh", () => studio.change(["views", number], { deformer: row_.name, controls: {} }))));
+  return knobs;
+}
+
+function knob(parameter, tell) {
+  const text = words(parameter.name);
+  if (SWITCHES.has(parameter.name)) {
+    const made = toggle(text, parameter.default >= 0.5, (value) => tell(value ? 1 : 0), parameter.meaning);
+    const { show } = made;
+    made.show = (value) => show(value >= 0.5);
+    return made;
+  }
+  if (parameter.name === "collisions") {
+    const choice = select([["0", "Off"], ["1", "At joints"], ["2", "Anywhere"]], "0", (value) => tell(Number(value)), parameter.meaning);
+    const made = line("Collisions", choice);
+    made.show = (value) => choice.show(String(value));
+    return made;
+  }
+  const [low, high] = RANGES[parameter.name] ?? [parameter.low, parameter.high];
+  return slider({ text, low, high, value: parameter.default, neutral: parameter.default, unit: parameter.unit, hint: parameter.meaning,
+    logarithmic: parameter.name === "stiffness", step: parameter.name === "iterations" ? 1 : null }, tell);
+}
+
+export const physics = { name: "physics", title: "Physics", icon: ["M3 13c3-8 6 8 9 0s6 8 9 0", "M3 19h18"], build };

@@ -1,0 +1,223 @@
+// Bodies side by side: one camera, one picture for each, drawn into its part of the canvas.
+
+import {
+  BufferAttribute, BufferGeometry, DataTexture, Group, LinearFilter, Mesh, MeshStandardMaterial, NeutralToneMapping, OrbitControls,
+  PCFShadowMap, PerspectiveCamera, Raycaster, RGBAFormat, Scene, UnsignedByteType, Vector2, Vector3, WebGLRenderer,
+} from "./vendor/three.js";
+import { BodyMesh, skinMaterial } from "./body_mesh.js";
+import { Bones } from "./bones.js";
+import { makeRoom } from "./room.js";
+
+export class Stage {
+  constructor(studio, canvas) {
+    this.studio = studio;
+    this.canvas = canvas;
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.toneMapping = NeutralToneMapping;
+    this.renderer.toneMappingExposure = 1.0;
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.localClippingEnabled = true;
+    this.renderer.autoClear = false;
+    this.scene = new Scene();
+    Object.assign(this, makeRoom(this.scene));
+    this.camera = new PerspectiveCamera(27, 1, 0.05, 40);
+    this.camera.position.set(1.35, 1.35, 4.3);
+    this.bodies = [];
+    this.extras = []; // groups of other panels, drawn in every view: { group, view } with view null for all
+    this.pelvis = new Vector3();
+    this.dirty = true;
+    this.frames = 0;
+    new ResizeObserver(() => this.resize()).observe(canvas.parentElement);
+    studio.on("model", (message) => { this.model = message; });
+    studio.on("tone", (message) => this.tan(message));
+    studio.on("person", (message) => this.meet(message));
+    studio.on("frame", (message) => this.show(message));
+    studio.on("document", () => this.follow());
+  }
+
+  // Controls are made after tools have had the chance to listen to the mouse first.
+  begin() {
+    this.controls = new OrbitControls(this.camera, this.canvas);
+    this.controls.target.set(0, 0.93, 0);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.12;
+    this.controls.minDistance = 0.4;
+    this.controls.maxDistance = 14;
+    this.controls.addEventListener("change", () => { this.dirty = true; });
+    this.resize();
+    const draw = () => {
+      requestAnimationFrame(draw);
+      this.controls.update();
+      if (this.dirty) this.draw();
+    };
+    draw();
+  }
+
+  // Skin of a tone; the face is painted on it.
+  tan(tone) {
+    this.tone = tone;
+    const { decal } = tone.arrays;
+    const size = Math.round(Math.sqrt(decal.length / 4));
+    this.decal = new DataTexture(decal, size, size, RGBAFormat, UnsignedByteType);
+    this.decal.magFilter = this.decal.minFilter = LinearFilter;
+    this.decal.needsUpdate = true;
+    for (const body of this.bodies) this.clothe(body);
+  }
+
+  meet(person) {
+    this.person = person;
+    for (const body of this.bodies) this.clothe(body);
+    this.dirty = true;
+  }
+
+  clothe(body) {
+    body.skin.fill("garment", this.person.arrays.garment);
+    body.skin.fill("place", this.tone.arrays.places);
+    body.material.userData.uniforms.decal.value = this.decal;
+    if (this.studio.document?.colour.what === "skin") body.skin.paint(this.tone.arrays.colours);
+    body.eyes.clear();
+    for (const { name, joint } of this.person.eyes) {
+      const geometry = new BufferGeometry();
+      geometry.setIndex(new BufferAttribute(this.person.arrays[`${name} triangles`], 1));
+      geometry.setAttribute("position", new BufferAttribute(this.person.arrays[`${name} vertices`], 3));
+      geometry.setAttribute("color", new BufferAttribute(this.person.arrays[`${name} colours`], 3));
+      geometry.computeVertexNormals();
+      const eye = new Mesh(geometry, this.eyeMaterial ??= new MeshStandardMaterial({ vertexColors: true, roughness: 0.15 }));
+      eye.matrixAutoUpdate = false;
+      eye.userData.joint = joint;
+      body.eyes.add(eye);
+    }
+  }
+
+  // As many bodies as the document has views; how they look.
+  follow() {
+    const { views, look } = this.studio.document;
+    while (this.bodies.length > views.length) {
+      const body = this.bodies.pop();
+      this.scene.remove(body.group);
+      body.skin.dispose();
+    }
+    while (this.bodies.length < views.length) this.add();
+    this.ground.visible = look.ground;
+    for (const body of this.bodies) {
+      body.bones.lines.visible = body.bones.balls.visible = look.skeleton;
+      body.material.wireframe = look.wireframe;
+      body.material.transparent = look.skin_opacity < 1;
+      body.material.opacity = look.skin_opacity;
+      body.material.depthWrite = look.skin_opacity === 1;
+      if (this.studio.document.colour.what === "skin") body.skin.paint(this.tone.arrays.colours);
+    }
+    this.dirty = true;
+  }
+
+  add() {
+    const material = skinMaterial(this.decal);
+    const body = { group: new Group(), material, skin: new BodyMesh(this.model, material), eyes: new Group(), bones: new Bones(this.model.parents) };
+    body.group.add(body.skin.mesh, body.eyes, body.bones.lines, body.bones.balls);
+    this.scene.add(body.group);
+    this.bodies.push(body);
+    this.clothe(body);
+  }
+
+  show(frame) {
+    const { joints } = frame.arrays;
+    const coloured = this.studio.document.colour.what !== "skin";
+    const ramp = this.studio.document.colour.what === "stiffness" ? this.model.arrays.tide : this.model.arrays.dusk;
+    this.bodies.forEach((body, number) => {
+      const view = frame.views[number];
+      if (!view || frame.arrays[`skin ${number}`].length !== body.skin.positions.length) return;
+      body.skin.move(frame.arrays[`skin ${number}`], view.origin, view.step);
+      const shades = frame.arrays[`shades ${number}`];
+      body.material.userData.uniforms.plain.value = coloured && shades ? 1 : 0;
+      if (coloured && shades) body.skin.tint(shades, ramp);
+      body.bones.move(joints);
+      body.eyes.visible = !coloured;
+      for (const eye of body.eyes.children) setMatrix(eye, joints, eye.userData.joint);
+    });
+    this.walk(joints);
+    this.frames += 1;
+    this.dirty = true;
+    this.studio.send("seen", { number: frame.number });
+  }
+
+  // Camera, light and shadow go along with the body over the ground.
+  walk(joints) {
+    const x = joints[3] - this.pelvis.x;
+    const z = joints[11] - this.pelvis.z;
+    if (!this.controls || Math.hypot(x, z) < 1e-4) return;
+    this.pelvis.x += 0.15 * x;
+    this.pelvis.z += 0.15 * z;
+    for (const place of [this.camera.position, this.controls.target, this.lights.position]) {
+      place.x += 0.15 * x;
+      place.z += 0.15 * z;
+    }
+  }
+
+  // Parts of the canvas, one a body, in CSS pixels: up to three in a row, four in two.
+  parts() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    const count = Math.max(1, this.bodies.length);
+    const columns = count === 4 && width < 1.6 * height ? 2 : count;
+    const rows = Math.ceil(count / columns);
+    return this.bodies.map((_, number) => ({
+      x: (number % columns) * (width / columns),
+      y: Math.floor(number / columns) * (height / rows),
+      width: width / columns,
+      height: height / rows,
+    }));
+  }
+
+  draw() {
+    const { renderer } = this;
+    const height = this.canvas.clientHeight;
+    renderer.setScissorTest(false);
+    renderer.clear();
+    renderer.setScissorTest(true);
+    this.parts().forEach((part, number) => {
+      this.bodies.forEach((body, other) => { body.group.visible = other === number; });
+      for (const extra of this.extras) extra.group.visible = extra.view === null || extra.view === number;
+      this.camera.aspect = part.width / part.height;
+      this.camera.updateProjectionMatrix();
+      renderer.setViewport(part.x, height - part.y - part.height, part.width, part.height);
+      renderer.setScissor(part.x, height - part.y - part.height, part.width, part.height);
+      renderer.render(this.scene, this.camera);
+    });
+    this.dirty = false;
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.canvas.parentElement;
+    this.renderer.setSize(width, height, false);
+    this.dirty = true;
+    this.studio.emit("resized", this.parts());
+  }
+
+  // What of a body lies under the mouse: { view, hit, ray }, with hit null beside the body.
+  pick(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    const parts = this.parts();
+    const view = parts.findIndex((part) => x >= part.x && x < part.x + part.width && y >= part.y && y < part.y + part.height);
+    if (view < 0) return { view, hit: null };
+    return { view, ...this.cast(view, x, y, parts[view]) };
+  }
+
+  // A ray into one view, whether or not the mouse is still over it.
+  cast(view, x, y, part = this.parts()[view]) {
+    const caster = new Raycaster();
+    this.camera.aspect = part.width / part.height;
+    this.camera.updateProjectionMatrix();
+    caster.setFromCamera(new Vector2((2 * (x - part.x)) / part.width - 1, 1 - (2 * (y - part.y)) / part.height), this.camera);
+    const [hit = null] = caster.intersectObject(this.bodies[view].skin.mesh, false);
+    return { hit, ray: caster.ray };
+  }
+}
+
+// A mesh's matrix from rows of a joint's frame.
+export function setMatrix(mesh, joints, joint) {
+  mesh.matrix.fromArray(joints, 16 * joint).transpose();
+  mesh.matrixWorldNeedsUpdate = true;
+}

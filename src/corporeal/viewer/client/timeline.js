@@ -1,0 +1,122 @@
+// Play, pause, scrub; and what the chosen numbers did, frame by frame.
+
+import { button, element, select } from "./widgets.js";
+
+const COLOURS = ["#e8a87c", "#7fb3d9", "#9dcb8a", "#cf9bd6"];
+const SPEEDS = [["0.1", "0.1 ×"], ["0.25", "¼ ×"], ["0.5", "½ ×"], ["1", "1 ×"], ["2", "2 ×"]];
+
+export class Timeline {
+  constructor(studio, home) {
+    this.studio = studio;
+    this.play = button("▶", () => this.toggle(), { title: "Play or pause (space)" });
+    this.play.className = "play";
+    this.plot = element("canvas", { className: "plot", title: "Drag to go to a frame" });
+    this.time = element("div", { className: "time" });
+    this.speed = select(SPEEDS, "1", (value) => studio.change(["speed"], Number(value)), "Speed");
+    this.loop = button("⟳", () => studio.change(["loop"], !studio.document.loop), { title: "Loop", icon: true });
+    home.append(element("div", { className: "tools" }, this.play), this.plot, element("div", { className: "row" }, this.time, this.speed, this.loop));
+    this.track = []; // a view: Map frame → [mean, most]
+    this.place = 0;
+    this.last = 1;
+    studio.on("document", () => this.follow());
+    studio.on("frame", (frame) => this.show(frame));
+    this.scrub();
+    addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.draw()).observe(this.plot);
+  }
+
+  toggle() {
+    this.studio.change(["playing"], !this.studio.document.playing);
+  }
+
+  key(event) {
+    if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName) && event.target.type !== "range") return;
+    if (event.code === "Space") { event.preventDefault(); this.toggle(); }
+    else if (event.code === "ArrowRight" || event.code === "ArrowLeft") {
+      if (event.target.type === "range") return;
+      this.studio.change(["playing"], false);
+      this.studio.send("seek", { place: Math.round(this.place) + (event.code === "ArrowRight" ? 1 : -1) });
+    }
+  }
+
+  follow() {
+    const { playing, loop, speed, colour, motion, body, views } = this.studio.document;
+    this.play.textContent = playing ? "❚❚" : "▶";
+    this.play.setAttribute("aria-label", playing ? "Pause" : "Play");
+    this.loop.setAttribute("aria-pressed", loop);
+    this.speed.show(String(speed));
+    const key = JSON.stringify([colour, motion, body, views]);
+    if (key !== this.key_) this.track = views.map(() => new Map());
+    this.key_ = key;
+  }
+
+  show(frame) {
+    this.place = frame.place;
+    this.last = Math.max(1, frame.last);
+    frame.views.forEach((view, number) => {
+      if (view.ready) this.track[number]?.set(Math.round(frame.place), [view.mean, view.most]);
+    });
+    this.time.textContent = `${(frame.place / 60).toFixed(2)} / ${(frame.last / 60).toFixed(2)} s`;
+    this.draw();
+  }
+
+  scrub() {
+    const go = (event) => {
+      const box = this.plot.getBoundingClientRect();
+      const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+      this.studio.send("seek", { place: share * this.last });
+    };
+    let was = false;
+    this.plot.addEventListener("pointerdown", (event) => {
+      this.plot.setPointerCapture(event.pointerId);
+      was = this.studio.document.playing;
+      if (was) this.studio.change(["playing"], false);
+      go(event);
+    });
+    let next = null;
+    this.plot.addEventListener("pointermove", (event) => {
+      if (!event.buttons || next) return;
+      next = setTimeout(() => { next = null; go(event); }, 40);
+    });
+    this.plot.addEventListener("pointerup", () => { if (was) this.studio.change(["playing"], true); });
+  }
+
+  draw() {
+    const ratio = devicePixelRatio;
+    const width = Math.round(this.plot.clientWidth * ratio);
+    const height = Math.round(this.plot.clientHeight * ratio);
+    if (this.plot.width !== width || this.plot.height !== height) Object.assign(this.plot, { width, height });
+    const pen = this.plot.getContext("2d");
+    pen.clearRect(0, 0, width, height);
+    pen.fillStyle = "#ffffff0d";
+    for (let second = 60; second < this.last; second += 60) pen.fillRect((second / this.last) * width, 0, 1, height);
+    let top = 1e-6;
+    for (const track of this.track) for (const [mean] of track.values()) top = Math.max(top, mean);
+    this.track.forEach((track, number) => {
+      pen.strokeStyle = COLOURS[number];
+      pen.lineWidth = 1.5 * ratio;
+      pen.beginPath();
+      let before = -9;
+      for (const [frame, [mean]] of [...track].sort(([a], [b]) => a - b)) {
+        const x = (frame / this.last) * width;
+        const y = height - 3 * ratio - (mean / top) * (height - 18 * ratio);
+        if (frame - before > 6) pen.moveTo(x, y);
+        else pen.lineTo(x, y);
+        before = frame;
+      }
+      pen.stroke();
+    });
+    pen.fillStyle = "#8b929e";
+    pen.font = `${10.5 * ratio}px system-ui, sans-serif`;
+    pen.fillText(this.caption(top), 8 * ratio, 13 * ratio);
+    pen.fillStyle = "#e8a87c";
+    pen.fillRect((this.place / this.last) * width - ratio, 0, 2 * ratio, height);
+  }
+
+  caption(top) {
+    const titles = { skin: "mean distance from linear blending", offset: "mean distance from linear blending", strain: "mean strain of the skin", error: "mean distance from the chosen body", weight: "mean weight", stiffness: "mean painted stiffness", layer: "mean fat under the skin" };
+    const what = this.studio.document?.colour.what ?? "skin";
+    const unit = what === "strain" ? "%" : ["weight", "stiffness"].includes(what) ? "" : "mm";
+    return `${titles[what]}, up to ${top.toFixed(1)} ${unit}`;
+  }
+}

@@ -1,0 +1,111 @@
+// Hands: grab flesh and let it go; paint stiffness on the skin.
+
+import { Plane, Vector3 } from "./vendor/three.js";
+
+const HARDER = 3; // a stroke's factor on the stiffness at its middle
+
+export class Touch {
+  constructor(studio, stage) {
+    this.studio = studio;
+    this.stage = stage;
+    this.held = null; // { view, plane } while flesh is held
+    this.stroke = null; // Map vertex → factor while painting
+    this.brush = { radius: 0.06, factor: 1 / HARDER };
+    const { canvas } = stage;
+    canvas.addEventListener("pointerdown", (event) => this.down(event));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => this.up(event));
+    studio.on("tool", () => this.cursor());
+    studio.on("document", () => this.cursor());
+    this.cursor();
+  }
+
+  cursor() {
+    const { classList } = this.stage.canvas;
+    classList.toggle("hand", this.studio.tool === "grab");
+    classList.toggle("brush", this.studio.tool === "paint");
+    classList.toggle("holding", this.held !== null);
+  }
+
+  isFlesh(view) {
+    const row = this.studio.deformer(this.studio.document.views[view].deformer);
+    return Boolean(row?.flesh);
+  }
+
+  down(event) {
+    if (event.button !== 0 || !this.studio.document || this.studio.tool === "orbit") return;
+    const { view, hit } = this.stage.pick(event);
+    if (view >= 0 && view !== this.studio.view) this.studio.choose(view);
+    if (!hit || !["grab", "paint"].includes(this.studio.tool)) return;
+    if (this.studio.tool === "grab" && !this.isFlesh(view)) return;
+    this.stage.controls.enabled = false;
+    this.stage.canvas.setPointerCapture(event.pointerId);
+    if (this.studio.tool === "paint") {
+      this.stroke = new Map();
+      this.paint(view, hit);
+      return;
+    }
+    const normal = this.stage.camera.getWorldDirection(new Vector3());
+    this.held = { view, plane: new Plane().setFromNormalAndCoplanarPoint(normal, hit.point), busy: false };
+    const vertices = [hit.face.a, hit.face.b, hit.face.c];
+    this.studio.send("grab", { view, vertices, shares: this.shares(view, vertices, hit.point), target: hit.point.toArray() });
+    this.cursor();
+  }
+
+  move(event) {
+    if (this.held) {
+      const box = this.stage.canvas.getBoundingClientRect();
+      const { ray } = this.stage.cast(this.held.view, event.clientX - box.left, event.clientY - box.top);
+      const target = ray.intersectPlane(this.held.plane, new Vector3());
+      if (target) this.studio.send("drag", { view: this.held.view, target: target.toArray() });
+    } else if (this.stroke) {
+      const { view, hit } = this.stage.pick(event);
+      if (hit) this.paint(view, hit);
+    }
+  }
+
+  up() {
+    if (this.held) this.studio.send("release", { view: this.held.view });
+    if (this.stroke?.size) {
+      const vertices = Uint32Array.from(this.stroke.keys());
+      this.studio.send("paint", {}, { vertices, factors: Float32Array.from(this.stroke.values()) });
+    }
+    this.held = this.stroke = null;
+    if (this.stage.controls) this.stage.controls.enabled = true;
+    this.cursor();
+  }
+
+  // Barycentric coordinates of a point in a triangle.
+  shares(view, vertices, point) {
+    const { positions } = this.stage.bodies[view].skin;
+    const [a, b, c] = vertices.map((v) => new Vector3().fromArray(positions, 3 * v));
+    const u = b.sub(a), v = c.sub(a), w = point.clone().sub(a);
+    const uu = u.dot(u), uv = u.dot(v), vv = v.dot(v), wu = w.dot(u), wv = w.dot(v);
+    const scale = 1 / (uu * vv - uv * uv);
+    const second = Math.min(1, Math.max(0, (vv * wu - uv * wv) * scale));
+    const third = Math.min(1 - second, Math.max(0, (uu * wv - uv * wu) * scale));
+    return [1 - second - third, second, third];
+  }
+
+  // A soft round brush: the full factor in its middle, none at its rim, on skin that faces alike.
+  paint(view, { point, face }) {
+    const { positions: p, normals: n, colours } = this.stage.bodies[view].skin;
+    const { radius, factor } = this.brush;
+    const normal = face.normal;
+    for (let v = 0; v < p.length / 3; v += 1) {
+      const dx = p[3 * v] - point.x, dy = p[3 * v + 1] - point.y, dz = p[3 * v + 2] - point.z;
+      const far = Math.hypot(dx, dy, dz) / radius;
+      if (far >= 1 || n[3 * v] * normal.x + n[3 * v + 1] * normal.y + n[3 * v + 2] * normal.z < 0) continue;
+      const before = this.studio.document.painted[v] ?? 1;
+      const share = (1 - far * far) ** 2;
+      const mixed = factor === 1 ? before ** (1 - share) : before * factor ** share;
+      const strongest = this.stroke.get(v);
+      if (strongest === undefined || Math.abs(Math.log(mixed / before)) > Math.abs(Math.log(strongest / before))) {
+        this.stroke.set(v, Math.min(20, Math.max(0.05, mixed)));
+        colours[3 * v + 2] = Math.min(1, colours[3 * v + 2] + 0.25 * share); // a hint until the session answers
+      }
+    }
+    this.stage.bodies[view].skin.mesh.geometry.getAttribute("color").needsUpdate = true;
+    this.stage.dirty = true;
+  }
+}

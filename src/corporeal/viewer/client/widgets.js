@@ -1,0 +1,105 @@
+// Small controls, all in one style. Each is an element; those with a value have `show(value)`.
+
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("aria-") || name === "role" || name === "for") made.setAttribute(name, value);
+    else made[name] = value;
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export const lead = (title, text) => element("div", {}, element("h2", { textContent: title }), element("p", { className: "lead", textContent: text }));
+
+export const note = (text) => element("p", { className: "note", textContent: text });
+
+export function section(title, ...children) {
+  return element("div", { className: "section" }, element("h3", {}, element("span", { textContent: title })), ...children);
+}
+
+export function fold(title, ...children) {
+  return element("details", { className: "section" }, element("summary", { textContent: title }), ...children);
+}
+
+export const row = (...children) => element("div", { className: "row" }, ...children);
+
+export function button(text, action, { primary = false, title = "", icon = false } = {}) {
+  return element("button", { textContent: text, title, className: [primary && "primary", icon && "icon"].filter(Boolean).join(" "), onclick: action });
+}
+
+export function select(options, value, action, label = "") {
+  const made = element("select", { onchange: () => action(made.value), title: label, "aria-label": label });
+  made.choose = (rows) => made.replaceChildren(...rows.map((option) => {
+    const [key, text] = Array.isArray(option) ? option : [option, words(option)];
+    return element("option", { value: key, textContent: text });
+  }));
+  made.choose(options);
+  made.show = (next) => { if (document.activeElement !== made) made.value = next; };
+  made.value = value;
+  return made;
+}
+
+export function line(text, control, unit = "") {
+  return element("div", { className: "line" }, element("span", {}, text, unit ? element("small", { textContent: unit }) : null), control);
+}
+
+export function toggle(text, value, action, hint = "") {
+  const input = element("input", { type: "checkbox", className: "switch", checked: value, title: hint, "aria-label": text, onchange: () => action(input.checked) });
+  const made = line(text, input);
+  made.show = (next) => { input.checked = next; };
+  return made;
+}
+
+// A slider; `logarithmic` spreads a wide range. `action(value, final)` is told every move.
+export function slider({ text, low, high, value, unit = "", neutral = null, digits = null, logarithmic = false, step = null, hint = "" }, action) {
+  const to = (x) => (logarithmic ? Math.log(x / low) / Math.log(high / low) : (x - low) / (high - low));
+  const from = (t) => (logarithmic ? low * (high / low) ** t : low + t * (high - low));
+  const rounded = (x) => (step ? Math.round(x / step) * step : Number(x.toPrecision(5)));
+  const output = element("output");
+  const input = element("input", { type: "range", min: 0, max: 1, step: "any", title: hint, "aria-label": text });
+  const made = element("div", { className: "field", title: hint }, element("label", {}, text, unit ? element("small", { textContent: unit }) : null), output, input);
+  let held = false;
+  const paint = (x) => {
+    output.value = number(x, digits);
+    input.style.setProperty("--fill", `${100 * Math.min(1, Math.max(0, to(x)))}%`);
+    made.classList.toggle("moved", neutral !== null && Math.abs(x - neutral) > 1e-6 * (high - low));
+  };
+  const tell = (final) => { const x = rounded(from(Number(input.value))); paint(x); action(x, final); };
+  input.addEventListener("pointerdown", () => { held = true; });
+  input.addEventListener("pointerup", () => { held = false; });
+  input.addEventListener("input", () => tell(false));
+  input.addEventListener("change", () => { held = false; tell(true); });
+  made.addEventListener("dblclick", () => { if (neutral !== null) { made.show(neutral); action(neutral, true); } });
+  made.show = (x) => { if (!held) { input.value = to(x); paint(x); } };
+  made.show(value);
+  return made;
+}
+
+// A number that is typed; `factor` is from the document's unit to the shown one.
+export function typed({ text, unit, factor = 1, digits = 1 }, action) {
+  const input = element("input", { type: "number", step: "any", "aria-label": text });
+  const made = line(text, input, unit);
+  input.addEventListener("change", () => { if (input.value !== "") action(Number(input.value) / factor); });
+  made.show = (x) => { if (document.activeElement !== input) input.value = x === undefined ? "" : (x * factor).toFixed(digits); };
+  return made;
+}
+
+export function number(x, digits = null) {
+  if (digits !== null) return x.toFixed(digits);
+  const size = Math.abs(x);
+  if (size >= 1000) return Math.round(x).toLocaleString("en").replace(/,/g, "\u2009");
+  return size >= 100 ? x.toFixed(0) : size >= 10 ? x.toFixed(1) : x.toFixed(2);
+}
+
+// left_elbow → Left elbow
+export function words(name) {
+  const text = name.replace(/[_-]/g, " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+export function toast(text, bad = false) {
+  const made = element("div", { className: bad ? "toast bad" : "toast", textContent: text });
+  document.getElementById("toasts").append(made);
+  setTimeout(() => made.remove(), bad ? 9000 : 5000);
+}

@@ -1,0 +1,232 @@
+"""The document: everything that a person has chosen, and nothing that follows from it.
+
+It is one JSON object. Every change goes through `parse`, so that what a page sends, what a session
+file holds and what a test writes are checked by the same lines. Undo keeps earlier documents.
+"""
+
+import copy
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from corporeal.errors import InputError
+from corporeal.pipelines.controls import require_controls
+from corporeal.pipelines.deformers import DEFORMERS
+
+MOST_VIEWS = 4
+"""Bodies side by side."""
+MOST_SIZE = 16 << 20
+"""Bytes of a session file."""
+
+Root = Literal["free", "in-place", "fixed"]
+Colouring = Literal["skin", "offset", "strain", "error", "weight", "stiffness", "layer"]
+
+
+@dataclass(frozen=True)
+class BodyChoice:
+    """Who it is."""
+
+    sliders: Mapping[str, float] = field(default_factory=dict)
+    """Phenotype by name; those not named are at their defaults."""
+    local: Mapping[str, float] = field(default_factory=dict)
+    """Modifiers of one region; 0 unless named."""
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """Measurements that sliders and modifiers were solved for, SI; empty once they are moved."""
+
+
+@dataclass(frozen=True)
+class MotionChoice:
+    """What it does."""
+
+    name: str = "jumping-jacks"
+    """An authored motion, or the name of an uploaded file."""
+    duration: float = 4.0
+    """Seconds, of an authored motion."""
+    seed: int = 0
+    root: Root = "free"
+    """`in-place` takes the way over the ground out; `fixed` holds the pelvis where it starts."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One body of those side by side."""
+
+    deformer: str = "lbs"
+    """A deformer's name, or `take:NAME` for an uploaded take."""
+    controls: Mapping[str, float] = field(default_factory=dict)
+    """What the deformer is told; those not named are at their defaults."""
+
+
+@dataclass(frozen=True)
+class ColourChoice:
+    """What the skin shows."""
+
+    what: Colouring = "skin"
+    against: int = 0
+    """View that `error` is taken against."""
+    joint: str = "left_elbow"
+    """Whose `weight`."""
+    most: float = 0.0
+    """End of the scale in millimetres or per cent; 0 finds one."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the page draws; the session only keeps it."""
+
+    skeleton: bool = False
+    wireframe: bool = False
+    ground: bool = True
+    tone: str = "light"
+    skin_opacity: float = 1.0
+    muscle: bool = False
+    bone: bool = False
+    cut: float = -1.0
+    """Share of the body's width in front of the cut plane that is taken away; below 0: none."""
+    cut_axis: Literal["x", "y", "z"] = "x"
+
+
+@dataclass(frozen=True)
+class Document:
+    """All of it."""
+
+    body: BodyChoice = field(default_factory=BodyChoice)
+    motion: MotionChoice = field(default_factory=MotionChoice)
+    views: tuple[View, ...] = (View("lbs"), View("projective"))
+    colour: ColourChoice = field(default_factory=ColourChoice)
+    look: Look = field(default_factory=Look)
+    painted: Mapping[str, float] = field(default_factory=dict)
+    """Stiffness factors by vertex number; 1 where none is named."""
+    growth: Mapping[str, float] = field(default_factory=dict)
+    """Fat gained (or lost) by region, kg."""
+    playing: bool = True
+    loop: bool = True
+    speed: float = 1.0
+
+
+def as_json(document: Document) -> dict[str, Any]:
+    """Plain lists, numbers and words."""
+    plain = asdict(document)
+    plain["views"] = list(plain["views"])
+    return plain
+
+
+def changed(document: Document, path: Sequence[str | int], value: Any) -> Document:
+    """The document with `value` at `path`; None takes a named number away."""
+    plain = copy.deepcopy(as_json(document))
+    if not path or not all(isinstance(word, str | int) for word in path):
+        raise InputError(f"path {path!r} leads nowhere in the document.")
+    place: Any = plain
+    try:
+        for word in path[:-1]:
+            place = place[word]
+        if value is None:
+            del place[path[-1]]
+        else:
+            place[path[-1]] = value
+    except (KeyError, IndexError, TypeError) as error:
+        raise InputError(f"path {'.'.join(map(str, path))} leads nowhere.") from error
+    return parse(plain)
+
+
+def read_document(content: bytes) -> Document:
+    """The document of a session file."""
+    if len(content) > MOST_SIZE:
+        raise InputError(f"session has {len(content)} bytes; expected at most {MOST_SIZE}.")
+    try:
+        return parse(json.loads(content))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("the session file is no JSON; save one from the studio.") from error
+
+
+def parse(plain: Any) -> Document:
+    """A checked document; raises `InputError` for unknown names and values out of range."""
+    top = _object("the session", plain, Document)
+    views = top.get("views")
+    if views is not None and not (isinstance(views, list) and 1 <= len(views) <= MOST_VIEWS):
+        raise InputError(f"the session shows other than 1 to {MOST_VIEWS} bodies.")
+    readers: dict[str, Callable[[Any], Any]] = {
+        "body": _body,
+        "motion": _motion,
+        "views": lambda rows: tuple(_view(row) for row in rows),
+        "colour": lambda row: ColourChoice(**_flat("colour", row, ColourChoice)),
+        "look": lambda row: Look(**_flat("look", row, Look)),
+        "painted": lambda row: _numbers("painted", row, 1e-3, 1e3),
+        "growth": lambda row: _numbers("growth", row, -80.0, 80.0),
+        "playing": lambda value: _plain("playing", value, bool),
+        "loop": lambda value: _plain("loop", value, bool),
+        "speed": lambda value: _within("speed", value, 0.05, 4.0),
+    }
+    return Document(**{name: readers[name](value) for name, value in top.items()})
+
+
+def _body(plain: Any) -> BodyChoice:
+    row = _object("body", plain, BodyChoice)
+    return BodyChoice(**{name: _numbers(f"body {name}", v, -1e4, 1e4) for name, v in row.items()})
+
+
+def _motion(plain: Any) -> MotionChoice:
+    choice = MotionChoice(**_flat("motion", plain, MotionChoice))
+    _within("motion duration", choice.duration, 2.0, 600.0)
+    _within("motion seed", choice.seed, 0, 2**31)
+    return choice
+
+
+def _view(plain: Any) -> View:
+    row = _object("view", plain, View)
+    deformer = _plain("deformer", row.get("deformer", "lbs"), str)
+    controls = _numbers("controls", row.get("controls", {}), -1e9, 1e9)
+    if not deformer.startswith("take:"):
+        if deformer not in DEFORMERS:
+            raise InputError(f"no deformer {deformer!r}; there are {', '.join(DEFORMERS)}.")
+        require_controls(deformer, controls)
+    return View(deformer, controls)
+
+
+def _object(what: str, plain: Any, kind: type) -> dict[str, Any]:
+    """A JSON object with no other names than the fields of `kind`."""
+    if not isinstance(plain, dict):
+        raise InputError(f"{what} is {type(plain).__name__}; expected an object.")
+    known = {f.name for f in fields(kind)}
+    if unknown := sorted(set(plain) - known):
+        raise InputError(f"{what} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}.")
+    return plain
+
+
+def _flat(what: str, plain: Any, kind: type) -> dict[str, Any]:
+    """Words, numbers and switches, each of its field's own type."""
+    row = _object(what, plain, kind)
+    kinds = {f.name: f.type for f in fields(kind)}
+    return {name: _plain(f"{what} {name}", value, kinds[name]) for name, value in row.items()}
+
+
+def _plain(what: str, value: Any, kind: Any) -> Any:
+    if choices := get_args(kind):
+        if value not in choices:
+            raise InputError(f"{what} is {value!r}; expected one of {', '.join(choices)}.")
+        return value
+    if kind is float:
+        return _within(what, value, -1e9, 1e9)
+    if kind is int:
+        return int(_within(what, value, -(2.0**53), 2.0**53))
+    if type(value) is not kind or (kind is str and len(value) > 300):
+        raise InputError(f"{what} is {str(value)[:40]!r}; expected {kind.__name__}.")
+    return value
+
+
+def _numbers(what: str, plain: Any, low: float, high: float) -> dict[str, float]:
+    if not isinstance(plain, dict):
+        raise InputError(f"{what} is {type(plain).__name__}; expected numbers by name.")
+    return {str(name): _within(f"{what} {name}", v, low, high) for name, v in plain.items()}
+
+
+def _within(what: str, value: Any, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{what} is {str(value)[:40]!r}; expected a finite number.")
+    if not low <= value <= high:
+        raise InputError(f"{what} is {value:g}; expected {low:g} to {high:g}.")
+    return float(value)

@@ -1,0 +1,113 @@
+"""From the stage to bytes: what the page needs once, and what it needs sixty times a second."""
+
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import NumpyArray
+from corporeal.assets.eyes import default_eyes
+from corporeal.body.identity import Identity
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.scene.colour_map import ramp
+from corporeal.scene.complexion import complexion
+from corporeal.scene.materials import HAIR_COLOUR, SKIN_TONES, skin_tone
+from corporeal.scene.wardrobe import underwear
+from corporeal.skinning.kinematics import forward_kinematics
+from corporeal.viewer.colouring import Colouring
+from corporeal.viewer.packets import Packet
+from corporeal.viewer.quantised import quantised
+from corporeal.viewer.stage import Stage
+
+
+def model_packet(model: PhenotypeModel) -> Packet:
+    """What all bodies share: triangles, joints, ramps of colours."""
+    template = model.template
+    return Packet(
+        "model",
+        {
+            "joints": list(template.skeleton.names),
+            "parents": list(template.skeleton.parents),
+            "parts": list(template.part_names),
+            "tones": list(SKIN_TONES),
+        },
+        {
+            "triangles": template.mesh.triangles.astype(np.uint32),
+            "part_labels": template.part_labels.astype(np.uint8),
+            "dusk": ramp("dusk").astype(np.float32),
+            "tide": ramp("tide").astype(np.float32),
+        },
+    )
+
+
+def tone_packet(model: PhenotypeModel, tone: str) -> Packet:
+    """Skin of a tone, and the face painted on it."""
+    paint = complexion(model.template, skin_tone(tone), HAIR_COLOUR)
+    return Packet(
+        "tone",
+        {"tone": tone},
+        {
+            "colours": paint.colours,
+            "decal": np.asarray(255.0 * np.clip(paint.decal.paint, 0, 1), np.uint8),
+            "places": paint.decal.places.astype(np.float32),
+        },
+    )
+
+
+def person_packet(model: PhenotypeModel, identity: Identity) -> Packet:
+    """What one person brings: the rest shape, clothes and eyes."""
+    arrays: dict[str, NumpyArray] = {
+        "rest": np.asarray(identity.rest_vertices, np.float32),
+        "garment": underwear(model.template, identity),
+    }
+    eyes = []
+    for eye in default_eyes(identity):
+        centred = np.asarray(eye.mesh.vertices) - np.asarray(identity.joints)[eye.joint]
+        arrays[f"{eye.name} vertices"] = centred.astype(np.float32)
+        arrays[f"{eye.name} triangles"] = eye.mesh.triangles.astype(np.uint32)
+        arrays[f"{eye.name} colours"] = eye.vertex_colours.astype(np.float32)
+        eyes.append({"name": eye.name, "joint": eye.joint})
+    return Packet("person", {"eyes": eyes}, arrays)
+
+
+def frame_packet(stage: Stage, colouring: Colouring, number: int, rate: float) -> Packet:
+    """All bodies at this moment. `rate` is how fast time goes, as a share of what was asked."""
+    moment = stage.moment
+    joints = np.asarray(stage.identity.joints, np.float64)
+    world_from_joint = forward_kinematics(
+        np.asarray(moment.pose.joint_rotations, np.float64),
+        joints,
+        stage.model.template.skeleton.parents,
+        np.asarray(moment.pose.root_translation, np.float64),
+    )
+    arrays: dict[str, NumpyArray] = {"joints": world_from_joint.astype(np.float32)}
+    views: list[dict[str, Any]] = []
+    compared = stage.players[min(colouring.choice.against, len(stage.players) - 1)].skin
+    for place, player in enumerate(stage.players):
+        skin = player.skin
+        packed = quantised(skin)
+        values = colouring.values(skin, stage.plain.skin, compared)
+        arrays[f"skin {place}"] = packed.numbers
+        if colouring.scale is not None:
+            arrays[f"shades {place}"] = colouring.shades(values)
+        views.append(
+            {
+                "origin": packed.origin,
+                "step": packed.step,
+                "ready": player.ready,
+                "step_ms": round(player.step_ms, 2),
+                "mean": round(float(values.mean()), 3),
+                "most": round(float(values.max()), 3),
+            }
+        )
+    return Packet(
+        "frame",
+        {
+            "number": number,
+            "place": round(stage.playhead.place, 4),
+            "last": stage.playhead.last,
+            "rate": round(rate, 3),
+            "views": views,
+            "grabbed": sorted(stage.grabs),
+        },
+        arrays,
+    )

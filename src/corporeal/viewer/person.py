@@ -1,0 +1,85 @@
+"""Who is on the stage: from sliders to a body, and what is to be said about it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.errors import InputError
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.viewer.document import BodyChoice, MotionChoice
+from corporeal.viewer.playhead import FPS, rooted
+
+SHOWN = (
+    "stature", "mass", "bmi", "waist_circumference", "chest_circumference",
+    "buttock_circumference", "thigh_circumference",
+)  # fmt: skip
+"""Measurements that the page reads out."""
+
+
+def shaped(model: PhenotypeModel, choice: BodyChoice) -> Identity:
+    """The body that was chosen."""
+    sliders = {row.name: row.default for row in model.parameters} | dict(choice.sliders)
+    return model.prepare(sliders, dict(choice.local))
+
+
+def facts(model: PhenotypeModel, identity: Identity) -> dict[str, float]:
+    """Measurements in SI units, and predicted masses of fat and muscle where they are known."""
+    from corporeal.anatomy.composition.predict import predict_composition
+    from corporeal.anthropometry.measure import measure
+
+    found = {name: float(value) for name, value in measure(identity).values.items()}
+    told = {name: found[name] for name in SHOWN if name in found}
+    gender = float(np.asarray(identity.parameters["gender"]))
+    age = float(np.asarray(identity.parameters["age"]))
+    try:
+        sex = "male" if gender >= 0.5 else "female"
+        estimate = predict_composition(identity, age, sex, model.template).composition
+    except InputError:  # outside the people whose composition is known
+        return told
+    return told | {"fat_mass": estimate.fat_mass, "muscle_mass": estimate.muscle_mass}
+
+
+def solved(model: PhenotypeModel, targets: Mapping[str, float], choice: BodyChoice) -> BodyChoice:
+    """The body with these measurements (SI), of the same gender and age."""
+    from corporeal.anthropometry.solve import solve_measurements
+
+    defaults = {row.name: row.default for row in model.parameters}
+    now = defaults | dict(choice.sliders)
+    found = solve_measurements(targets, now["gender"], now["age"], model)
+    return BodyChoice(_floats(found.phenotype), _floats(found.local), dict(targets))
+
+
+def drawn(model: PhenotypeModel, seed: int) -> BodyChoice:
+    """Somebody of the adult population."""
+    from corporeal.population.realise import realise
+    from corporeal.population.sampling import sample_people
+
+    found = realise(model, sample_people(0, 1, seed)).identity(0).parameters
+    macro = {row.name for row in model.parameters}
+    numbers = _floats(found)
+    return BodyChoice(
+        {name: value for name, value in numbers.items() if name in macro},
+        {name: value for name, value in numbers.items() if name not in macro and value != 0.0},
+    )
+
+
+def authored(model: PhenotypeModel, identity: Identity, choice: MotionChoice) -> Motion:
+    """An authored motion for this body."""
+    from corporeal.motions.library import make_motion
+
+    motion = make_motion(
+        choice.name,
+        identity,
+        model.template,
+        seed=choice.seed,
+        fps=FPS,
+        duration=choice.duration,
+    )
+    return rooted(motion, choice.root)
+
+
+def _floats(values: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(np.asarray(value)) for name, value in values.items()}

@@ -1,0 +1,135 @@
+"""The bodies side by side, in step with each other: what a session moves and a page shows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.errors import InputError
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.physics.collisions.grabs import Grab
+from corporeal.pipelines.deformers import ON_GPU, make_deformer
+from corporeal.skinning.geometric import GeometricSkinning
+from corporeal.viewer.document import View
+from corporeal.viewer.players import FleshPlayer, Moment, Player, SkinnedPlayer, TakePlayer
+from corporeal.viewer.playhead import FPS, Playhead
+
+FLESHED = ON_GPU
+"""Deformers that are stepped: they remember, and need a simulation."""
+
+
+class Stage:
+    """One person, one motion, one to four players."""
+
+    def __init__(self, model: PhenotypeModel, identity: Identity, motion: Motion) -> None:
+        self.model, self.identity = model, identity
+        self.playhead = Playhead(motion)
+        self._skinnings: dict[str, GeometricSkinning] = {}
+        self.plain = self._skinned("lbs")
+        """Linear blending of the same person: the measure of all others."""
+        self.players: list[Player] = []
+        self.views: tuple[View, ...] = ()
+        self.takes: dict[str, TakePlayer] = {}
+        """Takes from files, by name."""
+        self.grabs: dict[int, Grab] = {}
+        """What the user's hand holds, by view."""
+
+    @property
+    def moment(self) -> Moment:
+        """Where the motion is."""
+        return Moment(self.playhead.pose(), self.playhead.place / FPS)
+
+    def cast(self, views: Sequence[View]) -> list[int]:
+        """Put players for `views` on the stage; gives back those that are new."""
+        fresh = []
+        for number, view in enumerate(views):
+            if number < len(self.views) and self.views[number].deformer == view.deformer:
+                continue
+            player = self._player(view.deformer)
+            self.players[number : number + 1] = [player]
+            self.grabs.pop(number, None)
+            player.jump(self.moment)
+            fresh.append(number)
+        del self.players[len(views) :]
+        self.grabs = {number: grab for number, grab in self.grabs.items() if number < len(views)}
+        self.views = tuple(views)
+        return fresh
+
+    def become(self, identity: Identity) -> None:
+        """Another person: skinning follows at once, flesh shows skinning until it is prepared."""
+        self.identity = self.plain.identity = identity
+        self.grabs.clear()
+        for player in self.players:
+            if isinstance(player, SkinnedPlayer):
+                player.identity = identity
+            elif isinstance(player, FleshPlayer):
+                player.wait(identity)
+        self.jump()
+
+    def perform(self, motion: Motion) -> None:
+        """Another motion, from its beginning, or from the same share of it if it is alike."""
+        alike = motion.name == self.playhead.motion.name
+        place = self.playhead.place if alike else 0.0
+        self.playhead = Playhead(motion)
+        self.playhead.seek(place)
+        self.grabs.clear()
+        self.jump()
+
+    def seek(self, place: float) -> None:
+        """Go to a frame."""
+        self.playhead.seek(place)
+        self.jump()
+
+    def jump(self) -> None:
+        """Put everybody where the playhead is."""
+        moment = self.moment
+        for player in (self.plain, *self.players):
+            player.jump(moment)
+
+    def step(self, speed: float, loop: bool) -> bool:
+        """One shown frame on; False at the end."""
+        going = self.playhead.step(speed, loop)
+        self._advance(speed / FPS)
+        return going
+
+    def linger(self) -> bool:
+        """One shown frame of a standing skeleton; False if nothing moves."""
+        if not self.grabs and not any(player.restless for player in self.players):
+            return False
+        self._advance(1.0 / FPS)
+        return True
+
+    def _advance(self, seconds: float) -> None:
+        moment = self.moment
+        for number, player in enumerate((self.plain, *self.players), start=-1):
+            grabs = (self.grabs[number],) if number in self.grabs else ()
+            try:
+                player.advance(moment, seconds, grabs)
+            except InputError:
+                if number not in self.grabs:
+                    raise
+                del self.grabs[number]  # it holds skin that no flesh carries
+                player.advance(moment, seconds, ())
+
+    def _player(self, deformer: str) -> Player:
+        if deformer.startswith("take:"):
+            name = deformer.removeprefix("take:")
+            if name not in self.takes:
+                raise InputError(f"there is no take {name!r}; load its file first.")
+            return self.takes[name]
+        if deformer in FLESHED:
+            return FleshPlayer(self._skinned("lbs"))
+        return self._skinned(deformer)
+
+    def _skinned(self, deformer: str) -> SkinnedPlayer:
+        if deformer not in self._skinnings:
+            made = make_deformer(deformer, self.model.template)
+            assert isinstance(made, GeometricSkinning)
+            self._skinnings[deformer] = made
+        return SkinnedPlayer(self._skinnings[deformer], self.identity)
+
+
+def kept_grab(grab: Grab, target: tuple[float, float, float]) -> Grab:
+    """The same hold, drawn elsewhere (metres)."""
+    return Grab(grab.vertices, grab.shares, np.array(target, np.float64), grab.stiffness)
