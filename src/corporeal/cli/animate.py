@@ -18,7 +18,7 @@ from corporeal.runtime.manifest import require_verb
 
 @dataclass(frozen=True, kw_only=True)
 class Animate(AnimateOptions):
-    """Move a body or a mesh of your own, and write the moving surface.
+    """Move a body, a person of a trained model, or a mesh of your own; write the moving surface.
 
     Examples:
       corporeal animate --body anna.npz --motion jumping-jacks --deformer dqs --out anna.npz
@@ -27,6 +27,8 @@ class Animate(AnimateOptions):
       corporeal animate --motion jumping-jacks --duration 8 --out jumps.mp4
       corporeal animate --body anna.npz --motion clip.bvh --out anna.glb
       corporeal animate --body anna.npz ben.npz --motion jumping-jacks --out '{body}-{motion}.glb'
+      corporeal animate --model my_smpl.npz --shape 2.0,-1.0 --motion walk.bvh --out walk.glb
+      corporeal animate --body anna.npz --motion punching --deformer smpl --live --out anna.glb
       corporeal animate --mesh dragon.off --skeleton dragon.skel --motion flap.bvh --out dragon.glb
 
     The file's suffix decides what is written: .npz (everything; it still serves as a --body), .glb,
@@ -84,8 +86,9 @@ class Animate(AnimateOptions):
         return tell_batch(report, as_json=self.json)
 
     def _run_one(self, config: AnimateConfig) -> int:
-        who = config.body or config.mesh or "the average adult"
-        say(f"moving {who} through {config.motion} with {config.deformer}")
+        who = config.body or config.mesh or config.model or "the average adult"
+        own = config.model is not None and config.deformer == AnimateOptions.deformer
+        say(f"moving {who} through {config.motion}" + ("" if own else f" with {config.deformer}"))
         made = animate(config)
         kinds = ((who, "mesh_notes"), (who, "body_notes"), (config.motion, "motion_notes"))
         for what, notes in kinds:
@@ -111,7 +114,7 @@ class Animate(AnimateOptions):
         outs: set[str] = set()
         for body in bodies:
             for motion in self.motion:
-                who = body or self.mesh
+                who = body or self.mesh or self.model
                 names = {"body": who.stem if who else "average", "motion": Path(motion).stem}
                 out = self.out.replace("{body}", names["body"]).replace("{motion}", names["motion"])
                 outs.add(out)
@@ -132,8 +135,11 @@ class Animate(AnimateOptions):
         return configs
 
     def _require_one_kind_of_body(self) -> None:
-        if self.mesh is not None and self.body:
-            raise InputError("--body and --mesh came together; expected one of them.")
+        given = [name for name in ("body", "mesh", "model") if getattr(self, name)]
+        if len(given) > 1:
+            raise InputError(f"--{given[0]} and --{given[1]} came together; expected one of them.")
+        if self.shape and self.model is None:
+            raise InputError("--shape came without --model; expected both, or sliders of a --body.")
         if self.skeleton is not None and self.mesh is None:
             raise InputError("--skeleton came without --mesh; expected both, or a --body.")
 

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 from tyro.conf import Positional
 
 from corporeal.cli.speech import print_json, say
+from corporeal.errors import InputError
 from corporeal.pipelines.convert import ConvertConfig, convert
 
 
@@ -21,15 +22,22 @@ class Convert:
       corporeal convert anna_layers.npz anna_layers.usd
       corporeal convert scan.stl scan.ply
       corporeal convert anna.glb anna.obj --frame 30
+      corporeal convert --model smpl --out SMPL_NEUTRAL.pkl
+      corporeal convert --model my_smpl.npz --out SMPLH_NEUTRAL.npz
 
     Reads .npz (bodies, animations, layers), .glb (characters, surfaces), .obj, .ply, .off and .stl.
-    Vertices keep their order and are never merged.
+    Vertices keep their order and are never merged. Body models (--model) are written with SMPL's
+    keys: .pkl with 24 joints as smplx.SMPL loads it, .npz with 52 as smplx.SMPLH does.
     """
 
-    source: Positional[Path]
-    """File to read."""
-    out: Positional[Path]
-    """File to write; its suffix decides the format."""
+    files: Positional[tuple[Path, ...]] = ()
+    """File to read, and file to write; its suffix decides the format."""
+    model: Path | None = None
+    """Body model to write instead: a file with SMPL's keys, or smpl or smpl-sparse, which ship."""
+    out: Path | None = None
+    """File to write."""
+    joints: Literal[24, 52] | None = None
+    """Joints of a written model: SMPL's 24, or SMPL-H's 52."""
     frame: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """The one frame to write as a surface; negative ones count from the end."""
     json: bool = False
@@ -37,8 +45,9 @@ class Convert:
 
     def run(self) -> int:
         """Convert, and say what became of it."""
-        say(f"converting {self.source} to {self.out}")
-        made = convert(ConvertConfig(self.source, self.out, self.frame))
+        config = self._config()
+        say(f"converting {config.source} to {config.out}")
+        made = convert(config)
         if self.json:
             print_json(made)
         else:
@@ -46,3 +55,17 @@ class Convert:
             print(f"wrote {made.out} (from {made.kind}{': ' + told if told else ''})")
             print(f"and   {made.manifest}")
         return 0
+
+    def _config(self) -> ConvertConfig:
+        """What to read, and what to write."""
+        named = [path for path in (self.model, *self.files, self.out) if path is not None]
+        if len(named) != 2:
+            raise InputError(
+                f"{len(named)} files came; expected one to read and one to write, such as "
+                f"corporeal convert anna.glb anna.fbx."
+            )
+        if self.joints is not None and self.model is None:
+            raise InputError("--joints came without --model; expected both.")
+        return ConvertConfig(
+            named[0], named[1], self.frame, is_model=self.model is not None, joints=self.joints
+        )

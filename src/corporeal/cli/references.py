@@ -189,6 +189,8 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "motions": ("ponsmoll2015dyna",),
     "lbs": ("magnenat1988jointdependent",),
     "dqs": ("kavan2007skinning",),
+    "smpl": ("loper2015smpl",),
+    "smpl-sparse": ("loper2015smpl",),
     "automatic-weights": ("baran2007automatic",),
     "projective": ("komaritzan2022layered", "bouaziz2014projective"),
     "layered": ("komaritzan2022layered", "bouaziz2014projective"),

@@ -15,6 +15,8 @@ key                 shape          what it is here (`LinearBodyModel`)
 `bs_style`          text           `lbs`, or `dqbs`
 `J`                 J×3            joints of the mean: written for others, not read
 `bs_type`           text           `lrotmin`: written for others, not read
+`hands_components*` 45×45          with 52 joints: `l` and `r`, the identity; not read
+`hands_mean*`       45             with 52 joints: zero, flat hands; not read
 =================== ============== ========================================================
 
 Other keys are left out by name. Nothing pickled is run: see `pickled`. Files of STAR and of SMPL-X
@@ -154,7 +156,11 @@ def _require_shapes(arrays: Mapping[str, NumpyArray], vertices: int, joints: int
 def _keys(model: LinearBodyModel) -> dict[str, NumpyArray | str]:
     parents = np.asarray(model.parents)
     tree = np.stack([np.where(parents < 0, 2**32 - 1, parents), np.arange(len(parents))])
-    return {
+    hands: dict[str, NumpyArray | str] = {}
+    if len(parents) == 52:  # SMPL-H's readers ask for a space of hand poses: all of them
+        hands = {f"hands_components{side}": np.eye(45) for side in "lr"}
+        hands |= {f"hands_mean{side}": np.zeros(45) for side in "lr"}
+    return hands | {
         "v_template": model.mean_vertices,
         "shapedirs": np.ascontiguousarray(np.moveaxis(model.shape_offsets, 0, -1)),
         "posedirs": np.ascontiguousarray(np.moveaxis(model.pose_offsets, 0, -1)),

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from corporeal.body.animation import Animation
+from corporeal.body.deformer import Deformer
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
@@ -17,10 +20,17 @@ from corporeal.pipelines.controls import as_arrays, require_controls
 from corporeal.pipelines.deformers import require_place
 from corporeal.pipelines.flesh_options import deformer_for, layered_deformer
 from corporeal.pipelines.layered_body import LAYERED, layers_for
+from corporeal.pipelines.live_character import require_live, write_live_character
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.own_mesh import OwnBody, again_own, load_own_body
-from corporeal.pipelines.results import require_animation_output, write_animation_result
+from corporeal.pipelines.results import (
+    attachments_of,
+    require_animation_output,
+    write_animation_result,
+)
+from corporeal.pipelines.smpl_models import ModelPerson, model_person
 from corporeal.runtime.manifest import Run, finish_run, is_current, manifest_path, start_run
+from corporeal.scene.casting import is_default_body
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,21 +68,31 @@ def animate(config: AnimateConfig) -> Animated:
     require_animation_output(config.out, config.frame)
     require_controls(config.deformer, config.controls)
     require_place(config.deformer, config.device)
-    animation, body, report = _animation(config)
-    written = write_animation_result(config.out, animation, body.measurements, config.frame)
-    report = report | written
+    animation, body, report, deformer = _animation(config)
+    if config.live:
+        parts = attachments_of(animation.template, animation.identity)
+        live = require_live(config.out, deformer)
+        report |= write_live_character(config.out, live, animation, parts)
+    else:
+        report |= write_animation_result(config.out, animation, body.measurements, config.frame)
     finish_run(run, [config.out], report)
     return Animated(
         out=config.out,
         manifest=manifest_path(config.out),
         frames=animation.motion.frame_count,
         fps=animation.motion.fps,
-        deformer=config.deformer,
+        deformer=deformer.name,
         report=report,
     )
 
 
-def _animation(config: AnimateConfig) -> tuple[Animation, Body, dict[str, Any]]:
+Moved = tuple[Animation, Body, dict[str, Any], Deformer]
+"""An animation, whose body it is, what there is to tell, and what moved it."""
+
+
+def _animation(config: AnimateConfig) -> Moved:
+    if config.model is not None:
+        return _model_animation(config, model_person(config.model, config.shape))
     if config.mesh is not None:
         return _own_animation(config, load_own_body(config))
     body = load_body(config.body)
@@ -83,21 +103,35 @@ def _animation(config: AnimateConfig) -> tuple[Animation, Body, dict[str, Any]]:
         layers, notes = layers_for(config.body, body, config.controls.get("age"))
         deformer = layered_deformer(config, body.template, layers)
         moved = deformer.animate(body.identity, motion, as_arrays(config.controls))
-        return moved, body, came | {"body_notes": notes}
-    return _deformed(config, body, motion), body, came
+        return moved, body, came | {"body_notes": notes}, deformer
+    deformer = deformer_for(config, body.template)
+    return _deformed(config, deformer, body, motion), body, came, deformer
 
 
-def _own_animation(config: AnimateConfig, own: OwnBody) -> tuple[Animation, Body, dict[str, Any]]:
-    motion, notes = _own_motion(config, own)
-    animation = own.whole(_deformed(config, own.skin, motion, own))
+def _model_animation(config: AnimateConfig, person: ModelPerson) -> Moved:
+    """A model's person, moved by the model itself unless another deformer is named."""
+    body = person.body
+    if is_default_body(body.template):
+        motion, came = load_motion(config, body)
+    else:
+        joints = np.asarray(body.identity.joints, np.float64)
+        motion, notes = _own_motion(config, replace(body.template.skeleton, joints=joints))
+        came = {"motion_notes": list(notes)}
+    own = config.deformer == AnimateOptions.deformer
+    deformer = person.model if own else deformer_for(config, body.template)
+    came |= {"deformers": [deformer.name]}
+    return _deformed(config, deformer, body, motion), body, came, deformer
+
+
+def _own_animation(config: AnimateConfig, own: OwnBody) -> Moved:
+    motion, notes = _own_motion(config, own.skin.template.skeleton)
+    deformer = deformer_for(config, own.skin.template, own)
+    animation = own.whole(_deformed(config, deformer, own.skin, motion))
     report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
-    return animation, own.body, report
+    return animation, own.body, report, deformer
 
 
-def _deformed(
-    config: AnimateConfig, body: Body, motion: Motion, own: OwnBody | None = None
-) -> Animation:
-    deformer = deformer_for(config, body.template, own)
+def _deformed(config: AnimateConfig, deformer: Deformer, body: Body, motion: Motion) -> Animation:
     return deformer.animate(body.identity, motion, as_arrays(config.controls))
 
 
@@ -160,11 +194,11 @@ def _authored(config: AnimateConfig, body: Body) -> Motion:
     )
 
 
-def _own_motion(config: AnimateConfig, own: OwnBody) -> tuple[Motion, tuple[str, ...]]:
-    """The motion for a skeleton of the user's own, and how it came."""
+def _own_motion(config: AnimateConfig, skeleton: Skeleton) -> tuple[Motion, tuple[str, ...]]:
+    """The motion for a skeleton that is not the default body's, and how it came."""
     from corporeal.assets.default_body import load_default_body
 
-    template, skeleton = load_default_body().template, own.skin.template.skeleton
+    template = load_default_body().template
 
     def author(form: Skeleton) -> OwnMotion:
         identity = Identity(template.mesh.vertices, form.joints, {})

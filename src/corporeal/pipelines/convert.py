@@ -1,4 +1,4 @@
-"""One file in, another out: surfaces, characters, and corporeal's own archives."""
+"""One file in, another out: surfaces, characters, body models, and corporeal's own archives."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,11 +25,12 @@ from corporeal.pipelines.results import (
     write_animation_result,
     write_body_result,
 )
+from corporeal.pipelines.smpl_models import convert_model, model_file
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 from corporeal.skinning.playback import character_vertices
 
-Kind = Literal["surface", "character", "body", "animation", "layers"]
+Kind = Literal["surface", "character", "body", "animation", "layers", "model"]
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,14 @@ class ConvertConfig:
     """One file in, one file out."""
 
     source: Path
+    """A file, or the name of a model that ships with the package."""
     out: Path
     frame: int | None = None
     """The one frame to write, for files that hold a single surface."""
+    is_model: bool = False
+    """Whether the source is a body model with SMPL's keys."""
+    joints: int | None = None
+    """Joints of a written model, 24 or 52; by default 24 for .pkl and 52 for .npz."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,13 @@ def convert(config: ConvertConfig) -> Converted:
     if config.out.resolve() == config.source.resolve():
         raise InputError(f"{config.out} is both source and target; expected two files.")
     require_writable(config.out)
-    run = start_run("convert", config, [config.source])
-    kind, report = _converted(config)
+    if config.is_model:
+        source = model_file(config.source)
+        run = start_run("convert", config, () if source is None else (source,))
+        kind, report = "model", convert_model(config.source, config.out, config.joints)
+    else:
+        run = start_run("convert", config, [config.source])
+        kind, report = _converted(config)
     finish_run(run, [config.out], report)
     return Converted(config.out, manifest_path(config.out), kind, report)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from corporeal.motions.incoming import IncomingOptions
+from corporeal.pipelines.smpl_models import model_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +65,21 @@ class MeshOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnimateOptions(MeshOptions, MotionOptions):
+class ModelOptions:
+    """A person of a trained body model instead of a body."""
+
+    model: Path | None = None
+    """Trained body model (.npz or .pkl with SMPL's keys; smpl and smpl-sparse ship with the
+    package), which makes the person and moves it, unless another deformer is named."""
+    shape: str = ""
+    """Shape coefficients of the model's person, with commas, such as 2.0,-1.0."""
+    live: bool = False
+    """Write pose correctives as morph targets for any pose, with scripts that drive them in
+    Blender, three.js and Unity, instead of baking the take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnimateOptions(ModelOptions, MeshOptions, MotionOptions):
     """All that several animations of one batch share."""
 
     deformer: str = "lbs"
@@ -85,6 +100,7 @@ class AnimateOptions(MeshOptions, MotionOptions):
     def input_files(self) -> tuple[Path | None, ...]:
         """Files that the run reads, where they are given."""
         return (
+            model_file(self.model),
             self.mesh,
             self.skeleton,
             self.name_map,

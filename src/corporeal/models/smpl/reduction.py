@@ -19,6 +19,9 @@ from corporeal.models.smpl.posing import pose_features
 
 _LEAST = 1e-6
 """Share of the mean moment that every feature has at least, so that C can be inverted."""
+_USUAL_TURN = 0.5
+"""Radians about every axis."""
+_USUAL_POSES = 4000
 _NOTHING = 1e-7
 """Components weaker than this share of the strongest are rounding."""
 _WORTH = 0.8
@@ -32,6 +35,12 @@ def feature_moments(
     features = pose_features(np.asarray(joint_rotations, np.float64))
     flat = features.reshape(-1, features.shape[-1])
     return flat.T @ flat / len(flat)
+
+
+def usual_moments(joint_count: int) -> Float64[NumpyArray, "P P"]:
+    """C of poses in which every joint is turned by about half a radian, whatever the axis."""
+    random = np.random.default_rng(0)
+    return feature_moments(random.normal(0.0, _USUAL_TURN, (_USUAL_POSES, joint_count, 3)))
 
 
 def exact_correctives(model: LinearBodyModel) -> PoseCorrectives | None:

@@ -1,0 +1,76 @@
+"""`corporeal train`."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from tyro.conf import Positional
+
+from corporeal.cli.speech import print_json, say
+from corporeal.pipelines.train_smpl import TrainedFile, TrainSmplConfig, train_smpl
+from corporeal.runtime.manifest import require_verb
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train(TrainSmplConfig):
+    """Learn a body model from registrations: shapes, joints, skin weights, pose blend shapes.
+
+    Examples:
+      corporeal train smpl --poses multipose.zarr --shapes multishape.zarr --out my_smpl.npz
+      corporeal train smpl --poses p.zarr --shapes s.zarr --skinning dqbs --out my_dqbs.npz
+      corporeal train smpl --poses p.zarr --shapes s.zarr --sparse --sex female --out women.npz
+      corporeal train smpl --poses dfaust.zarr --shapes faust.zarr --template SMPL.pkl --out a.npz
+
+    Takes that are marked as kept for tests are left out. A run that was stopped goes on when the
+    same command is given again.
+    To repeat a run, pass --config with its manifest; other flags then change what they name.
+    """
+
+    method: Positional[Literal["smpl"]] = "smpl"
+    """Which model."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    @staticmethod
+    def from_manifest(content: dict[str, Any]) -> "Train":
+        """The same run again, from its manifest."""
+        require_verb(content, "train smpl")
+        kinds = {f.name: f.type for f in fields(TrainSmplConfig)}
+        config: dict[str, Any] = {
+            name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value
+            for name, value in content["config"].items()
+            if name in kinds and value is not None
+        }
+        return Train(**config)
+
+    def run(self) -> int:
+        """Train, telling every stage, and say what was reached."""
+        say(f"training on {self.poses} (poses) and {self.shapes} (shapes)")
+        config = {f.name: getattr(self, f.name) for f in fields(TrainSmplConfig)}
+        made = train_smpl(TrainSmplConfig(**config), told=_tell)
+        for note in made.notes:
+            say(note)
+        if self.json:
+            print_json(made)
+        else:
+            print(_summary(made))
+        return 0
+
+
+def _tell(stage: str, value: float) -> None:
+    """A line a stage: its mean distance, or, for the shape space, the share it explains."""
+    told = f"{100 * value:.1f} % explained" if stage == "shape space" else f"{1e3 * value:.2f} mm"
+    say(f"  {stage}: {told}")
+
+
+def _summary(made: TrainedFile) -> str:
+    data = made.report["data"]
+    return (
+        f"  {data['registrations']} registrations of {len(data['subjects'])} people, shapes of "
+        f"{data['people']}\n"
+        f"  mean distance of vertices {1e3 * made.report['training_distance']:.2f} mm, "
+        f"{100 * made.report['explained'][-1]:.1f} % of shape explained\n\n"
+        f"wrote {made.out}\nand   {made.manifest}\n\n"
+        f"move it:  corporeal animate --model {made.out} --motion jumping-jacks --out a.glb\n"
+        f"try it:   corporeal evaluate models {made.out} --test test.zarr --report report"
+    )

@@ -1,0 +1,209 @@
+"""Body models and test registrations in, a report of how well they generalise out."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import Float64, NumpyArray
+from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.pose import Pose
+from corporeal.body.registrations import Registrations
+from corporeal.body.topology import topology_hash
+from corporeal.errors import InputError
+from corporeal.evaluation.fitted_smpl import FittedSmpl
+from corporeal.evaluation.generalisation import Generalisation, generalisation
+from corporeal.models.smpl.model import SmplModel
+from corporeal.pipelines.dataset import read_dataset
+from corporeal.pipelines.models_page import ModelScores, write_page
+from corporeal.pipelines.smpl_models import load_model, model_file
+from corporeal.runtime.files import make_folder, require_writable
+from corporeal.runtime.manifest import finish_run, manifest_path, read_manifest, start_run
+
+PAGE = "index.html"
+_USUAL_COUNTS = (1, 2, 5, 10, 20, 50, 100)
+_TIMED = 5
+"""Runs of which the quickest counts."""
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateModelsConfig:
+    """Models, test data, and where the report goes."""
+
+    models: tuple[Path, ...]
+    """Model files (.npz or .pkl with SMPL's keys), or smpl and smpl-sparse, which ship."""
+    test: Path
+    """Registrations of people in several poses: Zarr store, .hdf5 file, folder of .ply files."""
+    report: Path
+    """Folder to write the report into."""
+    counts: tuple[int, ...] = ()
+    """Numbers of shape coefficients to try; a few up to all unless told."""
+    most: int = 20
+    """Registrations a person at most."""
+
+
+@dataclass(frozen=True)
+class EvaluatedModels:
+    """What came of it."""
+
+    page: Path
+    manifest: Path
+    notes: tuple[str, ...]
+    report: dict[str, Any]
+
+
+def evaluate_models(config: EvaluateModelsConfig, told: Told | None = None) -> EvaluatedModels:
+    """Fit every model to the test registrations, and write the report.
+
+    The first model is also tried without its pose blend shapes, blended linearly (LBS) and by dual
+    quaternions (DQS).
+    """
+    if not config.models:
+        raise InputError("no models came; expected at least one file with SMPL's keys.")
+    page = require_writable(make_folder(config.report) / PAGE)
+    files = [file for which in config.models if (file := model_file(which)) is not None]
+    run = start_run("evaluate models", config, files)
+    models = {name: load_model(which) for name, which in _named(config.models).items()}
+    held = read_dataset(config.test)
+    notes: list[str] = []
+    people = _test_people(config, held, notes)
+    for which in config.models:
+        notes += _seen_before(which, tuple(people))
+    scores = []
+    for name, model in _with_baselines(models).items():
+        _require_topology(name, model, held)
+        if told is not None:
+            told(f"fitting {name} to {sum(map(len, people.values()))} registrations")
+        counts = _counts(config, model)
+        found = generalisation(FittedSmpl(model), people, counts)
+        source = None if name not in models else _named(config.models)[name]
+        times = _milliseconds(model, counts)
+        scores.append(ModelScores(name, model, found, _explained(source, model), times))
+    write_page(page, scores, people, tuple(notes))
+    report = {score.name: _numbers(score.found) for score in scores}
+    finish_run(run, [page], {"models": report, "notes": notes})
+    return EvaluatedModels(page, manifest_path(page), tuple(notes), report)
+
+
+def _named(models: tuple[Path, ...]) -> dict[str, Path]:
+    """Models by the names that tell them apart."""
+    stems = [which.stem for which in models]
+    if len(set(stems)) < len(stems):
+        stems = [str(which) for which in models]
+    return dict(zip(stems, models, strict=True))
+
+
+def _with_baselines(models: dict[str, LinearBodyModel]) -> dict[str, LinearBodyModel]:
+    first = next(iter(models.values()))
+    bare = replace(first, pose_offsets=np.zeros_like(first.pose_offsets))
+    plain = {"LBS": replace(bare, blending="lbs"), "DQS": replace(bare, blending="dqbs")}
+    return plain | models
+
+
+def _test_people(
+    config: EvaluateModelsConfig, held: Registrations, notes: list[str]
+) -> dict[str, NumpyArray]:
+    """Frames of everybody who is kept for tests, by name; all people where nobody has said."""
+    if any(take.split == "train" for take in held.takes):
+        left = sum(take.split == "train" for take in held.takes)
+        held = held.where(lambda take: take.split != "train")
+        notes.append(f"{config.test}: {left} takes are marked for training and left out")
+    if not held.takes:
+        raise InputError(f"{config.test} has no takes for tests; expected people in several poses.")
+    if config.most < 2:
+        raise InputError(f"--most is {config.most}; expected at least 2 registrations a person.")
+    people: dict[str, list[NumpyArray]] = {}
+    for take in held.takes:
+        frames = np.asarray(take.vertices[0 : take.frame_count], np.float32)
+        if not np.isfinite(frames).all():
+            bad = int((~np.isfinite(frames)).sum())
+            raise InputError(
+                f"registrations of {take.subject} {take.sequence} hold {bad} numbers that are not "
+                f"finite; expected none. Leave the take out (corporeal dataset validate finds "
+                f"them)."
+            )
+        people.setdefault(take.subject, []).append(frames)
+    chosen = {name: np.concatenate(frames) for name, frames in people.items()}
+    return {name: _spread(frames, config.most) for name, frames in chosen.items()}
+
+
+def _spread(frames: NumpyArray, most: int) -> NumpyArray:
+    """At most so many frames, evenly over all; the first is among them."""
+    if len(frames) <= most:
+        return frames
+    return frames[np.linspace(0, len(frames) - 1, most).round().astype(int)]
+
+
+def _seen_before(which: Path, people: tuple[str, ...]) -> list[str]:
+    """A warning where a model has learned from people who are to test it."""
+    file = model_file(which)
+    if file is None or not manifest_path(file).is_file():
+        return []
+    data = read_manifest(manifest_path(file)).get("report", {}).get("data", {})
+    both = sorted(set(data.get("subjects", ())) & set(people))
+    if not both:
+        return []
+    some = ", ".join(both[:5]) + (", …" if len(both) > 5 else "")
+    return [
+        f"warning: {which} has learned from {len(both)} of the test people ({some}), if these "
+        f"names mean the same people: its errors are too small"
+    ]
+
+
+def _require_topology(name: str, model: LinearBodyModel, held: Registrations) -> None:
+    if topology_hash(model.triangles, model.vertex_count) != held.topology_hash:
+        raise InputError(
+            f"model {name} has {model.vertex_count} vertices and {len(model.triangles)} triangles; "
+            f"the test registrations have {held.vertex_count} and {len(held.triangles)}, or the "
+            f"same ones in another order. Expected one topology."
+        )
+
+
+def _counts(config: EvaluateModelsConfig, model: LinearBodyModel) -> tuple[int, ...]:
+    most = model.shape_count
+    asked = config.counts or tuple(n for n in (*_USUAL_COUNTS, most))
+    counts = tuple(sorted({n for n in asked if 0 <= n <= most}))
+    if not counts:
+        raise InputError(f"--counts {asked}; the model has {most} shape coefficients.")
+    return counts
+
+
+def _explained(which: Path | None, model: LinearBodyModel) -> Float64[NumpyArray, "S"] | None:
+    """Cumulative share of the training people's variance, as training has told it."""
+    file = model_file(which)
+    if file is None or not manifest_path(file).is_file():
+        return None
+    told = read_manifest(manifest_path(file)).get("report", {}).get("explained", [])
+    return np.asarray(told, np.float64) if len(told) == model.shape_count else None
+
+
+def _milliseconds(model: LinearBodyModel, counts: tuple[int, ...]) -> tuple[float, ...]:
+    """Time to make a person and pose it, by the number of coefficients; the quickest of a few."""
+    posed = SmplModel(model)
+    random = np.random.default_rng(0)
+    turns = random.normal(0, 0.3, (model.joint_count, 3)).astype(np.float32)
+    pose, times = Pose(turns, np.zeros(3, np.float32)), []
+    for count in counts:
+        betas = random.normal(size=count).astype(np.float32)
+        posed.vertices(posed.prepare(betas), pose)
+        best = np.inf
+        for _ in range(_TIMED):
+            started = time.perf_counter()
+            posed.vertices(posed.prepare(betas), pose)
+            best = min(best, time.perf_counter() - started)
+        times.append(1e3 * best)
+    return tuple(times)
+
+
+def _numbers(found: Generalisation) -> dict[str, Any]:
+    """Errors in millimetres."""
+    return {
+        "shape_counts": list(found.shape_counts),
+        "model_mm": (1e3 * found.mean_model).round(4).tolist(),
+        "pose_mm": (1e3 * found.mean_pose).round(4).tolist(),
+    }

@@ -1,0 +1,80 @@
+"""Characters whose pose correctives are morph targets that follow any pose, not one take alone."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corporeal.body.animation import Animation
+from corporeal.body.attachment import Attachment
+from corporeal.body.correctives import PoseCorrectives
+from corporeal.body.deformer import Deformer
+from corporeal.errors import InputError
+from corporeal.models.smpl.corrected import CorrectedSkinning
+from corporeal.models.smpl.model import SmplModel
+from corporeal.models.smpl.reduction import reduced_correctives, usual_moments
+from corporeal.pipelines.bake import bake
+from corporeal.pipelines.correctives import attach_correctives, write_runtime_scripts
+from corporeal.pipelines.exports import CHARACTER_WRITERS, write_character
+from corporeal.pipelines.results import engine_colours
+from corporeal.skinning.linear import LinearBlendSkinning
+from corporeal.skinning.playback import character_vertices
+
+MOST_TARGETS = 64
+"""Morph targets of a character."""
+
+
+def require_live(path: Path, deformer: Deformer) -> CorrectedSkinning:
+    """The deformer, if it has correctives that engines can play and `path` can hold them."""
+    if path.suffix.lower() not in CHARACTER_WRITERS:
+        raise InputError(
+            f"--live writes a character; {path} is none. Expected {', '.join(CHARACTER_WRITERS)}."
+        )
+    if not isinstance(deformer, CorrectedSkinning) or deformer.correctives is None:
+        raise InputError(
+            f"--live came with the deformer {deformer.name!r}, which has no pose correctives. Use "
+            f"--deformer smpl, or a --model."
+        )
+    if not isinstance(deformer.skinning, LinearBlendSkinning):
+        raise InputError(
+            "--live came with a model of dual quaternions; engines blend linearly. Leave --live "
+            "out: then the take is baked."
+        )
+    return deformer
+
+
+def live_correctives(deformer: CorrectedSkinning) -> PoseCorrectives:
+    """At most 64 morph targets: the deformer's own, or those that stand best for them."""
+    own = deformer.correctives
+    assert own is not None
+    if own.morph_count <= MOST_TARGETS or not isinstance(deformer, SmplModel):
+        return own
+    data = deformer.data
+    return reduced_correctives(data, MOST_TARGETS, usual_moments(data.joint_count))
+
+
+def write_live_character(
+    path: Path, deformer: CorrectedSkinning, animation: Animation, parts: Sequence[Attachment]
+) -> dict[str, Any]:
+    """Write the character and, beside it, the scripts that drive its correctives.
+
+    The report says how far a vertex of the take is from the animation, in millimetres.
+    """
+    plain = LinearBlendSkinning(animation.template).animate(animation.identity, animation.motion)
+    colours = engine_colours(animation.template, animation.identity)
+    character, _ = bake(plain, attachments=parts, vertex_colours=colours)
+    correctives = live_correctives(deformer)
+    character = attach_correctives(character, correctives)
+    write_character(path, replace(character, name=animation.motion.name))
+    scripts = write_runtime_scripts(path, character, correctives)
+    apart = 1e3 * np.linalg.norm(
+        character_vertices(character) - np.asarray(animation.vertices, np.float64), axis=-1
+    )
+    return {
+        "morphs": character.morph_count,
+        "mean_error_mm": round(float(apart.mean()), 5),
+        "max_error_mm": round(float(apart.max()), 5),
+        "scripts": [script.name for script in scripts],
+    }

@@ -1,0 +1,154 @@
+"""Registrations in, a trained body model out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from corporeal.assets.default_body import load_default_body
+from corporeal.assets.smpl_view import smpl_template
+from corporeal.body.linear_model import Blending
+from corporeal.body.registrations import Registrations, Take
+from corporeal.body.template import Template
+from corporeal.body.topology import topology_hash
+from corporeal.errors import FormatError, InputError
+from corporeal.formats.native import read_body
+from corporeal.formats.npz import open_npz
+from corporeal.formats.smpl import read_smpl, write_smpl
+from corporeal.models.smpl.model import SmplModel
+from corporeal.models.smpl.train import SmplTrainer
+from corporeal.models.smpl.training.pose_training import PoseTraining
+from corporeal.models.smpl.training.shape_training import ShapeTraining
+from corporeal.pipelines.dataset import read_dataset
+from corporeal.runtime.files import require_writable
+from corporeal.runtime.manifest import finish_run, manifest_path, start_run
+
+Told = Callable[[str, float], None]
+"""Is told what was done, and the mean distance of vertices after it, metres."""
+Sex = Literal["female", "male", "both"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSmplConfig:
+    """Two sets of registrations, one file."""
+
+    poses: Path
+    """Many poses of some people: a Zarr store, an .hdf5 file or a folder of .ply files."""
+    shapes: Path
+    """One scan each of many people, likewise."""
+    out: Path
+    """Model to write (.npz, or .pkl)."""
+    template: Path | None = None
+    """Rig to start from where registrations have another surface than the default body: a model
+    (.npz or .pkl with SMPL's keys) or a body (.npz)."""
+    skinning: Blending = PoseTraining.blending
+    """How joints move the skin: lbs (linear) or dqbs (dual quaternions)."""
+    sparse: bool = PoseTraining.sparse
+    """Let only the joints that move a vertex correct it."""
+    shape_count: int = ShapeTraining.count
+    """Shape coefficients."""
+    sex: Sex = "both"
+    """Whose registrations; both make one model of all."""
+    test_too: bool = False
+    """Also learn from takes that are kept for tests."""
+
+
+@dataclass(frozen=True)
+class TrainedFile:
+    """What came of it."""
+
+    out: Path
+    manifest: Path
+    notes: tuple[str, ...]
+    report: dict[str, Any]
+
+
+def train_smpl(config: TrainSmplConfig, told: Told | None = None) -> TrainedFile:
+    """Train a model and write it, with its manifest.
+
+    Every stage is kept in a checkpoint beside the result until that is written: a run that was
+    stopped goes on when it is started again.
+    """
+    if config.out.suffix.lower() not in (".npz", ".pkl"):
+        raise InputError(f"cannot write a model as {config.out}; expected .npz or .pkl.")
+    require_writable(config.out)
+    files = () if config.template is None else (config.template,)
+    run = start_run("train smpl", config, files)
+    notes: list[str] = []
+    poses = _chosen(config, config.poses, notes)
+    shapes = _chosen(config, config.shapes, notes)
+    template = _template(config, poses)
+    trainer = SmplTrainer(
+        replace(PoseTraining(), blending=config.skinning, sparse=config.sparse),
+        replace(ShapeTraining(), count=_count(config, shapes)),
+    )
+    checkpoint = config.out.with_name(config.out.name + ".checkpoint.npz")
+    made = trainer.fit(poses, shapes, template, told=told, checkpoints=checkpoint)
+    write_smpl(config.out, made.model)
+    finish_run(run, [config.out], made.report)
+    checkpoint.unlink(missing_ok=True)
+    return TrainedFile(config.out, manifest_path(config.out), tuple(notes), dict(made.report))
+
+
+def _chosen(config: TrainSmplConfig, path: Path, notes: list[str]) -> Registrations:
+    """The takes to learn from: none that is kept for tests, of the sex that was asked for."""
+    held = read_dataset(path)
+
+    def wanted(take: Take) -> bool:
+        if take.split == "test" and not config.test_too:
+            return False
+        if config.sex == "both":
+            return True
+        facts = held.subjects[take.subject].facts if take.subject in held.subjects else {}
+        return facts.get("sex") == config.sex
+
+    kept = held.where(wanted)
+    tests = sum(take.split == "test" for take in held.takes)
+    if tests and not config.test_too:
+        notes.append(f"{path}: {tests} takes are kept for tests and left out")
+    if not kept.takes:
+        whose = "" if config.sex == "both" else f" of {config.sex} people"
+        raise InputError(
+            f"{path} has no take{whose} to learn from ({len(held.takes)} takes, {tests} of them "
+            f"kept for tests). Give another set, or --test-too."
+        )
+    return kept
+
+
+def _count(config: TrainSmplConfig, shapes: Registrations) -> int:
+    people = len({take.subject for take in shapes.takes})
+    if not 1 <= config.shape_count < people:
+        raise InputError(
+            f"{config.shape_count} shape coefficients were asked for; {config.shapes} has "
+            f"{people} people, which allow 1 to {people - 1}. Give --shape-count, or more people."
+        )
+    return config.shape_count
+
+
+def _template(config: TrainSmplConfig, poses: Registrations) -> Template:
+    if config.template is not None:
+        return read_rig(config.template)
+    view = load_default_body().smpl_view()
+    own = topology_hash(view.mesh.triangles, view.mesh.vertex_count)
+    if poses.topology_hash != own:
+        raise InputError(
+            f"{config.poses} has {poses.vertex_count} vertices a frame ({poses.template}), which "
+            f"is not the default body's surface. Give --template: a model or body of that surface, "
+            f"whose joints and weights training starts from."
+        )
+    return view
+
+
+def read_rig(path: Path) -> Template:
+    """A rigged surface from a model or a body file; SMPL-H's joints become SMPL's."""
+    if path.suffix.lower() == ".npz":
+        with open_npz(path, object_arrays="skip") as file:
+            is_own = "format" in file.headers
+        if is_own:
+            template = read_body(path).template
+            fingers = template.skeleton.joint_count == 52
+            return smpl_template(template) if fingers else template
+    try:
+        return SmplModel(read_smpl(path)).template
+    except FormatError as error:
+        raise InputError(f"--template: {error}") from error
