@@ -84,6 +84,8 @@ def main() -> None:
         else:
             report["small"] = small_sets(people, home)
     RESULTS.write_text(json.dumps(known | report, indent=2) + "\n")
+    if asked.full:
+        pictures(asked.full, asked.sets)
 
 
 def small_sets(people: Path, home: Path) -> dict:
@@ -114,13 +116,19 @@ def full_sets(people: Path, home: Path, protocols: Sequence[str]) -> dict:
         row["within_limit"] = row["wall_s"] < LIMITS[protocol]
         row["checked"] = checked(out, 5)
         print(protocol, json.dumps(row), flush=True)
+        found[protocol] = row
+    return found
+
+
+def pictures(home: Path, protocols: Sequence[str]) -> None:
+    """Contact sheets of the sets, and a film of movements."""
+    for protocol in protocols:
+        out = home / f"{protocol}.zarr"
         first = RegistrationsStore.open(out).read().takes[0].subject
         export_dataset(out, home / f"{protocol}.png", Choice(subjects=(first,)))
         if protocol == "dyna":
             choice = Choice(subjects=(first,), sequences=("jumping-jacks", "shake-hips"))
             export_dataset(out, home / "dyna.mp4", choice)
-        found[protocol] = row
-    return found
 
 
 def timed(config: CaptureConfig, workers: int) -> dict:
@@ -182,7 +190,10 @@ def inverted(people: Path) -> dict:
         state = simulation.start(person.identity, poses[0])
         start, counts = time.process_time(), []
         for pose in poses[1:]:
-            state = simulation.step(state, pose, 1 / motion.fps if recording.moving else 1.0)
+            if recording.moving:
+                state = simulation.step(state, pose, 1 / motion.fps)
+            else:
+                state = simulation.start(person.identity, pose)
             counts.append(int((turned(strain, state.flesh.positions) & ~at_rest).sum()))
         found[protocol.name] = {
             "tetrahedra": len(at_rest),

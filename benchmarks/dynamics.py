@@ -93,8 +93,8 @@ def drop(person: Person, template) -> dict[str, np.ndarray]:
     turns = np.repeat(stand[None], len(time), axis=0)
     motion = Motion("heel drop", FPS, turns, root, template.skeleton)
     flesh = flesh_of(person, template, "layered", seed=None)
-    animation = flesh.perform(Recording(motion, moving=True), "off")
-    vertices = np.asarray(animation.vertices, np.float64) - root[:, None]
+    skin = flesh.perform(Recording(motion, moving=True), "off")
+    vertices = skin.astype(np.float64) - root[:, None]
     moved = vertices[round(DROP_TIME * FPS) :] - vertices[-1]
     rest = np.asarray(person.identity.rest_vertices)
     nipple = int(THELION.members[0])

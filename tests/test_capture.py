@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from corporeal.anthropometry.corpulence import body_at_bmi
 from corporeal.anthropometry.measure import measure
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.composition import Composition
@@ -34,6 +35,7 @@ from corporeal.capture.tissue import (
     tissue_of,
     two_compartment_density,
 )
+from corporeal.capture.trunk import ALONG, TrunkSkin
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.limits import joint_limits, limit_excess
@@ -158,13 +160,43 @@ def test_drawn_poses_cover_and_keep_the_ranges() -> None:
         assert seen > 0.75
 
 
+def test_lines_in_a_ball_of_skin() -> None:
+    """Closed form: at the distance d from the middle of a ball of radius R, a line of radius r is
+    r + R − d deep, inside and outside alike, wherever the joint has carried the ball."""
+    ball, _ = sphere(0.2, (0.0, 0.0, 0.0))
+    points = ball.astype(np.float64)
+    trunk = TrunkSkin(np.zeros((1, 3)), points, points / 0.2, np.ones((len(points), 1)))
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = [[0, 0, 1], [1, 0, 0], [0, 1, 0]], [1.0, 2.0, 3.0]
+    ends = frame[:3, 3] + np.array([[[0.05, 0, 0], [0.17, 0, 0]], [[0, 0.25, 0], [0, 0.6, 0]]])
+    found = trunk.overlaps(frame[None], ends, np.array([0.03, 0.05]))
+    away = np.array([0.05 + 0.12 * ALONG, 0.25 + 0.35 * ALONG])
+    # nearest points are up to half an edge, 2π · 0.2 / 96 / 2, aside
+    np.testing.assert_allclose(found, np.array([[0.23], [0.25]]) - away, atol=2e-3)
+
+
+def test_a_belly_keeps_limbs_out() -> None:
+    """Drawn poses put some limbs deep into the trunk of a heavy man, which is no thick line; poses
+    that are cleared put none there, and most keep all of their turns."""
+    body = body_at_bmi(PhenotypeModel(), 1.0, 40.0, 1.75)
+    man = Person("ben", "male", 40.0, body, Composition(50.0, 40.0), measure(body))
+    capsules, stand = capsules_of(TEMPLATE, body), a_pose(man, TEMPLATE)
+    allowed, places = capsules.allowed(stand), len(capsules.bones) * len(ALONG)
+    drawn = draw_poses(TEMPLATE.skeleton, 30, np.random.default_rng(5))
+    deep = [capsules.overlaps(pose)[-places:][np.isfinite(allowed[-places:])] for pose in drawn]
+    assert sum(found.max() > 0.05 for found in deep) >= 5
+    cleared = [capsules.cleared(pose, stand) for pose in drawn]
+    assert not any((capsules.overlaps(pose) > allowed).any() for pose, _ in cleared)
+    assert sum(share == 1.0 for _, share in cleared) >= 10
+
+
 def test_limbs_are_turned_back_until_they_are_clear(person: Person) -> None:
     capsules = capsules_of(TEMPLATE, person.identity)
     stand = a_pose(person, TEMPLATE)
     through = stand.copy()
     through[TEMPLATE.skeleton.index("left_shoulder")] = [0.0, -1.6, -1.4]  # into the chest
     through[TEMPLATE.skeleton.index("left_elbow")] = [0.0, -1.0, 0.0]
-    allowed = np.maximum(capsules.overlaps(stand), 0) + 0.02
+    allowed = capsules.allowed(stand)
     assert (capsules.overlaps(through) > allowed).any()
     clear, share = capsules.cleared(through, stand)
     assert share < 1.0

@@ -220,6 +220,15 @@ def test_export_chooses_takes(tmp_path: Path) -> None:
         export_dataset(source, tmp_path / "ply", Choice())
 
 
+def test_sheets_and_films_show_as_many_takes_as_they_have_room_for(tmp_path: Path) -> None:
+    store = small_store(tmp_path / "many.zarr")
+    for number in range(7):
+        store.write_take(take(f"p{number}", "walk", 3, number))
+    for name in ("many.png", "many.mp4"):
+        export_dataset(tmp_path / "many.zarr", tmp_path / name, Choice())
+        assert (tmp_path / name).stat().st_size > 1000
+
+
 def test_the_check_finds_what_was_broken(tmp_path: Path) -> None:
     """Explosions, jumps and damage that were put there on purpose, and nothing else."""
     store = small_store(tmp_path / "a.zarr")

@@ -1,6 +1,7 @@
-"""Poses whose limbs do not pass through each other, told by capsules around the bones.
+"""Poses whose limbs pass neither through each other nor through the trunk.
 
-Much cheaper than the skin itself: a pose is drawn, its worst overlaps are found, and the limbs
+Limbs are told from each other by capsules around their bones, from the trunk by its posed skin
+(`trunk`): much cheaper than all of the skin. A pose is drawn, its overlaps are found, and the limbs
 concerned are turned back towards a stand until they are clear. What flesh still touches is left to
 the physics of contact.
 """
@@ -12,7 +13,9 @@ import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.body.identity import Identity
+from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
+from corporeal.capture.trunk import ALONG, TrunkSkin, trunk_of
 from corporeal.skinning.kinematics import forward_kinematics
 
 _RADIUS: Final = 50.0
@@ -21,32 +24,57 @@ _SOFT: Final = 0.02
 """Metres that flesh gives way."""
 _BACK: Final = 0.85
 _MOST_TURNS: Final = 16
+_BEGINNING: Final = 2.0
+"""Radii from a hip or shoulder within which a limb may be in the trunk."""
+_FIRST: Final = ("hip", "shoulder")
 _LIMBS: Final = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot")
 
 
 @dataclass(frozen=True, eq=False)
 class Capsules:
-    """Bones of one person as thick lines, each from a joint to a child."""
+    """Bones of one person as thick lines, each from a joint to a child, and the trunk's skin."""
 
     joints: Float64[NumpyArray, "J 3"]
     """At rest, metres."""
     parents: tuple[int, ...]
     bones: Int[NumpyArray, "b 2"]
-    """Joints at both ends."""
+    """Joints at both ends; bones of the limbs."""
     radii: Float64[NumpyArray, "b"]
     """Metres."""
     pairs: Int[NumpyArray, "p 2"]
     """Bones that could meet: those that are no neighbours."""
     limbs: Int[NumpyArray, "J"]
     """Limb of every joint: 0 trunk, 1 left arm, 2 right arm, 3 left leg, 4 right leg."""
+    begins: Bool[NumpyArray, "b"]
+    """Bones that begin in the trunk: hips and shoulders."""
+    trunk: TrunkSkin
 
-    def overlaps(self, rotations: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "p"]:
-        """How deep every pair is in each other, metres; negative where they are apart."""
+    def overlaps(self, rotations: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "o"]:
+        """How deep pairs are in each other, then places along bones in the trunk, metres.
+
+        Negative where they are apart.
+        """
         frames = forward_kinematics(rotations, self.joints, self.parents, np.zeros(3))
         ends = frames[self.bones, :3, 3]
         first, second = self.pairs.T
         apart = segment_distances(ends[first], ends[second])
-        return self.radii[first] + self.radii[second] - apart
+        in_trunk = self.trunk.overlaps(frames, ends, self.radii)
+        return np.concatenate([self.radii[first] + self.radii[second] - apart, in_trunk.ravel()])
+
+    def allowed(self, stand: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "o"]:
+        """Overlaps that are no fault, metres: those of a stand, and what flesh gives way.
+
+        Where limbs begin they may be anywhere in the trunk.
+        """
+        limits = np.maximum(self.overlaps(stand), 0.0) + _SOFT
+        limits[len(self.pairs) :][self._beginnings().ravel()] = np.inf
+        return limits
+
+    def _beginnings(self) -> Bool[NumpyArray, "b s"]:
+        """Places on bones that begin in the trunk, within so many radii of that."""
+        start, end = self.joints[self.bones].transpose(1, 0, 2)
+        reach = np.linalg.norm(end - start, axis=1)[:, None] * ALONG
+        return self.begins[:, None] & (reach < _BEGINNING * self.radii[:, None])
 
     def cleared(
         self, rotations: Float64[NumpyArray, "J 3"], stand: Float64[NumpyArray, "J 3"]
@@ -55,7 +83,7 @@ class Capsules:
 
         Also gives the least share of a drawn turn that was left.
         """
-        allowed = np.maximum(self.overlaps(stand), 0.0) + _SOFT
+        allowed = self.allowed(stand)
         shares = np.ones(5)
         for _ in range(_MOST_TURNS):
             turned = stand + shares[self.limbs][:, None] * (rotations - stand)
@@ -65,15 +93,16 @@ class Capsules:
             shares[self._movable(deep)] *= _BACK
         return stand + shares[self.limbs][:, None] * (rotations - stand), float(shares.min())
 
-    def _movable(self, deep: Bool[NumpyArray, "p"]) -> Int[NumpyArray, "n"]:
-        """Limbs of the pairs that overlap; the trunk only where nothing else can give way."""
-        owners = self.limbs[self.bones[:, 0]][self.pairs[deep]]
-        found = np.unique(owners)
-        return found[found > 0] if (found > 0).any() else found
+    def _movable(self, deep: Bool[NumpyArray, "o"]) -> Int[NumpyArray, "n"]:
+        """Limbs that overlap with another one or with the trunk."""
+        owners = self.limbs[self.bones[:, 0]]
+        count = len(self.pairs)
+        in_trunk = deep[count:].reshape(len(self.bones), -1).any(axis=1)
+        return np.union1d(owners[self.pairs[deep[:count]]], owners[in_trunk])
 
 
 def capsules_of(template: Template, identity: Identity) -> Capsules:
-    """Thick bones of one person: arms, legs, trunk and head; fingers belong to the hand."""
+    """Thick bones of one person's arms and legs; a hand is one bone, to its longest finger."""
     skeleton = template.skeleton
     joints = np.asarray(identity.joints, np.float64)
     vertices = np.asarray(identity.rest_vertices, np.float64)
@@ -81,20 +110,25 @@ def capsules_of(template: Template, identity: Identity) -> Capsules:
     strongest = np.take_along_axis(
         weights.joint_indices, weights.values.argmax(axis=1)[:, None], axis=1
     )[:, 0]
+    limbs = np.array([_limb(name) for name in skeleton.names])
     bones, radii = [], []
-    for child, parent in enumerate(skeleton.parents):
+    for parent, child in _limb_bones(skeleton):
         own = strongest == parent
-        if parent < 0 or not own.any() or _is_finger(skeleton.names[parent]):
-            continue
-        if skeleton.names[parent].endswith("wrist") and "middle" not in skeleton.names[child]:
-            continue
         ends = np.broadcast_to(joints[[parent, child]], (int(own.sum()), 2, 3))
         points = np.repeat(vertices[own][:, None], 2, axis=1)
         bones.append((parent, child))
         radii.append(float(np.percentile(segment_distances(ends, points), _RADIUS)))
-    limbs = np.array([_limb(name) for name in skeleton.names])
     found = np.array(bones)
-    return Capsules(joints, skeleton.parents, found, np.array(radii), _pairs(found), limbs)
+    return Capsules(
+        joints=joints,
+        parents=skeleton.parents,
+        bones=found,
+        radii=np.array(radii),
+        pairs=_pairs(found),
+        limbs=limbs,
+        begins=np.array([skeleton.names[n].endswith(_FIRST) for n in found[:, 0]]),
+        trunk=trunk_of(template, identity, strongest, limbs == 0),
+    )
 
 
 def segment_distances(
@@ -133,6 +167,20 @@ def _limb(name: str) -> int:
         return 0
     arm = stem in _LIMBS[:4] or _is_finger(name)
     return (1 if arm else 3) + (side == "right")
+
+
+def _limb_bones(skeleton: Skeleton) -> list[tuple[int, int]]:
+    """Joints at both ends of the bones of arms and legs; collars belong to the trunk."""
+    bones = []
+    for child, parent in enumerate(skeleton.parents):
+        name = skeleton.names[parent]
+        if parent < 0 or _limb(name) == 0 or _is_finger(name) or name.endswith("collar"):
+            continue
+        if not name.endswith("wrist"):
+            bones.append((parent, child))
+        elif "middle" in skeleton.names[child]:
+            bones.append((parent, skeleton.index(f"{name.partition('_')[0]}_middle3")))
+    return bones
 
 
 def _is_finger(name: str) -> bool:

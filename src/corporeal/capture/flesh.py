@@ -5,11 +5,12 @@ from typing import Literal
 
 import numpy as np
 
+from corporeal._typing import Float32, NumpyArray
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.layered.deformer import LayeredSkinning
-from corporeal.body.animation import Animation
-from corporeal.body.deformer import Deformer
 from corporeal.body.layers import Layers
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
@@ -27,7 +28,7 @@ class Flesh:
     """One person's deformer, and what it is told."""
 
     person: Person
-    deformer: Deformer
+    deformer: ProjectiveSkinning | LayeredSkinning
     tissue: Tissue
     layers: Layers | None
     """None for two-layer flesh."""
@@ -41,14 +42,27 @@ class Flesh:
             told["collisions"] = float(TOUCH.index(touch))
         return told
 
-    def perform(self, recording: Recording, touch: Touch) -> Animation:
-        """Move the person through a recording."""
-        told = self.controls(recording.moving, touch)
-        return self.deformer.animate(
-            self.person.identity,
-            recording.motion,
-            {name: np.asarray(value) for name, value in told.items()},
+    def perform(self, recording: Recording, touch: Touch) -> Float32[NumpyArray, "N V 3"]:
+        """The skin of the person in every frame of a recording, metres."""
+        told = {k: np.asarray(v) for k, v in self.controls(recording.moving, touch).items()}
+        if recording.moving:
+            moved = self.deformer.animate(self.person.identity, recording.motion, told)
+            return np.asarray(moved.vertices, np.float32)
+        return self._hold(recording.motion, told)
+
+    def _hold(self, motion: Motion, told: dict[str, NumpyArray]) -> Float32[NumpyArray, "N V 3"]:
+        """Every pose for itself, in static balance, reached from rest in small turns.
+
+        So skin meets skin before it is deep inside; a jump from one pose to the next would carry
+        limbs through each other.
+        """
+        simulation, who = self.deformer.simulation(told), self.person.identity
+        turns, roots = (
+            np.asarray(motion.joint_rotations, np.float64),
+            np.asarray(motion.root_translation, np.float64),
         )
+        states = (simulation.start(who, Pose(*pose)) for pose in zip(turns, roots, strict=True))
+        return np.stack([simulation.skin(state).astype(np.float32) for state in states])
 
 
 def flesh_of(person: Person, template: Template, deformer: DeformerName, seed: int | None) -> Flesh:

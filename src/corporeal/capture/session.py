@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal.body.animation import Animation
+from corporeal._typing import Float32, NumpyArray
 from corporeal.body.registrations import Split, Subject, Take, Truth
 from corporeal.body.template import Template
 from corporeal.capture.flesh import DeformerName, Flesh, Touch, flesh_of
@@ -42,8 +42,8 @@ def record(
     for sequence in sequences:
         seed = seed_of(settings.seed, split, person.name, protocol.name, sequence)
         recording = protocol.direct(person, template, sequence, seed)
-        animation = flesh.perform(recording, settings.touch)
-        yield subject, _take(flesh, animation, recording, settings, split, sequence, seed)
+        vertices = flesh.perform(recording, settings.touch)
+        yield subject, _take(flesh, vertices, recording, settings, split, sequence, seed)
 
 
 def subject_of(flesh: Flesh) -> Subject:
@@ -57,14 +57,13 @@ def subject_of(flesh: Flesh) -> Subject:
 
 def _take(
     flesh: Flesh,
-    animation: Animation,
+    vertices: Float32[NumpyArray, "N V 3"],
     recording: Recording,
     settings: SessionSettings,
     split: Split,
     sequence: str,
     seed: int,
 ) -> Take:
-    vertices = np.asarray(animation.vertices, np.float32)
     finite = np.isfinite(vertices).all(axis=(1, 2))
     if not finite.all():
         raise SolverError(

@@ -29,8 +29,8 @@ from corporeal.skinning.kinematics import forward_kinematics
 
 _HDF5 = (".hdf5", ".h5")
 _PICTURES = (".png", ".mp4")
-_MOST_SHOWN = 6
-"""Takes in a picture."""
+_MOST_FILMED = 6
+"""Takes beside each other in a film."""
 
 
 @dataclass(frozen=True)
@@ -230,17 +230,18 @@ def _template_of(registrations: Registrations, vertices: Any) -> Template:
 
 
 def _show(out: Path, chosen: Registrations) -> None:
-    takes = chosen.takes[:_MOST_SHOWN]
+    """A contact sheet or a film of the first takes, as many as it has room for."""
+    from corporeal.scene.film import film
+    from corporeal.scene.sheet import MOST_ROWS, contact_sheet
+
+    sheet = out.suffix.lower() == ".png"
+    takes = chosen.takes[: MOST_ROWS if sheet else _MOST_FILMED]
     animations = [animation_of(chosen, take) for take in takes]
     labels = [f"{take.subject} {take.sequence}" for take in takes]
-    if out.suffix.lower() == ".png":
-        from corporeal.scene.sheet import contact_sheet
-
+    if sheet:
         longest = max(take.frame_count for take in takes)
         contact_sheet(animations, out, frames=min(9, longest), labels=labels)
     else:
-        from corporeal.scene.film import film
-
         film(animations, out, labels=labels, width=1280, height=480)
 
 
