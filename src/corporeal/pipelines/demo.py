@@ -3,20 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.template import Template
+from corporeal.errors import JobError
 from corporeal.pipelines.deformers import make_deformer, require_place
 from corporeal.pipelines.results import attachments_of, write_engine_character, write_film
+from corporeal.runtime.executors import local_workplace
 from corporeal.runtime.files import make_folder, require_writable
 from corporeal.runtime.manifest import finish_run, start_run
 
 MOTION = "jumping-jacks"
-_SHOWN = ("lbs", "dqs", "projective")
-"""Deformers side by side; the first one's character is written."""
+_SKINNED = ("lbs", "dqs")
+"""Deformers side by side with the simulated one; the first one's character is written."""
+_SIMULATED = "projective"
 _DURATION_S = 4.0
 _FPS = 60.0
 
@@ -51,25 +57,42 @@ def run_demo(config: DemoConfig) -> Demo:
     from corporeal.scene.sheet import contact_sheet
 
     run = start_run("demo", config)
-    require_place("projective", config.device)
+    require_place(_SIMULATED, config.device)
     folder = make_folder(config.out)
     glb, png, mp4 = (folder / f"{MOTION}{suffix}" for suffix in (".glb", ".png", ".mp4"))
     for path in (glb, png, mp4):
         require_writable(path)
-    parameters, identity, animations = _performances(config.seed, config.device)
-    measurements = {k: float(v) for k, v in measure(identity).values.items()}
-    parts = attachments_of(animations[0].template, identity)
-    report = write_engine_character(glb, animations[0], parts)
+    person = _person(config.seed)
+    with local_workplace(1) as beside:  # the kernels of flesh compile while the others do
+        flesh = beside.executor.submit(_simulated, config)
+        skinned = [_performance(name, person, config) for name in _SKINNED]
+        measurements = {k: float(v) for k, v in measure(person.identity).values.items()}
+        parts = attachments_of(skinned[0].template, person.identity)
+        report = write_engine_character(glb, skinned[0], parts)
+        _compile_drawing(skinned[0])
+        try:
+            animations = [*skinned, flesh.result()]
+        except beside.crashes as error:
+            raise JobError("the process that simulates flesh died; is memory short?") from error
     contact_sheet(animations, png, attachments=[parts] * len(animations))
     write_film(mp4, animations, parts)
     names = tuple(animation.deformer for animation in animations)
-    report |= {"deformers": names, "parameters": parameters, "measurements": measurements}
+    report |= {"deformers": names, "parameters": person.parameters, "measurements": measurements}
     finish_run(run, [glb, png, mp4], report)
-    return Demo(glb, png, mp4, names, parameters, measurements, report)
+    return Demo(glb, png, mp4, names, person.parameters, measurements, report)
 
 
-def _performances(seed: int, device: str) -> tuple[dict[str, float], Identity, list[Animation]]:
-    """A person, and its jumping jacks by three deformers; `lbs` comes first."""
+@dataclass(frozen=True)
+class _Person:
+    """Who is moved, and how."""
+
+    template: Template
+    parameters: dict[str, float]
+    identity: Identity
+    motion: Motion
+
+
+def _person(seed: int) -> _Person:
     from corporeal.models.phenotype.model import PhenotypeModel
     from corporeal.motions.library import make_motion
 
@@ -79,10 +102,25 @@ def _performances(seed: int, device: str) -> tuple[dict[str, float], Identity, l
     motion = make_motion(
         MOTION, identity, model.template, seed=seed, fps=_FPS, duration=_DURATION_S
     )
-    animations = [
-        make_deformer(name, model.template, device).animate(identity, motion) for name in _SHOWN
-    ]
-    return parameters, identity, animations
+    return _Person(model.template, parameters, identity, motion)
+
+
+def _performance(name: str, person: _Person, config: DemoConfig) -> Animation:
+    deformer = make_deformer(name, person.template, config.device)
+    return deformer.animate(person.identity, person.motion)
+
+
+def _simulated(config: DemoConfig) -> Animation:
+    """The person moved by physics; made anew from its seed, since this runs in another process."""
+    return _performance(_SIMULATED, _person(config.seed), config)
+
+
+def _compile_drawing(animation: Animation) -> None:
+    """Draw one small picture for nobody, so that the kernels are there when all come together."""
+    from corporeal.scene.sheet import contact_sheet
+
+    with TemporaryDirectory() as folder:
+        contact_sheet([animation], Path(folder) / "one.png", frames=1, width=100)
 
 
 def _drawn_person(random: np.random.Generator) -> dict[str, float]:
