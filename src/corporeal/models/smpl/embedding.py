@@ -11,8 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.assets.default_body import DefaultBody, load_default_body
 from corporeal.assets.smpl_view import BODY_JOINT_COUNT, HANDS
+from corporeal.body.character import ENGINE_INFLUENCES
 from corporeal.body.correctives import FEATURES, PoseCorrectives
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.body.template import Template
@@ -54,16 +56,26 @@ def embedded_weights(weights: SkinWeights, template: Template) -> SkinWeights:
     dense = np.asarray(weights.dense(), np.float64)
     made = np.zeros_like(own)
     made[:, :BODY_JOINT_COUNT] = dense[:, :BODY_JOINT_COUNT]
+    room = ENGINE_INFLUENCES - (made > 0).sum(axis=1)
     names = template.skeleton.names
     for hand, side in enumerate(HANDS):
         fingers = [j for j in range(BODY_JOINT_COUNT, len(names)) if names[j].startswith(side)]
         wrist = template.skeleton.index(f"{side}_wrist")
         share = dense[:, BODY_JOINT_COUNT + hand]
-        total = own[:, fingers].sum(axis=1)
+        kept = _strongest(own[:, fingers], room)
+        total = kept.sum(axis=1)
         bent = total > 0
-        made[np.ix_(bent, fingers)] += (share[bent] / total[bent])[:, None] * own[bent][:, fingers]
+        made[np.ix_(bent, fingers)] += (share[bent] / total[bent])[:, None] * kept[bent]
         made[~bent, wrist] += share[~bent]
-    return SkinWeights.from_dense(made, 4)
+    return SkinWeights.from_dense(made, ENGINE_INFLUENCES)
+
+
+def _strongest(
+    values: Float64[NumpyArray, "V n"], counts: Int[NumpyArray, "V"]
+) -> Float64[NumpyArray, "V n"]:
+    """The largest values of every row, so many as `counts` says; the others become 0."""
+    ranks = np.argsort(np.argsort(-values, axis=1, kind="stable"), axis=1)
+    return np.where(ranks < counts[:, None], values, 0.0)
 
 
 def embedded_correctives(correctives: PoseCorrectives) -> PoseCorrectives:

@@ -78,15 +78,32 @@ class SmplModel(CorrectedSkinning):
         body_pose: Float[Array, "*batch n"] | None = None,
         global_orient: Float[Array, "*batch 3"] | None = None,
         transl: Float[Array, "*batch 3"] | None = None,
+        left_hand_pose: Float[Array, "*batch m"] | None = None,
+        right_hand_pose: Float[Array, "*batch m"] | None = None,
     ) -> SmplOutput:
-        """Call as `smplx` is called: flat axis-angles, the root apart; what is left out is zero."""
-        given = [a for a in (betas, body_pose, global_orient, transl) if a is not None]
+        """Call as `smplx` is called: flat axis-angles, the root apart; what is left out is zero.
+
+        Models with fingers (52 joints) take the body's 63 numbers and 45 a hand.
+        """
+        hands = 45 if self.data.joint_count == 52 else 0
+        sizes = {
+            "global_orient": 3,
+            "body_pose": 3 * (self.data.joint_count - 1) - 2 * hands,
+            "left_hand_pose": hands,
+            "right_hand_pose": hands,
+            "transl": 3,
+        }
+        parts: dict[str, Array | None] = {
+            "global_orient": global_orient,
+            "body_pose": body_pose,
+            "left_hand_pose": left_hand_pose,
+            "right_hand_pose": right_hand_pose,
+            "transl": transl,
+        }
+        given = [a for a in (betas, *parts.values()) if a is not None]
         like = given[0] if given else np.zeros(1)
         xp = namespace_of(*given) if given else namespace_of(like)
-        count = 3 * (self.data.joint_count - 1)
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in given)) if given else ()
-        sizes = {"body_pose": count, "global_orient": 3, "transl": 3}
-        parts = {"body_pose": body_pose, "global_orient": global_orient, "transl": transl}
         for name, part in parts.items():
             if part is not None and part.shape[-1] != sizes[name]:
                 raise InputError(
@@ -98,7 +115,7 @@ class SmplModel(CorrectedSkinning):
             else:
                 parts[name] = xp.broadcast_to(part, (*batch, sizes[name]))
         identity = self.prepare(as_kind_of(like, np.zeros(1)) if betas is None else betas)
-        full_pose = xp.concat([parts["global_orient"], parts["body_pose"]], axis=-1)
+        full_pose = xp.concat([parts[name] for name in list(sizes)[:-1]], axis=-1)
         rotations = xp.reshape(full_pose, (*batch, self.data.joint_count, 3))
         pose = Pose(rotations, parts["transl"])
         frames = self.skinning.world_from_joint(identity, pose)
