@@ -142,9 +142,9 @@ def stages(body: SimulatedBody, state: SimulationState) -> dict[str, dict[str, f
     free = len(body.system.free)
     right, delta = np.empty((free, 3), np.float32), np.empty((free, 3), np.float32)
     pull = np.zeros((free, 3))
-    solver._local_steps(positions)
+    solver._local_steps(positions, 2)
     return {
-        "local": timed(lambda: solver._local_steps(positions)),
+        "local": timed(lambda: solver._local_steps(positions, 2)),
         "residual": timed(
             lambda: cpu.gather_residual(solver._buffers, solver._inertia, pull, positions, right)
         ),
@@ -160,7 +160,16 @@ def pressing(
     if kept is None:
         return {}
     kept.begin(state.flesh.pressures)
-    return {"pressures": timed(lambda: kept.push(positions, right, 1))}
+    slots = range(len(solver._buffers))
+
+    def survey() -> None:
+        for slot in slots:
+            kept.survey(positions, slot)
+
+    def push() -> None:
+        kept.push(right, 1)
+
+    return {"survey_on_one_core": timed(survey), "pressures": timed(push)}
 
 
 def frames(simulation: ProjectiveSimulation, state: SimulationState) -> dict[str, dict[str, float]]:

@@ -42,10 +42,10 @@ _TRACE, _EXCESS, SCRATCH = 21 * LANES, 22 * LANES, 23 * LANES
 def gather_edges(corners, positions, edges):
     """The five edges along every strip, 15 entries a lane, metres."""
     for l in range(LANES):
-        a = corners[0, l]
+        a = np.uint32(corners[0, l])
         x, y, z = positions[a, 0], positions[a, 1], positions[a, 2]
         for k in range(5):
-            b = corners[k + 1, l]
+            b = np.uint32(corners[k + 1, l])
             u, v, w = positions[b, 0], positions[b, 1], positions[b, 2]
             edges[(3 * k) * LANES + l] = np.float32(u - x)
             edges[(3 * k + 1) * LANES + l] = np.float32(v - y)
@@ -196,13 +196,13 @@ def _scatter(corners, forces, residual):
             u = forces[(3 * k) * LANES + l]
             v = forces[(3 * k + 1) * LANES + l]
             w = forces[(3 * k + 2) * LANES + l]
-            i = corners[k, l]
+            i = np.uint32(corners[k, l])
             if i < free:
                 residual[i, 0] += x - u
                 residual[i, 1] += y - v
                 residual[i, 2] += z - w
             x, y, z = u, v, w
-        i = corners[5, l]
+        i = np.uint32(corners[5, l])
         if i < free:
             residual[i, 0] += x
             residual[i, 1] += y

@@ -100,7 +100,8 @@ class CpuSolver:
         if kept is None:
             return None
         free, moving = len(self._free), self.rule.moving
-        return CompiledPressure(kept, self._order, free, self._factor.solve, moving)
+        slots, solve = len(self._buffers), self._factor.solve
+        return CompiledPressure(kept, self._order, free, solve, moving, slots)
 
     def step(
         self,
@@ -222,11 +223,11 @@ class CpuSolver:
         right, delta = self._sides
         factor = self._factor if meeting is None else meeting[0].factor
         for iteration in range(iterations):
-            self._local_steps(z)
+            self._local_steps(z, iteration)
             gather_residual(self._buffers, self._inertia, pull, z, right)
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
-            if self._pressing is not None and self._pressing.push(z, right, iteration):
+            if self._pressing is not None and self._pressing.push(right, iteration):
                 known = 0  # another fixed point
             if touching is not None:
                 touching.push(right)
@@ -241,11 +242,14 @@ class CpuSolver:
             else:
                 correct(z, delta)
 
-    def _local_steps(self, z: Float64[NumpyArray, "V 3"]) -> None:
-        """Residuals of all tetrahedra into the buffers, one a thread."""
+    def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int) -> None:
+        """Residuals of all tetrahedra into the buffers, one a thread; prisms are surveyed where
+        the pressures ask for it."""
         from corporeal.physics.projective_dynamics.cpu import local_step
 
-        blocks, edges = self._blocks, self._edges
+        blocks, edges, pressing = self._blocks, self._edges, self._pressing
+        if pressing is not None and not pressing.surveys(iteration):
+            pressing = None
 
         def work(start: int, stop: int) -> None:
             for slot in range(start, stop):
@@ -258,6 +262,8 @@ class CpuSolver:
                     edges[slot + 1],
                     self._tolerance,
                 )
+                if pressing is not None:
+                    pressing.survey(z, slot)
 
         over_slices(work, len(self._buffers))
 

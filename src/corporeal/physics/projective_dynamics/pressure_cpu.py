@@ -5,11 +5,13 @@ import numpy as np
 from corporeal.physics.projective_dynamics.blocks import LANES
 from corporeal.runtime.kernels import kernel
 
+# Indices are read as unsigned numbers: a signed one might count from the end, which costs a test.
 # Scratch of 16 prisms: rows of LANES entries. d̄, then E₁ and E₂ of the skin, e₁ and e₂ below, and
 # a corner more.
 _SKIN, _INNER, _FRAME = 3 * LANES, 9 * LANES, 18 * LANES
-# Three slopes of three entries each, and the sum of their squares.
-_STEEPNESS, _SLOPES = 9 * LANES, 10 * LANES
+# What is kept of 16 prisms for each of their two triangles: three slopes of three entries each, by
+# how much they count, and V/3.
+_COUNT, _VOLUME, SIDE = 9 * LANES, 10 * LANES, 11 * LANES
 
 _THIRD, _HALF = np.float32(1 / 3), np.float32(0.5)
 _SIXTH, _EIGHTEENTH = np.float32(1 / 6), np.float32(1 / 18)
@@ -19,10 +21,10 @@ _SIXTH, _EIGHTEENTH = np.float32(1 / 6), np.float32(1 / 18)
 def _gather(corners, z, frame):
     """d̄, E₁, E₂, e₁, e₂ of 16 prisms, metres: first all corners from the first one."""
     for l in range(LANES):
-        a = corners[0, l]
+        a = np.uint32(corners[0, l])
         x, y, w = z[a, 0], z[a, 1], z[a, 2]
         for k in range(5):
-            b = corners[k + 1, l]
+            b = np.uint32(corners[k + 1, l])
             frame[(3 * k + 3) * LANES + l] = np.float32(z[b, 0] - x)
             frame[(3 * k + 4) * LANES + l] = np.float32(z[b, 1] - y)
             frame[(3 * k + 5) * LANES + l] = np.float32(z[b, 2] - w)
@@ -39,7 +41,8 @@ def _gather(corners, z, frame):
 
 @kernel(fastmath=True)
 def _slopes(frame, own, other, sign, slopes):
-    """∂V by the three corners whose edges begin at `own`, of 16 prisms, m².
+    """∂V by the three corners whose edges begin at `own`, of 16 prisms, m²; the sum of their
+    squares, m⁴; and V/3 = d̄ · M/18, m³.
 
     M/18 ± b ± c with b = (E₂ + e₂/2) × d̄/6 and c = d̄ × (E₁ + e₁/2)/6; M is the same from below.
     """
@@ -80,51 +83,40 @@ def _slopes(frame, own, other, sign, slopes):
         slopes[l], slopes[LANES + l], slopes[2 * LANES + l] = ax, ay, az
         slopes[3 * LANES + l], slopes[4 * LANES + l], slopes[5 * LANES + l] = bx, by, bz
         slopes[6 * LANES + l], slopes[7 * LANES + l], slopes[8 * LANES + l] = cx, cy, cz
-        slopes[_STEEPNESS + l] = (
+        slopes[_COUNT + l] = (
             ax * ax + ay * ay + az * az + bx * bx + by * by + bz * bz + cx * cx + cy * cy + cz * cz
         )
+        slopes[_VOLUME + l] = dx * mx + dy * my + dz * mz
 
 
 @kernel(fastmath=True)
-def _volume_thirds(frame, thirds):
-    """V/3 = d̄ · M/18 of 16 prisms, m³."""
+def _limit(weights, steepest, slopes):
+    """By how much slopes count: a third, less where they are too steep, 0 in lanes left over."""
     for l in range(LANES):
-        dx, dy, dz = frame[l], frame[LANES + l], frame[2 * LANES + l]
-        ux, uy, uz = frame[_SKIN + l], frame[_SKIN + LANES + l], frame[_SKIN + 2 * LANES + l]
-        vx, vy, vz = (
-            frame[_SKIN + 3 * LANES + l],
-            frame[_SKIN + 4 * LANES + l],
-            frame[_SKIN + 5 * LANES + l],
-        )
-        rx, ry, rz = frame[_INNER + l], frame[_INNER + LANES + l], frame[_INNER + 2 * LANES + l]
-        sx, sy, sz = (
-            frame[_INNER + 3 * LANES + l],
-            frame[_INNER + 4 * LANES + l],
-            frame[_INNER + 5 * LANES + l],
-        )
-        px, py, pz = vx + _HALF * sx, vy + _HALF * sy, vz + _HALF * sz
-        qx, qy, qz = sx + _HALF * vx, sy + _HALF * vy, sz + _HALF * vz
-        thirds[l] = _EIGHTEENTH * (
-            dx * (uy * pz - uz * py + ry * qz - rz * qy)
-            + dy * (uz * px - ux * pz + rz * qx - rx * qz)
-            + dz * (ux * py - uy * px + rx * qy - ry * qx)
-        )
+        steep, most = slopes[_COUNT + l], steepest[l]
+        slopes[_COUNT + l] = _THIRD * weights[l] * np.sqrt(most / max(most, steep))
 
 
 @kernel()
-def add_volumes(corners, weights, z, around, first, last):
-    """Add a third of the prisms' volumes to each of their skin corners in `around`, m³.
+def survey(corners, weights, steepest, z, slopes, around, first, last):
+    """Slopes of the prisms in blocks `first` … `last` − 1 at `z`; a third of their volumes, m³, is
+    added to each of their skin corners in `around`.
 
-    `weights` are 1, and 0 in lanes left over.
+    `weights` are 1, and 0 in lanes left over; `steepest` are the squares of the largest slopes that
+    count, m⁴. `slopes` has a side a block, or two where inner corners may be free.
     """
-    frame, thirds = np.empty(_FRAME, np.float32), np.empty(LANES, np.float32)
+    frame, one = np.empty(_FRAME, np.float32), np.float32(1)
     for block in range(first, last):
+        own = slopes[block]
         _gather(corners[block], z, frame)
-        _volume_thirds(frame, thirds)
+        _slopes(frame, _SKIN, _INNER, one, own)
+        _limit(weights[block], steepest[block], own)
         for l in range(LANES):
-            third = weights[block, l] * thirds[l]
+            third = weights[block, l] * own[_VOLUME + l]
             for k in range(3):
-                around[corners[block, k, l]] += third
+                around[np.uint32(corners[block, k, l])] += third
+        if len(own) > SIDE:
+            _slopes(frame, _INNER, _SKIN, -one, own[SIDE:])
 
 
 @kernel()
@@ -134,7 +126,7 @@ def _scatter(corners, shares, slopes, forces):
     for k in range(3):
         row = 3 * k * LANES
         for l in range(LANES):
-            i = corners[k, l]
+            i = np.uint32(corners[k, l])
             if i < free:
                 forces[i, 0] += shares[l] * slopes[row + l]
                 forces[i, 1] += shares[l] * slopes[row + LANES + l]
@@ -142,59 +134,52 @@ def _scatter(corners, shares, slopes, forces):
 
 
 @kernel()
-def add_forces(corners, weights, steepest, z, pressures, inner_free, forces, first, last):
-    """Add the force of the `pressures` (Pa, a vertex) to the free vertices, which come first, N.
-
-    `steepest` are the squares of the largest slopes that count, m⁴; `inner_free` says whether inner
-    corners may be free.
-    """
-    frame, slopes = np.empty(_FRAME, np.float32), np.empty(_SLOPES, np.float32)
-    shares, one = np.empty(LANES, np.float32), np.float32(1)
-    for block in range(first, last):
+def press(corners, slopes, pressures, forces):
+    """The force of the `pressures` (Pa, a vertex) on the free vertices, which come first, N, with
+    the slopes that were surveyed."""
+    shares = np.empty(LANES, np.float32)
+    forces[:] = np.float32(0)
+    for block in range(len(corners)):
         own = corners[block]
-        _gather(own, z, frame)
-        _slopes(frame, _SKIN, _INNER, one, slopes)
         for l in range(LANES):
-            pressure = pressures[own[0, l]] + pressures[own[1, l]] + pressures[own[2, l]]
-            shares[l] = weights[block, l] * _THIRD * np.float32(pressure)
-            steep = slopes[_STEEPNESS + l]
-            if steep > steepest[block, l]:
-                shares[l] *= np.sqrt(steepest[block, l] / steep)
-        _scatter(own, shares, slopes, forces)
-        if inner_free:
-            _slopes(frame, _INNER, _SKIN, -one, slopes)
-            _scatter(own[3:], shares, slopes, forces)
+            a, b, c = np.uint32(own[0, l]), np.uint32(own[1, l]), np.uint32(own[2, l])
+            pressure = pressures[a] + pressures[b] + pressures[c]
+            shares[l] = slopes[block, _COUNT + l] * pressure
+        _scatter(own, shares, slopes[block], forces)
+        if slopes.shape[1] > SIDE:
+            _scatter(own[3:], shares, slopes[block, SIDE:], forces)
 
 
-@kernel()
-def region_volumes(starts, regions, shares, around, volumes):
-    """v = wᵀ u, where `around` holds u, one array a thread, which are emptied; rows are CSR."""
-    volumes[:] = 0.0
-    for i in range(len(starts) - 1):
-        total = 0.0
-        for s in range(around.shape[0]):
-            total += around[s, i]
+@kernel(fastmath=True)
+def region_volumes(starts, vertices, shares, around, volumes):
+    """v = wᵀ u, m³, where `around` holds u, one array a thread, which are emptied; columns of w are
+    sparse."""
+    total = around[0]
+    for s in range(1, around.shape[0]):
+        for i in range(len(total)):
+            total[i] += around[s, i]
             around[s, i] = 0.0
-        for k in range(starts[i], starts[i + 1]):
-            volumes[regions[k]] += shares[k] * total
+    for k in range(len(starts) - 1):
+        volume = 0.0
+        for e in range(starts[k], starts[k + 1]):
+            volume += shares[e] * total[np.uint32(vertices[e])]
+        volumes[k] = volume
+    total[:] = 0.0
 
 
 @kernel()
-def vertex_pressures(starts, regions, shares, pressures, out):
+def vertex_pressures(starts, vertices, shares, pressures, out):
     """w p, Pa a vertex."""
-    for i in range(len(starts) - 1):
-        total = 0.0
-        for k in range(starts[i], starts[i + 1]):
-            total += shares[k] * pressures[regions[k]]
-        out[i] = total
+    out[:] = np.float32(0)
+    for k in range(len(starts) - 1):
+        pressure = np.float32(pressures[k])
+        for e in range(starts[k], starts[k + 1]):
+            out[np.uint32(vertices[e])] += pressure * shares[e]
 
 
 @kernel()
 def push(forces, right_side):
-    """Add the forces, one array a thread, to the right side."""
+    """Add the forces to the right side."""
     for i in range(right_side.shape[0]):
         for c in range(3):
-            total = np.float32(0)
-            for s in range(forces.shape[0]):
-                total += forces[s, i, c]
-            right_side[i, c] += total
+            right_side[i, c] += forces[i, c]

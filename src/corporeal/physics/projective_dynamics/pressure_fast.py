@@ -3,18 +3,19 @@
 from collections.abc import Callable
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.physics.projective_dynamics.blocks import LANES
 from corporeal.physics.projective_dynamics.pressure import STEEPEST, KeptVolume
-from corporeal.runtime.threads import over_slices, thread_count
-
-_BLOCKS_A_THREAD = 128
-"""Below this a second thread costs more than it brings."""
 
 
 class CompiledPressure:
-    """Corrects the pressures of a step while it iterates, and pushes with them."""
+    """Corrects the pressures of a step while it iterates, and pushes with them.
+
+    Prisms are surveyed together with an iteration's local step, by the same threads: slopes and
+    volumes once for both the correction and the push.
+    """
 
     pressures: Float64[NumpyArray, "K"]
     """Pa."""
@@ -26,21 +27,28 @@ class CompiledPressure:
         free_count: int,
         solve: Callable[[NumpyArray, NumpyArray], None],
         moving: bool,
+        slots: int,
     ) -> None:
         """`order` puts the free vertices first; `solve(b, x)` is the factored matrix's, float32;
-        steps are `moving` or static."""
+        steps are `moving` or static; `slots` threads survey."""
+        from corporeal.physics.projective_dynamics.pressure_cpu import SIDE
+
         place = np.argsort(order)
-        rows = kept.shares[order].tocsr()
+        columns = csc_array(kept.shares[order])
         self._kept, self._moving = kept, moving
-        self._rows = (rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data)
+        self._columns = (
+            columns.indptr.astype(np.int32),
+            columns.indices.astype(np.int32),
+            columns.data.astype(np.float32),
+        )
         self._packed = _packed(kept, place)
-        self._inner_free = bool((place[kept.prisms[:, 3:]] < free_count).any())
+        sides = 2 if (place[kept.prisms[:, 3:]] < free_count).any() else 1
         blocks = len(self._packed[0])
-        slots = min(thread_count(), max(1, blocks // _BLOCKS_A_THREAD))
+        self._slopes = np.zeros((blocks, sides * SIDE), np.float32)
         self._edges = [blocks * slot // slots for slot in range(slots + 1)]
         self._around = np.zeros((slots, len(order)))
-        self._forces = np.zeros((slots, free_count, 3), np.float32)
-        self._at_vertices = np.zeros(len(order))
+        self._forces = np.zeros((free_count, 3), np.float32)
+        self._at_vertices = np.zeros(len(order), np.float32)
         self._volumes = np.zeros(kept.region_count)
         self._gain = kept.gain(order[:free_count], lambda b: _solved(solve, b))
         self.pressures = np.zeros(kept.region_count)
@@ -49,52 +57,34 @@ class CompiledPressure:
         """Start a step with those of the step before."""
         self.pressures = self._kept.begun(pressures)
 
-    def push(
-        self,
-        z: Float64[NumpyArray, "n 3"],
-        right: Float32[NumpyArray, "f 3"],
-        iteration: int,
-    ) -> bool:
-        """Add the force of the pressures to the `right` side; whether they changed, as they do in
-        odd iterations."""
-        from corporeal.physics.projective_dynamics.pressure_cpu import push
+    @staticmethod
+    def surveys(iteration: int) -> bool:
+        """Whether forces are taken anew in an iteration: in the first, and where pressures are
+        corrected."""
+        return iteration == 0 or iteration % 2 == 1
+
+    def survey(self, z: Float64[NumpyArray, "n 3"], slot: int) -> None:
+        """A thread's share of the prisms at `z`."""
+        from corporeal.physics.projective_dynamics.pressure_cpu import survey
+
+        ends = (self._edges[slot], self._edges[slot + 1])
+        survey(*self._packed, z, self._slopes, self._around[slot], *ends)
+
+    def push(self, right: Float32[NumpyArray, "f 3"], iteration: int) -> bool:
+        """Add the force of the pressures to the `right` side, after a survey in the iterations that
+        have one; whether pressures changed, as they do in odd iterations."""
+        from corporeal.physics.projective_dynamics import pressure_cpu
 
         before = self.pressures
-        if iteration % 2 == 1:
-            volumes = self._measure(z)
-            self.pressures = self._kept.corrected(before, volumes, self._gain, self._moving)
-        if iteration % 2 == 1 or iteration == 0:
-            self._press(z)
-        push(self._forces, right)
+        if self.surveys(iteration):
+            pressure_cpu.region_volumes(*self._columns, self._around, self._volumes)
+            if iteration % 2 == 1:
+                known = (before, self._volumes, self._gain, self._moving)
+                self.pressures = self._kept.corrected(*known)
+            pressure_cpu.vertex_pressures(*self._columns, self.pressures, self._at_vertices)
+            pressure_cpu.press(self._packed[0], self._slopes, self._at_vertices, self._forces)
+        pressure_cpu.push(self._forces, right)
         return bool((self.pressures != before).any())
-
-    def _measure(self, z: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "K"]:
-        """The regions' volumes, m³."""
-        from corporeal.physics.projective_dynamics.pressure_cpu import add_volumes, region_volumes
-
-        def work(start: int, stop: int) -> None:
-            for slot in range(start, stop):
-                ends = (self._edges[slot], self._edges[slot + 1])
-                add_volumes(*self._packed[:2], z, self._around[slot], *ends)
-
-        over_slices(work, len(self._around))
-        region_volumes(*self._rows, self._around, self._volumes)
-        return self._volumes
-
-    def _press(self, z: Float64[NumpyArray, "n 3"]) -> None:
-        """The pressures' forces at `z`, one array a thread."""
-        from corporeal.physics.projective_dynamics.pressure_cpu import add_forces, vertex_pressures
-
-        vertex_pressures(*self._rows, self.pressures, self._at_vertices)
-
-        def work(start: int, stop: int) -> None:
-            for slot in range(start, stop):
-                ends = (self._edges[slot], self._edges[slot + 1])
-                forces = self._forces[slot]
-                forces[:] = 0.0
-                add_forces(*self._packed, z, self._at_vertices, self._inner_free, forces, *ends)
-
-        over_slices(work, len(self._forces))
 
 
 def _packed(
