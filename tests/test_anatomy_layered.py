@@ -5,7 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone, joint_of_bone
+from corporeal.anatomy.layered.bone_motion import (
+    bone_weights,
+    held_by_bone,
+    joint_of_bone,
+    over_ribs,
+)
 from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.anatomy.layered.softness import fat_softness
 from corporeal.anatomy.template import layered_template
@@ -188,15 +193,38 @@ def test_breasts_are_softer_than_the_chest_and_a_flat_one_is_chest(man, body):
     template = man[0]
     woman = layered_template("female")
     parts = np.array([name.split("_")[-1] for name in template.body.part_names])
-    labels = template.body.part_labels
+    labels, ribs = template.body.part_labels, over_ribs(template)
     least = []
     for skin in (woman.skin, template.skin):
-        soft = fat_softness(template.body, Mesh(skin, template.triangles), labels)
+        soft = fat_softness(template.body, Mesh(skin, template.triangles), labels, ribs)
         least.append(soft[parts[labels] == "breast"].min())
         assert soft[parts[labels] == "shin"].min() > 0.9
         assert 1.5 < np.median(soft[parts[labels] == "back"]) <= soft.max() < 2.01
     assert least[0] < 0.12
     assert least[1] > 2 * least[0]
+
+
+def test_ribs_lie_beneath_chest_and_back_and_nowhere_below_the_waist(man):
+    template = man[0]
+    parts = np.array([name.split("_")[-1] for name in template.body.part_names])
+    ribs, part = over_ribs(template), parts[template.body.part_labels]
+    assert ribs[part == "back"].mean() > 0.4  # shoulder blades and the lower back are not ribs
+    assert ribs[np.isin(part, ("chest", "breast"))].mean() > 0.5
+    assert not ribs[np.isin(part, ("hips", "thigh", "shin", "forearm", "buttock"))].any()
+
+
+def test_muscle_is_three_times_as_firm_over_the_ribs_and_as_elsewhere_without_tissue(man, deformer):
+    """Stiffness with the tissue map over that without: 1 in muscle of the legs, 3 on the ribs."""
+    identity = man[2]
+    mapped, plain = (
+        deformer.simulation({"tissue": np.asarray(tissue)}).body(identity) for tissue in (1.0, 0.0)
+    )
+    mesh = mapped._preparation.mesh
+    ratio = mapped.system.constraints[0].weights / plain.system.constraints[0].weights
+    ratio = ratio.reshape(len(mesh.tetrahedra), -1)[mesh.is_muscle].mean(axis=1)
+    assert abs(ratio.max() - 3.0) < 0.05
+    low = mesh.rest[mesh.tetrahedra[mesh.is_muscle]][..., 1].max(axis=1) < 0.8
+    np.testing.assert_allclose(ratio[low], 1.0, atol=0.01)
 
 
 def test_every_bone_but_the_hands_has_a_joint(man):

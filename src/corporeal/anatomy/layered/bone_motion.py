@@ -7,7 +7,7 @@ near a joint, where bones meet, are left free to stretch: the sliding regions.
 
 import numpy as np
 
-from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.anatomy.template import LayeredTemplate
 from corporeal.geometry.surface import vertex_adjacency
 
@@ -41,7 +41,9 @@ CERTAIN = 0.8
 """A vertex is held where one joint has at least this weight; elsewhere it slides."""
 SMOOTHING = 5
 """Rounds that blur the border between two bones."""
-RIGID = ("torso_", "sacrum", "l_pelvis", "r_pelvis")
+RIBS = "torso_"
+"""How the names of ribs and thoracic vertebrae begin."""
+RIGID = (RIBS, "sacrum", "l_pelvis", "r_pelvis")
 """Bones of one piece each, rib cage and pelvis, as their names begin."""
 BENEATH = 0.03
 """Metres from the bone surface within which a bone lies beneath it."""
@@ -64,19 +66,10 @@ def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
     Where ribs or pelvis lie beneath, their joint has it all: they hold the torso. Outside the
     layered region the skin's own weights hold.
     """
-    from scipy.spatial import KDTree
-
-    names, carried = template.body.skeleton.names, []
-    for bone in template.bones:
-        joint = joint_of_bone(bone.name, names)
-        if joint is not None:
-            carried.append((bone.vertices, joint, bone.name.startswith(RIGID)))
-    lengths = [len(points) for points, _, _ in carried]
-    away, nearest = KDTree(np.concatenate([points for points, _, _ in carried])).query(
-        template.bone
-    )
-    joints, rigid = (np.repeat([row[k] for row in carried], lengths)[nearest] for k in (1, 2))
-    weights = np.eye(len(names))[joints]
+    names = template.body.skeleton.names
+    away, bone = _bones_beneath(template)
+    rigid = np.array([each.name.startswith(RIGID) for each in template.bones])[bone]
+    weights = np.eye(len(names))[_joints_of_bones(template)[bone]]
     own = template.body.weights.dense().astype(np.float64)
     weights[~template.layered] = own[~template.layered]
     fixed = ~template.layered | (rigid & (away < BENEATH))
@@ -87,6 +80,33 @@ def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
         weights = 0.5 * weights + 0.5 * (adjacency @ weights) / degree
         weights[fixed] = kept
     return weights
+
+
+def over_ribs(template: LayeredTemplate) -> Bool[NumpyArray, "V"]:
+    """Layered vertices with ribs or thoracic vertebrae beneath the bone surface."""
+    away, bone = _bones_beneath(template)
+    rib = np.array([each.name.startswith(RIBS) for each in template.bones])
+    return template.layered & rib[bone] & (away < BENEATH)
+
+
+def _bones_beneath(
+    template: LayeredTemplate,
+) -> tuple[Float64[NumpyArray, "V"], Int[NumpyArray, "V"]]:
+    """Metres from every vertex of the bone surface to the nearest bone that a joint carries, and
+    which bone of the template that is."""
+    from scipy.spatial import KDTree
+
+    carried = np.flatnonzero(_joints_of_bones(template) >= 0)
+    clouds = [template.bones[number].vertices for number in carried]
+    away, nearest = KDTree(np.concatenate(clouds)).query(template.bone)
+    return away, np.repeat(carried, [len(cloud) for cloud in clouds])[nearest]
+
+
+def _joints_of_bones(template: LayeredTemplate) -> Int[NumpyArray, "k"]:
+    """The joint that carries every bone of the template; −1 for the hand's."""
+    names = template.body.skeleton.names
+    joints = [joint_of_bone(bone.name, names) for bone in template.bones]
+    return np.array([-1 if joint is None else joint for joint in joints])
 
 
 def held_by_bone(

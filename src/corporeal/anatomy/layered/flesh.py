@@ -22,14 +22,15 @@ def layered_system(
     muscle_ratio: float,
     gravity: float,
     fat_map: Float64[NumpyArray, "V"],
+    muscle_map: Float64[NumpyArray, "V"],
     stiffness_map: Float64[NumpyArray, "V"],
     density_map: Float64[NumpyArray, "V"],
 ) -> System:
     """Fat of `stiffness` (Pa) over muscle `muscle_ratio` times as stiff, in balance at `gravity`.
 
     Bone vertices that are not `held` are free and massless: they slide. The maps multiply the
-    stiffness of fat, that of all flesh, and density around every skin vertex; a tetrahedron takes
-    the geometric mean of its corners.
+    stiffness of fat, of muscle and of all flesh, and density around every skin vertex; a
+    tetrahedron takes the geometric mean of its corners.
     """
     anchored = anchored_vertices(mesh, held)
     over, muscle = mesh.skin_of[mesh.tetrahedra], mesh.is_muscle
@@ -37,7 +38,8 @@ def layered_system(
     def spread(values: NumpyArray) -> NumpyArray:
         return np.exp(np.log(values)[over].mean(axis=1))
 
-    young = stiffness * np.where(muscle, muscle_ratio, spread(fat_map)) * spread(stiffness_map)
+    young = np.where(muscle, muscle_ratio * spread(muscle_map), spread(fat_map))
+    young = stiffness * young * spread(stiffness_map)
     density = np.where(muscle, MUSCLE_DENSITY, FAT_DENSITY) * spread(density_map)
     masses = tetrahedral_masses(mesh.rest, mesh.tetrahedra, density)
     masses[mesh.bone] = 0.0

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from corporeal._typing import Bool, Float64, NumpyArray
-from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone
+from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone, over_ribs
 from corporeal.anatomy.layered.flesh import layer_volume, layered_system
 from corporeal.anatomy.layered.mesh import LayeredMesh, layered_mesh
-from corporeal.anatomy.layered.softness import fat_softness
+from corporeal.anatomy.layered.softness import fat_softness, muscle_firmness
 from corporeal.anatomy.template import layered_template
 from corporeal.body.layers import Layers
 from corporeal.body.mesh import Mesh
@@ -118,13 +118,17 @@ class LayeredPreparation:
         return held if settings.sliding else np.ones_like(held)
 
     @cached_property
-    def _softness(self) -> Float64[NumpyArray, "V"]:
+    def _softness(self) -> tuple[Float64[NumpyArray, "V"], Float64[NumpyArray, "V"]]:
+        """Of fat and of muscle."""
         template, kept = self._two_layer.template, self._two_layer.coarse.vertex_indices
-        return fat_softness(template, self.surface, template.part_labels[kept])
+        ribs = over_ribs(layered_template(self._sex))[kept]
+        fat = fat_softness(template, self.surface, template.part_labels[kept], ribs)
+        return fat, muscle_firmness(self.surface, ribs)
 
     def _system(self, settings: ProjectiveSettings) -> System:
         kept, maps = self._two_layer.coarse.vertex_indices, self._maps
         ones = np.ones(len(kept))
+        fat, muscle = self._softness
         heavier = self.material(settings).density / Material.density
         system = layered_system(
             self.mesh,
@@ -132,7 +136,8 @@ class LayeredPreparation:
             settings.stiffness,
             self.muscle_ratio,
             settings.gravity,
-            self._softness**settings.tissue,
+            fat**settings.tissue,
+            muscle**settings.tissue,
             ones if maps.stiffness is None else maps.stiffness[kept],
             heavier * (ones if maps.mass is None else maps.mass[kept]),
         )
