@@ -1,21 +1,26 @@
 """Prepare what the GPU benchmark runs on, on a machine that has the CPU engines.
 
-    python benchmarks/gpu_subjects.py
+    python benchmarks/gpu_subjects.py             # all, some minutes
+    python benchmarks/gpu_subjects.py body layered   # some parts only
 
-Writes `build/gpu/`: the default body prepared for a device, eight other people, bodies of other
+Writes `build/gpu/`: the default body prepared for a device, four other people, bodies of other
 sizes, three clips of 120 frames (two steps each) with where the float64 reference and the CPU
-simulation end, one with contacts, and a full-resolution body with thousands of them. The benchmark
-itself (`benchmarks/gpu.py`) then needs NumPy, SciPy, JAX and jaxtyping alone.
+simulation end, one with contacts, a full-resolution body with thousands of them, flesh with kept
+volume and layered flesh. The benchmark itself (`benchmarks/gpu.py`) then needs NumPy, SciPy, JAX
+and jaxtyping alone.
 """
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.formats.npz import write_npz
@@ -36,7 +41,7 @@ from corporeal.physics.projective_dynamics.solver import Solver
 FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
-PEOPLE = 8
+PEOPLE = 4
 SEED = ProjectiveSettings(volume=0.0)
 """The seed's flesh, whose volume is not kept."""
 FLESH = ("corners", "gradients", "weights", "masses")
@@ -51,43 +56,39 @@ CURLED = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "parts",
-        nargs="*",
-        default=["body", "clips", "contacts", "many", "people", "sizes", "material", "kept"],
-    )
-    parts = parser.parse_args().parts
+    parser.add_argument("parts", nargs="*", default=list(PARTS))
     FOLDER.mkdir(parents=True, exist_ok=True)
     model = PhenotypeModel()
     identity = model.prepare()
-    simulation = ProjectiveSimulation(model.template, SEED)
-    body = simulation.body(identity)
-    if "body" in parts:
-        save_device_body(FOLDER / "body.npz", device_body(body))
-    if "clips" in parts:
-        for name in CLIPS:
-            write_clip(name, model, identity, simulation)
-    if "contacts" in parts:
-        write_contacts(model, identity)
-    if "many" in parts:
-        write_many(model, identity)
-    if "people" in parts:
-        for number, person in enumerate(people(model)):
-            other = device_body(simulation.body(person))
-            save_device_body(FOLDER / f"person_{number}.npz", other)
-    if "sizes" in parts:
-        for count in SIZES:
-            sized = ProjectiveSimulation(
-                model.template, SEED, preparations=Preparations(model.template, vertex_count=count)
-            )
-            save_device_body(FOLDER / f"size_{count}.npz", device_body(sized.body(identity)))
-    if "material" in parts:
-        write_material()
-    if "kept" in parts:
-        write_kept(model, identity)
+    for part in parser.parse_args().parts:
+        PARTS[part](model, identity)
 
 
-def write_material() -> None:
+def write_body(model: PhenotypeModel, identity: Identity) -> None:
+    """The default body of the seed's flesh."""
+    body = ProjectiveSimulation(model.template, SEED).body(identity)
+    save_device_body(FOLDER / "body.npz", device_body(body))
+
+
+def write_people(model: PhenotypeModel, identity: Identity) -> None:
+    """Bodies drawn over the phenotype's range."""
+    random, simulation = np.random.default_rng(5), ProjectiveSimulation(model.template, SEED)
+    names = ("gender", "muscle", "weight", "height")
+    for number in range(PEOPLE):
+        person = model.prepare({name: np.array(random.uniform(0.2, 0.8)) for name in names})
+        body = device_body(simulation.body(person))
+        save_device_body(FOLDER / f"person_{number}.npz", body)
+
+
+def write_sizes(model: PhenotypeModel, identity: Identity) -> None:
+    """The default body, simulated with fewer and with more vertices."""
+    for count in SIZES:
+        preparations = Preparations(model.template, vertex_count=count)
+        sized = ProjectiveSimulation(model.template, SEED, preparations=preparations)
+        save_device_body(FOLDER / f"size_{count}.npz", device_body(sized.body(identity)))
+
+
+def write_material(model: PhenotypeModel, identity: Identity) -> None:
     """The body of the example that recovers maps, as arrays."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     from recover_material import body_scene  # pyright: ignore[reportMissingImports]
@@ -102,40 +103,42 @@ def write_material() -> None:
 
 
 def write_kept(model: PhenotypeModel, identity: Identity) -> None:
-    """The body as it is by default, with kept volume: where the CPU simulation ends in a clip."""
-    simulation = ProjectiveSimulation(model.template)
+    """The body as it is by default, with kept volume."""
+    write_ended("kept", ProjectiveSimulation(model.template), model, identity)
+
+
+def write_layered(model: PhenotypeModel, identity: Identity) -> None:
+    """The default man with fat and muscle over his bones."""
+    man = model.prepare({"gender": 1.0})
+    write_ended("layered", LayeredSkinning(model.template).simulation(), model, man)
+
+
+def write_ended(
+    name: str, simulation: ProjectiveSimulation, model: PhenotypeModel, identity: Identity
+) -> None:
+    """A body, and where the CPU simulation ends in a clip."""
     body = simulation.body(identity)
-    save_device_body(FOLDER / "kept_body.npz", device_body(body))
+    save_device_body(FOLDER / f"{name}_body.npz", device_body(body))
     motion = make_motion(CLIPS[0], identity, model.template, seed=1, fps=60.0)
     places = np.arange(FRAMES * STEPS + 1) / STEPS
     frames = frames_of(body, sampled(motion, places, 60.0 * STEPS).poses)
     start = started(simulation, identity, frames, motion)
     fast = passed(body, body.solver(LARGEST_STEP), start, frames)
+    pressures = np.zeros(0) if start.pressures is None else start.pressures
     np.savez_compressed(
-        FOLDER / "clip_kept.npz",
+        FOLDER / f"clip_{name}.npz",
         frames=frames,
         positions=start.positions,
         velocities=start.velocities,
-        pressures=np.asarray(start.pressures),
+        pressures=pressures,
         fast=fast.positions,
         reach=body.touch_reach,
     )
 
 
-def people(model: PhenotypeModel) -> list[Identity]:
-    """Bodies drawn over the phenotype's range."""
-    random = np.random.default_rng(5)
-    names = ("gender", "muscle", "weight", "height")
-    return [
-        model.prepare({name: np.array(random.uniform(0.2, 0.8)) for name in names})
-        for _ in range(PEOPLE)
-    ]
-
-
-def write_clip(
-    name: str, model: PhenotypeModel, identity: Identity, simulation: ProjectiveSimulation
-) -> None:
+def write_clip(name: str, model: PhenotypeModel, identity: Identity) -> None:
     """Frames, start, and the ends of reference and CPU simulation, both without contacts."""
+    simulation = ProjectiveSimulation(model.template, SEED)
     body = simulation.body(identity)
     motion = make_motion(name, identity, model.template, seed=1, fps=60.0)
     places = np.arange(FRAMES * STEPS + 1) / STEPS
@@ -151,7 +154,6 @@ def write_clip(
         velocities=start.velocities,
         reference=reference.positions,
         fast=fast.positions,
-        fast_skin=body.skin(fast.positions),
         damping=body.material.damping,
     )
 
@@ -244,6 +246,19 @@ def passed(body: SimulatedBody, solver: Solver, state: State, frames: np.ndarray
         carried = (now - before) / LARGEST_STEP
         state = solver.step(state, now[body.system.anchored], body.weight, carried)
     return state
+
+
+PARTS: dict[str, Callable[[PhenotypeModel, Identity], None]] = {
+    "body": write_body,
+    **{name: partial(write_clip, name) for name in CLIPS},
+    "contacts": write_contacts,
+    "layered": write_layered,
+    "kept": write_kept,
+    "people": write_people,
+    "many": write_many,
+    "sizes": write_sizes,
+    "material": write_material,
+}
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ SUBJECTS = ROOT / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 STEP, STEPS, ITERATIONS = 1 / 120, 2, 5
 AGREEMENT = 1e-4  # of the body's height, after 120 frames
-ROUNDS = 7
 GPU = jax.default_backend() != "cpu"
+ROUNDS = 15 if GPU else 1
 
 
 def timed(call: Callable[[], object]) -> float:

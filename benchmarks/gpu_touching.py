@@ -21,17 +21,22 @@ from corporeal.physics.projective.gpu_clip import (
 from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points, no_pairs
 from corporeal.physics.projective_dynamics.gpu import Moving, Way
 
-CONTACT_WAYS = (
-    (Room(), Way(kernels=GPU)),
-    *((Room(), Way(kernels=GPU, rounds=rounds)) for rounds in ((3, 5, 8) if GPU else ())),
-    (Room(5120), Way(kernels=GPU, unrolled=1)),
-)
-"""What the command line does, then other rounds and more room."""
 MANY = Room(7168, 2**19, 3 * 2**20)
 
 
 def contacts() -> dict[str, object]:
-    """One character that collides with itself everywhere."""
+    """One character that collides with itself everywhere, as the command line does it."""
+    return touching_clip([(Room(), Way(kernels=GPU))])
+
+
+def rounds() -> dict[str, object]:
+    """The same with other rounds of contact forces, and with more room."""
+    others = [(Room(), Way(kernels=GPU, rounds=count)) for count in (3, 8)]
+    return touching_clip([*others, (Room(5120), Way(kernels=GPU, unrolled=1))])
+
+
+def touching_clip(ways: list[tuple[Room, Way]]) -> dict[str, object]:
+    """Times of 60 frames, how many contacts there are, and what is left inside."""
     subject = Subject("body.npz")
     data = np.load(SUBJECTS / "contacts.npz")
     frames, origins = clip_frames(data["frames"][:, None])
@@ -40,7 +45,7 @@ def contacts() -> dict[str, object]:
     skin = jax.device_put(load_device_skin(SUBJECTS / "contacts_skin.npz"))
     collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
     report: dict[str, object] = {"cpu_rows_first_frame": int(data["rows"])}
-    for room, way in CONTACT_WAYS:
+    for room, way in ways:
         run = lambda r=room, w=way: run_clip(  # noqa: E731
             subject.body, subject.local, subject.rule, moving, frames, collisions,
             steps=STEPS, piece=60, wanted=Wanted(True, True, True), way=w, room=r,

@@ -16,6 +16,7 @@ from corporeal.physics.collisions.colliders.mesh import MeshSolid
 from corporeal.physics.collisions.colliders.sphere import Sphere
 from corporeal.physics.collisions.gpu_detection import Room
 from corporeal.physics.collisions.gpu_world import _distances, wind_forces
+from corporeal.physics.collisions.grabs import grab_vertex
 from corporeal.physics.projective.clip import make_clip
 from corporeal.physics.projective.gpu_deformer import device_skins
 from corporeal.physics.projective.gpu_outside import device_world
@@ -97,6 +98,23 @@ def test_a_ball_dents_as_on_the_cpu(dynamics: bool) -> None:
     free = clip_of(settings).skins()
     assert np.abs(expected - free).max() > 2e-3
     assert np.abs(found - expected).max() < 2e-4
+
+
+@pytest.mark.parametrize("dynamics", [True, False], ids=["moving", "static"])
+def test_grabs_draw_as_on_the_cpu(dynamics: bool) -> None:
+    """A point of the full skin drawn 3 cm out by a spring; it is known to the matrix of the global
+    step here, and a row beside it on the CPU. Wind blows as well; no collider is near."""
+    settings, skin = ProjectiveSettings(dynamics=dynamics), np.asarray(IDENTITY.rest_vertices)
+    middle = np.asarray(IDENTITY.joints)[1:3].mean(axis=0)
+    vertex = int(np.argmin(np.linalg.norm(skin - middle - [0.0, 0.05, 0.0], axis=1)))
+    world = Surroundings(
+        wind=Wind(np.array([0.0, 0.0, 8.0])),
+        grabs=(grab_vertex(vertex, skin[vertex] + [0.0, 0.03, 0.0], 800.0),),
+    )
+    clip = clip_of(settings, world)
+    expected, found, free = clip.skins(), device_skins(clip, "cpu"), clip_of(settings).skins()
+    assert np.abs(expected[-1] - free[-1]).max() > 5e-3
+    assert np.abs(found - expected).max() < 1e-4
 
 
 def test_loops_close_as_on_the_cpu() -> None:

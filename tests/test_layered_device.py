@@ -9,8 +9,11 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
+from corporeal.physics.collisions.colliders.collider import placed
+from corporeal.physics.collisions.colliders.ground import Ground
 from corporeal.physics.projective.clip import make_clip
-from corporeal.physics.projective.outside import Outside
+from corporeal.physics.projective.outside import Outside, Surroundings
+from corporeal.skinning.kinematics import forward_kinematics
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +32,20 @@ def case():
     return LayeredSkinning(template.body, layers, vertex_count=900), identity, motion
 
 
-def clip_of(case, **controls: float):
+def clip_of(case, around: Surroundings | None = None, **controls: float):
     deformer, identity, motion = case
     simulation = deformer.simulation({k: np.asarray(v) for k, v in controls.items()})
-    return make_clip(simulation, Outside(simulation.body(identity)), identity, motion)
+    return make_clip(simulation, Outside(simulation.body(identity), around), identity, motion)
 
 
-def test_a_device_gives_the_frames_of_the_cpu(case):
-    """Float32 iterations from the same start agree within 0.2 mm while flesh moves by over 5 mm."""
+@pytest.mark.parametrize("around", [(), (placed(Ground(), friction=0.0),)], ids=["air", "ground"])
+def test_a_device_gives_the_frames_of_the_cpu(case, around):
+    """Float32 iterations from the same start agree within 0.2 mm while flesh moves by over 5 mm;
+    in the air, and on slippery ground, where both engines solve the same rows."""
     pytest.importorskip("jax")
-    from corporeal.anatomy.layered.device_clip import device_skins
+    from corporeal.physics.projective.gpu_deformer import device_skins
 
-    clip = clip_of(case)
+    clip = clip_of(case, Surroundings(around))
     here, there = clip.skins(), device_skins(clip, "cpu")
     root = np.asarray(case[2].root_translation)[:, None]
     assert np.linalg.norm(here - root - here[0], axis=-1).max() > 5e-3
@@ -48,14 +53,27 @@ def test_a_device_gives_the_frames_of_the_cpu(case):
     assert np.linalg.norm(here - there, axis=-1).max() < 2e-4
 
 
+def test_bones_carry_layers_as_on_the_cpu(case):
+    """Weighted places in float32, in poses of up to two radians."""
+    pytest.importorskip("jax")
+    import jax.numpy as jnp
+
+    from corporeal.physics.projective.gpu_preparation import device_body
+
+    deformer, identity, motion = case
+    body = deformer.simulation().body(identity)
+    prepared = device_body(body)
+    for turn in np.random.default_rng(6).normal(
+        scale=0.7, size=(2, motion.skeleton.joint_count, 3)
+    ):
+        frames = forward_kinematics(turn, body.joints, motion.skeleton.parents, np.zeros(3))
+        found = prepared.carried(jnp.asarray(frames, jnp.float32))[:, prepared.sources]
+        np.testing.assert_allclose(found.T, body.carriers(frames)[prepared.order], atol=3e-6)
+
+
 def test_what_a_device_does_not_simulate_is_refused(case):
     pytest.importorskip("jax")
-    from corporeal.anatomy.layered.device_clip import device_skins
+    from corporeal.physics.projective.gpu_deformer import device_skins
 
-    for name, value, words in (
-        ("collisions", 2.0, "global collisions"),
-        ("ground", 1.0, "colliders"),
-        ("dynamics", 0.0, "dynamics=0"),
-    ):
-        with pytest.raises(InputError, match=words):
-            device_skins(clip_of(case, **{name: value}), "cpu")
+    with pytest.raises(InputError, match="local collisions"):
+        device_skins(clip_of(case, collisions=1.0), "cpu")

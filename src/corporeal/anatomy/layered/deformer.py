@@ -105,6 +105,6 @@ class LayeredSkinning:
     def _skins(self, clip: Clip) -> Float64[NumpyArray, "N W 3"]:
         if self.device == "cpu":
             return clip.skins()
-        from corporeal.anatomy.layered.device_clip import device_skins
+        from corporeal.physics.projective.gpu_deformer import device_skins
 
         return device_skins(clip, self.device)

@@ -1,4 +1,4 @@
-"""The world around a character on a device: colliders and wind, anew in every step.
+"""The world around a character on a device: colliders, wind and grabs, anew in every step.
 
 Ground, box, sphere and capsule are one shape, a box with round edges: a sphere's box is a point, a
 capsule's a line; the ground is a half-space. What is near a collider is listed, as many rows as
@@ -16,8 +16,22 @@ from corporeal.physics.collisions.gpu_pairs import Touching
 from corporeal.physics.upsampling_gpu import DeviceSurface
 
 
+class DeviceGrabs(NamedTuple):
+    """G points of the skin that springs draw to places; the global step's inverse is made with
+    them."""
+
+    shares: Float[Array, "G n"]
+    """Of the vertices in the held points of the simulated skin."""
+    skin_shares: Float[Array, "G n"]
+    """Of the vertices in the same points of the full skin."""
+    stiffness: Float[Array, "G"]
+    """N/m."""
+    targets: Float[Array, "k 3 G"]
+    """Seen from the origins of the steps, metres."""
+
+
 class DeviceWorld(NamedTuple):
-    """c colliders at k steps, and the wind; lengths in metres."""
+    """c colliders at k steps, wind and grabs; lengths in metres."""
 
     half: Float[Array, "c 3"]
     """Half the edges of the boxes."""
@@ -42,6 +56,7 @@ class DeviceWorld(NamedTuple):
     """m/N, of one vertex against being pressed in."""
     dense: Float[Array, "f f"]
     """The whole inverse of the global step, m/N."""
+    grabs: DeviceGrabs | None = None
 
 
 def world_touching(

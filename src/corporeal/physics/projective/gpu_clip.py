@@ -147,10 +147,10 @@ def run_clip(
         )
 
     def pieces(values: Array) -> Array:
-        return values.reshape(-1, piece * steps, *values.shape[1:])
+        return values.reshape(count // (piece * steps), piece * steps, *values.shape[1:])
 
     def by_frame(values: Array) -> Array:
-        return values.reshape(-1, steps, *values.shape[1:])
+        return values.reshape(piece, steps, *values.shape[1:])
 
     def go(carry: tuple, given: tuple) -> tuple[tuple, tuple]:
         moving, frame, pairs = carry
@@ -168,7 +168,7 @@ def run_clip(
             Given(
                 jax.tree.map(by_frame, drives),
                 by_frame(shifts),
-                None if placed is None else Around(*map(by_frame, (bones, *placed))),
+                None if placed is None else jax.tree.map(by_frame, Around(bones, *placed)),
                 base,
             ),
         )
@@ -176,7 +176,10 @@ def run_clip(
         return (moving, path[-1], pairs), (skins, counts, full)
 
     start = (moving, frames.start, None if collisions is None else collisions.pairs)
-    placed = None if world is None else (pieces(world.before), pieces(world.after))
+    placed = None
+    if world is not None:
+        targets = None if world.grabs is None else world.grabs.targets
+        placed = jax.tree.map(pieces, (world.before, world.after, targets))
     (moving, _, pairs), (skins, counts, full) = lax.scan(
         go, start, (pieces(frames.path), pieces(frames.shifts), placed)
     )

@@ -11,13 +11,14 @@ from corporeal.physics.collisions.gpu_detection import Room, require_room
 from corporeal.physics.projective.clip import Clip, frames_of
 from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective.gpu_clip import clip_frames, device_state, run_clip
-from corporeal.physics.projective.gpu_outside import device_world
+from corporeal.physics.projective.gpu_outside import device_world, grab_shares, grab_stiffness
 from corporeal.physics.projective.gpu_preparation import device_body, device_skin
 from corporeal.physics.projective.gpu_touch import Collisions, Touched, no_pairs
 from corporeal.physics.projective_dynamics.gpu import Moving, Way
 from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse, inverse_of, inverted
 from corporeal.physics.projective_dynamics.gpu_pressure import Kept
+from corporeal.physics.projective_dynamics.gpu_springs import sprung
 from corporeal.physics.projective_dynamics.integration import State, StepRule
 from corporeal.runtime.devices import jax_device
 
@@ -49,7 +50,6 @@ def _require_offered(clip: Clip) -> None:
     """Refuse what only the CPU simulates."""
     settings = clip.body.settings
     asked = {
-        "grabs": bool(clip.outside.grabs),
         "local collisions": settings.collisions == "local",
         "a single frame": clip.frame_count < 2,
     }
@@ -77,8 +77,12 @@ class _DeviceClip:
 
     @cached_property
     def _whole(self) -> NumpyArray:
-        prepared = self.prepared
-        return inverted(system_matrix(prepared.elements, self.rule.inertia, len(prepared.order)))
+        prepared, outside = self.prepared, self.clip.outside
+        matrix = system_matrix(prepared.elements, self.rule.inertia, len(prepared.order))
+        if outside.grabs:
+            shares = grab_shares(outside, prepared)
+            matrix = sprung(matrix, shares, grab_stiffness(outside))
+        return inverted(matrix)
 
     @cached_property
     def _inverse(self) -> Inverse:

@@ -16,6 +16,7 @@ from corporeal.physics.projective_dynamics.gpu import Contact, Drive, Moving, Wa
 from corporeal.physics.projective_dynamics.gpu_contacts import ContactRows, row_places
 from corporeal.physics.projective_dynamics.gpu_inverse import Inverse
 from corporeal.physics.projective_dynamics.gpu_pressure import Kept
+from corporeal.physics.projective_dynamics.gpu_springs import Springs, points
 from corporeal.physics.projective_dynamics.integration import StepRule
 
 STILL = 1e-5
@@ -52,6 +53,8 @@ class Around(NamedTuple):
     """The colliders when it begins."""
     after: Float[Array, "N s c 4 4"]
     """When it ends."""
+    targets: Float[Array, "N s 3 G"] | None
+    """Of what is grabbed."""
 
 
 class Given(NamedTuple):
@@ -94,6 +97,7 @@ def _moving_frame(
     body, collisions = engine.body, engine.collisions
     skin: Touching | None = None
     rows: ContactRows | None = None
+    springs: Springs | None = None
     found = _Found(pairs, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     for number in range(engine.steps):
         drive = jax.tree.map(lambda part, n=number: part[n], given.drives)
@@ -108,7 +112,8 @@ def _moving_frame(
         whole = jnp.concatenate([moving.positions, drive.earlier_anchors], axis=1)
         contact = None if rows is None else Contact(rows, row_places(rows, whole))
         if engine.world is not None and given.around is not None:
-            here = Around(*(part[number] for part in given.around))
+            here = jax.tree.map(lambda part, n=number: part[n], given.around)
+            springs = _springs(engine.world, here, whole)
             speeds = (drive.anchors - drive.earlier_anchors) / engine.rule.step
             speeds = jnp.concatenate([moving.velocities, speeds], axis=1)
             contact, drive, crowded = _outside(
@@ -116,8 +121,9 @@ def _moving_frame(
             )
             found = found._replace(full=found.full | crowded)
         moving = take_step(
-            body.flesh, engine.inverse, engine.rule, moving, drive, engine.way, contact, engine.kept
-        )
+            body.flesh, engine.inverse, engine.rule, moving, drive, engine.way, contact,
+            engine.kept, springs,
+        )  # fmt: skip
     return moving, found
 
 
@@ -139,20 +145,21 @@ def _static_frame(
     def once(state: tuple[Moving, _Found, Array, Array]) -> tuple:
         moving, found, _, number = state
         whole = jnp.concatenate([moving.positions, drive.anchors], axis=1)
-        skin, contact, pushed = None, None, drive
+        skin, contact, pushed, springs = None, None, drive, None
         if collisions is not None:
             skin, found = _skin_on_skin(engine, collisions, whole, given.base, found.pairs)
             rows = joined_rows(collisions.dense, [skin])
             contact = Contact(rows, row_places(rows, whole))
         if engine.world is not None and given.around is not None:
-            here, still = Around(*(part[0] for part in given.around)), jnp.zeros_like(whole)
+            here = jax.tree.map(lambda part: part[0], given.around)
+            springs, still = _springs(engine.world, here, whole), jnp.zeros_like(whole)
             contact, pushed, crowded = _outside(
                 engine, engine.world, here, skin, whole, still, drive
             )
             found = found._replace(full=found.full | crowded)
         after = take_step(
             body.flesh, engine.inverse, engine.rule, moving, pushed, engine.way, contact,
-            engine.kept,
+            engine.kept, springs,
         )  # fmt: skip
         moved = jnp.max(jnp.abs(after.positions - moving.positions))
         return after, found, moved, number + 1
@@ -185,20 +192,36 @@ def _outside(
     whole: Float[Array, "3 n 1"],
     speeds: Float[Array, "3 n 1"],
     drive: Drive,
-) -> tuple[Contact, Drive, Bool[Array, ""]]:
+) -> tuple[Contact | None, Drive, Bool[Array, ""]]:
     """Rows of skin on skin and of colliders, the wind added to what drives a step, and whether
     rows did not fit."""
     body, free = engine.body, engine.body.free_count
-    ahead = engine.rule.step * speeds[:, :free, 0]
-    touches, start, crowded = world_touching(
-        world, (here.before, here.after), whole[:, :free, 0], ahead, here.bones[..., 0],
-        engine.room.touches,
-    )  # fmt: skip
-    rows = joined_rows(world.dense, [touches] if skin is None else [skin, touches])
-    begun = row_places(rows, whole).at[:, -engine.room.touches :].set(start)
+    contact, crowded = None, jnp.zeros((), bool)
+    touching = [] if skin is None else [skin]
+    if len(world.radius) > 0:
+        ahead = engine.rule.step * speeds[:, :free, 0]
+        touches, start, crowded = world_touching(
+            world, (here.before, here.after), whole[:, :free, 0], ahead, here.bones[..., 0],
+            engine.room.touches,
+        )  # fmt: skip
+        rows = joined_rows(world.dense, [*touching, touches])
+        begun = row_places(rows, whole).at[:, -engine.room.touches :].set(start)
+        contact = Contact(rows, begun)
+    elif touching:
+        rows = joined_rows(world.dense, touching)
+        contact = Contact(rows, row_places(rows, whole))
     places = body.skin_places
     pushes = wind_forces(world, body.surface, whole[:, places, 0], speeds[:, places, 0])
     pushes = jnp.pad(pushes, ((0, 0), (0, 1)))
     skin_of = jnp.minimum(body.order[:free], len(places))
     drive = drive._replace(forces=drive.forces + pushes[:, skin_of][..., None])
-    return Contact(rows, begun), drive, crowded
+    return contact, drive, crowded
+
+
+def _springs(world: DeviceWorld, here: Around, whole: Float[Array, "3 n 1"]) -> Springs | None:
+    """What draws held points of the simulated skin, as far as those of the full skin are off."""
+    grabs = world.grabs
+    if grabs is None or here.targets is None:
+        return None
+    missed = points(grabs.skin_shares, whole) - points(grabs.shares, whole)
+    return Springs(grabs.shares, grabs.stiffness, here.targets - missed)

@@ -9,7 +9,7 @@ from corporeal.physics.collisions.colliders.capsule import Capsule
 from corporeal.physics.collisions.colliders.collider import Collider, Touch
 from corporeal.physics.collisions.colliders.ground import Ground
 from corporeal.physics.collisions.colliders.sphere import Sphere
-from corporeal.physics.collisions.gpu_world import DeviceWorld
+from corporeal.physics.collisions.gpu_world import DeviceGrabs, DeviceWorld
 from corporeal.physics.projective.gpu_body import DeviceBody
 from corporeal.physics.projective.outside import Outside
 
@@ -22,10 +22,11 @@ def device_world(
     origins: Float64[NumpyArray, "k1 3"],
     static: bool,
 ) -> DeviceWorld | None:
-    """Colliders and wind at the ends of all steps (`times` in seconds, from the first on), seen
-    from the `origins` of the steps; None where there are none. Nothing rubs in static balance."""
+    """Colliders, wind and grabs at the ends of all steps (`times` in seconds, from the first on),
+    seen from the `origins` of the steps; None where there are none. Nothing rubs in static balance.
+    """
     colliders, wind = outside.colliders, outside.wind
-    if not colliders and wind is None:
+    if not colliders and not outside.grabs and wind is None:
         return None
     sizes = [_size(collider) for collider in colliders]
     path = np.array([[collider.at(time) for collider in colliders] for time in times])
@@ -48,7 +49,38 @@ def device_world(
         np.float32(touch.reach),
         np.float32(1.0 / touch.stiffness),
         dense,
+        _device_grabs(outside, prepared, origins[1:]) if outside.grabs else None,
     )
+
+
+def grab_shares(outside: Outside, prepared: DeviceBody) -> Float[NumpyArray, "G n"]:
+    """Shares of the vertices, in the device's order, in the held points of the simulated skin."""
+    shares = np.zeros((len(outside.grabs), len(prepared.order)), np.float32)
+    places = np.asarray(prepared.skin_places)
+    for row, (corners, weights) in zip(shares, outside.grips, strict=True):
+        row[places[corners]] = weights
+    return shares
+
+
+def grab_stiffness(outside: Outside) -> Float[NumpyArray, "G"]:
+    """Of the springs, N/m."""
+    return np.array([grab.stiffness for grab in outside.grabs], np.float32)
+
+
+def _device_grabs(
+    outside: Outside, prepared: DeviceBody, origins: Float64[NumpyArray, "k 3"]
+) -> DeviceGrabs:
+    """Held points, and their targets seen from the steps' origins."""
+    targets = np.array([grab.target for grab in outside.grabs])
+    seen = (targets - origins[:, None]).transpose(0, 2, 1).astype(np.float32)
+    places, upsampler = np.asarray(prepared.skin_places), prepared.upsampler
+    on_skin = np.zeros((len(outside.grabs), len(prepared.order)), np.float32)
+    for row, grab in zip(on_skin, outside.grabs, strict=True):
+        near = places[np.asarray(upsampler.neighbours)[grab.vertices]]
+        weights = grab.shares[:, None] * np.asarray(upsampler.weights)[grab.vertices]
+        np.add.at(row, near, weights)
+    shares = grab_shares(outside, prepared)
+    return DeviceGrabs(shares, on_skin, grab_stiffness(outside), seen)
 
 
 def _size(collider: Collider) -> tuple[tuple[float, ...], float, bool]:

@@ -45,7 +45,8 @@ class Outside:
         floor = (GROUND,) if body.settings.ground and not without_ground else ()
         self.colliders = (*world.colliders, *floor)
         self._steady = body.weight if forces is None else body.weight + body.pull(forces)
-        self._grips = [_grip(body, grab) for grab in self.grabs]
+        self.grips = [_grip(body, grab) for grab in self.grabs]
+        """Triangle of the simulated skin under every held point, and barycentric coordinates."""
 
     def forces(self, flesh: State) -> Float64[NumpyArray, "n 3"]:
         """Weight, user forces and wind on the simulated vertices, newtons."""
@@ -78,7 +79,7 @@ class Outside:
             rows += [c.contacts(skin, time, step, touch, friction) for c in self.colliders]
         if self.grabs:
             skin = np.asarray(self.body.skin(flesh.positions), np.float64)
-            for grab, (corners, shares) in zip(self.grabs, self._grips, strict=True):
+            for grab, (corners, shares) in zip(self.grabs, self.grips, strict=True):
                 missed = grab.point(skin) - shares @ flesh.positions[corners]
                 rows.append(grab_rows(corners, shares, grab.target - missed, grab.stiffness))
         found = joined(rows)

@@ -43,6 +43,7 @@ from corporeal.physics.projective_dynamics.gpu_pressure import (
     kept_with,
     pressure_forces,
 )
+from corporeal.physics.projective_dynamics.gpu_springs import Springs, spring_forces
 from corporeal.physics.projective_dynamics.integration import State, StepRule, rebased, resting
 from corporeal.physics.projective_dynamics.system import System
 
@@ -105,9 +106,13 @@ def take_step(
     way: Way,
     contact: Contact | None = None,
     kept: Kept | None = None,
+    springs: Springs | None = None,
 ) -> Moving:
-    """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
-    given, before = (flesh, inverse, rule, drive, way, contact, kept), moving.pressures
+    """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
+
+    The `inverse` is that of the matrix with the `springs`.
+    """
+    given, before = (flesh, inverse, rule, drive, way, contact, kept, springs), moving.pressures
     if rule.integrator == "static":
         found, pressures = _Iteration(moving.positions, *given).passed(moving.positions, before)
         still = jnp.zeros_like(found)
@@ -149,6 +154,7 @@ class _Iteration(NamedTuple):
     way: Way
     contact: Contact | None
     kept: Kept | None
+    springs: Springs | None
 
     def passed(
         self, start: Float[Array, "3 f B"], pressures: Float[Array, "P K B"]
@@ -214,6 +220,8 @@ class _Iteration(NamedTuple):
         z, contact, rounds = at.z, self.contact, self.way.rounds
         inertia = self.rule.inertia * self.flesh.masses[:, None]
         pull = inertia * (self.predicted - z) + self.drive.forces + at.push
+        if self.springs is not None:
+            pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
         strain = kernel_forces if self.way.kernels else strain_forces
         moved = correction(self.inverse, pull + strain(self.flesh, self.everything(z)))
         if contact is None:
