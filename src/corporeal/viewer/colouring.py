@@ -109,7 +109,9 @@ class Colouring:
         other: Float32[NumpyArray, "V 3"],
     ) -> Float[NumpyArray, "V"]:
         """In the scale's unit; `plain` is linear blending of the same pose, `other` the body to
-        compare with."""
+        compare with. Nothing is known of skins of another topology."""
+        if len(skin) != len(plain):
+            return np.zeros(len(skin), np.float32)
         if self.choice.what in ("skin", "offset"):
             return 1e3 * _apart(skin, plain)
         if self.choice.what == "error":

@@ -11,25 +11,52 @@ _FLAGS = {
     "buttock_circumference": "hips",
 }
 """Short names of measurements, as the command line has them."""
+EVERYWHERE = "everywhere"
+"""Growth of all regions together."""
 
 
 def command_lines(document: Document, out: str = "take.glb") -> list[str]:
-    """One command for the body, where it is not the average adult, and one for every view."""
-    lines = []
+    """Commands for the body, where it is not the average adult, for its growth, and for every
+    view."""
     body = body_command(document.body)
-    if body is not None:
-        lines.append(body)
-    shown = [view for view in document.views if not view.deformer.startswith("take:")]
+    if body is None and document.growth:
+        body = shlex.join(["corporeal", "body", "--out", "body.npz"])
+    lines = [] if body is None else [body]
+    lines += growth_commands(document.growth)
+    whose = "grown.npz" if document.growth else "body.npz" if body is not None else None
     stem, dot, suffix = out.rpartition(".")
-    for number, view in enumerate(shown, 1):
-        name = out if len(shown) == 1 else f"{stem}-{number}{dot}{suffix}"
-        lines.append(animate_command(document, view, name, body is not None))
+    for number, view in enumerate(document.views, 1):
+        name = out if len(document.views) == 1 else f"{stem}-{number}{dot}{suffix}"
+        if view.deformer.startswith("take:"):
+            take = view.deformer.removeprefix("take:")
+            lines.append(shlex.join(["corporeal", "convert", take, name]))
+        else:
+            lines.append(animate_command(document, view, name, whose))
+    return lines
+
+
+def growth_commands(growth: Mapping[str, float]) -> list[str]:
+    """Commands that fit layers into the body and let them grow, region by region."""
+    if not growth:
+        return []
+    lines, before = ["corporeal anatomy fit body.npz --out layers.npz"], "layers.npz"
+    for number, (region, mass) in enumerate(growth.items(), 1):
+        after = "grown.npz" if number == len(growth) else f"grown-{number}.npz"
+        words = ["corporeal", "anatomy", "grow", before, f"--mass={mass:+.5g}"]
+        where = [] if region == EVERYWHERE else ["--region", region]
+        lines.append(shlex.join([*words, *where, "--out", after]))
+        before = after
     return lines
 
 
 def body_command(body: BodyChoice) -> str | None:
-    """The command that makes the body; None for the average adult."""
+    """The command that makes the body; None for the average adult.
+
+    Modifiers of single regions have no flags: such a body is saved from the studio.
+    """
     words = ["corporeal", "body"]
+    if body.local and not body.measured:
+        return "# body.npz: save it with Out › Body at rest"
     if body.measured:
         fixed = {name: body.sliders[name] for name in ("gender", "age") if name in body.sliders}
         words += _flags(fixed)
@@ -41,10 +68,11 @@ def body_command(body: BodyChoice) -> str | None:
     return shlex.join([*words, "--out", "body.npz"])
 
 
-def animate_command(document: Document, view: View, out: str, own_body: bool) -> str:
-    """The command that moves the body as a view does."""
-    words = ["corporeal", "animate", *(["--body", "body.npz"] if own_body else [])]
-    words += ["--motion", document.motion.name]
+def animate_command(document: Document, view: View, out: str, body: str | None) -> str:
+    """The command that moves the body (a file; None for the average adult) as a view does."""
+    words = ["corporeal", "animate", *([] if body is None else ["--body", body])]
+    is_free = document.motion.root == "free"  # else the export keeps the motion beside its file
+    words += ["--motion", document.motion.name if is_free else "motion.npz"]
     if document.motion.duration != 4.0:
         words += ["--duration", f"{document.motion.duration:g}"]
     if document.motion.seed:

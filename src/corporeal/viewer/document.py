@@ -172,7 +172,7 @@ def _body(plain: Any) -> BodyChoice:
 def _motion(plain: Any) -> MotionChoice:
     choice = MotionChoice(**_flat("motion", plain, MotionChoice))
     _within("motion duration", choice.duration, 2.0, 600.0)
-    _within("motion seed", choice.seed, 0, 2**31)
+    _within("motion seed", choice.seed, 0.0, 2.0**31)
     return choice
 
 

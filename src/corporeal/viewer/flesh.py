@@ -16,7 +16,7 @@ from corporeal.physics.projective.simulation import ProjectiveSimulation, Simula
 from corporeal.viewer.document import View
 from corporeal.viewer.players import as_controls, begun
 
-Made = tuple[ProjectiveSimulation, SimulationState]
+Made = tuple[ProjectiveSimulation, SimulationState | None]
 
 
 class FleshMaker:

@@ -107,7 +107,7 @@ def frame_packet(stage: Stage, colouring: Colouring, number: int, rate: float) -
             "last": stage.playhead.last,
             "rate": round(rate, 3),
             "views": views,
-            "grabbed": sorted(stage.grabs),
+            "grabbed": sorted(stage.hands),
         },
         arrays,
     )

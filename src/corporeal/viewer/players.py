@@ -10,8 +10,9 @@ import numpy as np
 from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
+from corporeal.errors import InputError
 from corporeal.physics.collisions.grabs import Grab
-from corporeal.physics.projective.outside import Surroundings
+from corporeal.physics.projective.outside import Outside, Surroundings
 from corporeal.physics.projective.simulation import ProjectiveSimulation, SimulationState
 from corporeal.skinning.geometric import GeometricSkinning
 
@@ -33,10 +34,15 @@ class Moment:
 class Player(Protocol):
     """One body in motion."""
 
-    ready: bool
-    """Whether it moves as its deformer does; until then it shows plain skinning."""
-    step_ms: float
-    """What the last frame took, milliseconds."""
+    @property
+    def ready(self) -> bool:
+        """Whether it moves as its deformer does; until then it shows plain skinning."""
+        ...
+
+    @property
+    def step_ms(self) -> float:
+        """What the last frame took, milliseconds."""
+        ...
 
     @property
     def skin(self) -> Float32[NumpyArray, "V 3"]:
@@ -109,12 +115,30 @@ class FleshPlayer:
         return state is not None and float(np.abs(state.flesh.velocities).max()) > _QUIET
 
     @property
+    def simulation(self) -> ProjectiveSimulation | None:
+        """What steps it; None while it is prepared."""
+        return self._simulation
+
+    @property
     def state(self) -> SimulationState | None:
         """The flesh at this moment; None while it is prepared."""
         return self._state
 
-    def begin(self, simulation: ProjectiveSimulation, state: SimulationState) -> None:
-        """Go on with this simulation, from this state."""
+    def holdable(self, grab: Grab) -> bool:
+        """Whether flesh is there to be held."""
+        if self._simulation is None or self._state is None:
+            return False
+        try:
+            Outside(self._simulation.body(self._state.identity), Surroundings(grabs=(grab,)))
+        except InputError:  # it would hold skin that follows a bone rigidly
+            return False
+        return True
+
+    def begin(self, simulation: ProjectiveSimulation, state: SimulationState | None) -> None:
+        """Go on with this simulation, from this state; None goes on from the present one."""
+        if state is None and self._state is not None:
+            flesh = replace(self._state.flesh, pressures=None, touching=None)
+            state = replace(self._state, flesh=flesh)
         self._simulation, self._state = simulation, state
         self._show()
 
@@ -175,13 +199,13 @@ class TakePlayer:
 
 def begun(
     simulation: ProjectiveSimulation, identity: Identity, pose: Pose, before: SimulationState | None
-) -> tuple[ProjectiveSimulation, SimulationState]:
-    """A simulation ready to be stepped: from flesh as it moves now where that fits, else quiet."""
+) -> tuple[ProjectiveSimulation, SimulationState | None]:
+    """A simulation ready to be stepped, with quiet flesh in a pose; without, where flesh like
+    `before` can go on in it as it moves by then."""
     count = len(simulation.body(identity).rest)
     if before is None or before.identity is not identity or len(before.flesh.positions) != count:
         return simulation, simulation.start(identity, pose)
-    flesh = replace(before.flesh, pressures=None, touching=None)
-    return simulation, replace(before, flesh=flesh)
+    return simulation, None
 
 
 def as_controls(controls: Mapping[str, float]) -> dict[str, Float64[NumpyArray, ""]]:

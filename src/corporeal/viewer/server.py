@@ -9,7 +9,7 @@ import contextlib
 import hmac
 import http
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -55,16 +55,22 @@ class Address:
 class StudioServer:
     """Pages for those who know the token, and a process for each."""
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 0, token: str | None = None) -> None:
-        """`port` 0 takes a free one; the token is random unless given."""
-        self._host, self._port = host, port
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        files: Sequence[Path] = (),
+    ) -> None:
+        """`port` 0 takes a free one; the token is random unless given; every tab opens `files`."""
+        self._host, self._port, self._files = host, port, tuple(files)
         self._token = token or secrets.token_urlsafe(24)
         self._tabs: set[Tab] = set()
         self._spare: Tab | None = None
 
     async def run(self, opened: Callable[[Address], None]) -> None:
         """Serve until cancelled; `opened` is told the address."""
-        self._spare = Tab()
+        self._spare = Tab(self._files)
         try:
             async with serve(
                 self._socket,
@@ -135,7 +141,7 @@ class StudioServer:
         if len(self._tabs) >= MOST_TABS:
             await socket.close(1013, f"{MOST_TABS} tabs are open; close one first")
             return
-        tab = self._spare or await asyncio.to_thread(Tab)
+        tab = self._spare or await asyncio.to_thread(Tab, self._files)
         self._spare = None
         self._tabs.add(tab)
         try:

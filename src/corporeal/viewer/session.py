@@ -1,13 +1,12 @@
 """One tab's session: keeps the document, does what the page asks, moves the stage, sends frames."""
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from corporeal.body.motion import Motion
 from corporeal.errors import CorporealError, InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.background import Background
@@ -15,11 +14,13 @@ from corporeal.viewer.colouring import Colouring, painted_map
 from corporeal.viewer.document import Document, as_json
 from corporeal.viewer.flesh import FleshMaker
 from corporeal.viewer.frames import frame_packet, model_packet, person_packet, tone_packet
+from corporeal.viewer.job_process import READING
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.person import authored, facts, shaped
 from corporeal.viewer.players import FleshPlayer
 from corporeal.viewer.playhead import FPS, rooted
 from corporeal.viewer.stage import FLESHED, Stage
+from corporeal.viewer.uploads import Uploads, motion_in
 
 Action = Callable[["Session", Packet], None]
 """Does one kind of thing that a page asks."""
@@ -34,16 +35,20 @@ _CATCH_UP = 3
 class Session:
     """Everything behind one tab."""
 
-    def __init__(self, send: Callable[[Packet], None], folder: Path) -> None:
-        """`send` takes messages to the page; files of this tab live in `folder`."""
-        self.send, self.folder = send, folder
+    def __init__(
+        self, send: Callable[[Packet], None], folder: Path, files: Sequence[Path] = ()
+    ) -> None:
+        """`send` takes messages to the page; files of this tab live in `folder`; `files` are shown
+        from the beginning."""
+        self.send, self.folder, self._files = send, folder, files
         self.background = Background(self._refused)
         self.model = PhenotypeModel()
         self.document = Document()
         self.past: list[Document] = []
         self.future: list[Document] = []
-        self.files: dict[str, Motion] = {}
-        """Motions read from uploaded files, fitted to nobody yet, by name."""
+        self.uploads = Uploads(folder / "uploads")
+        self.grown_file: str | None = None
+        """Layers of the person, where growth has changed them."""
         identity = shaped(self.model, self.document.body)
         motion = authored(self.model, identity, self.document.motion)
         self.stage = Stage(self.model, identity, motion)
@@ -66,6 +71,13 @@ class Session:
         self._cast()
         self._tell_document()
         self._measure()
+        self._show_files()
+
+    def _show_files(self) -> None:
+        from corporeal.viewer.actions.upload import look_at
+
+        for path in self._files:
+            look_at(self, self.uploads.lend(path))
 
     def handle(self, packet: Packet, actions: dict[str, Action]) -> None:
         """Do what a message asks; a refusal is told, and the session goes on."""
@@ -91,6 +103,10 @@ class Session:
     def tell(self, text: str) -> None:
         """Tell the person something."""
         self.send(Packet("told", {"text": text}))
+
+    def tell_busy(self) -> None:
+        """Tell the page what is being prepared."""
+        self.send(Packet("busy", {"names": list(self.background.busy)}))
 
     def apply(self, document: Document, *, final: bool = True, remember: bool = True) -> None:
         """Take a changed document; unless `final`, more of the same gesture will follow."""
@@ -151,7 +167,7 @@ class Session:
 
     @property
     def _moving(self) -> bool:
-        return self.document.playing or self._dirty or bool(self.stage.grabs)
+        return self.document.playing or self._dirty or bool(self.stage.hands)
 
     def close(self) -> None:
         """Let go of everything."""
@@ -200,13 +216,31 @@ class Session:
     def _author(self) -> None:
         """Make the motion for this person beside the show."""
         model, identity, choice = self.model, self.stage.identity, self.document.motion
-        if choice.name in self.files:
-            source = self.files[choice.name]
-            self.stage.perform(rooted(source, choice.root))
+        if choice.name in self.uploads.motions:
+            self._fit_motion()
             return
         self.background.start(
             "motion", lambda: authored(model, identity, choice), self.stage.perform
         )
+
+    def _fit_motion(self) -> None:
+        """Fit an uploaded motion to this person in a process of its own."""
+        from corporeal.viewer.errands.look import retarget
+
+        choice, body = self.document.motion, self.document.body
+        kept = self.uploads.fitted(choice.name, body)
+        if kept is not None:
+            self.background.cancel("motion")
+            self.stage.perform(rooted(kept, choice.root))
+            return
+
+        def done(answer: Packet) -> None:
+            motion = motion_in(answer, self.model.template)
+            self.uploads.motions[choice.name] = (body, motion)
+            self.stage.perform(rooted(motion, choice.root))
+
+        arguments = (str(self.uploads.paths[choice.name]), body, self.grown_file)
+        self.background.spawn("motion", retarget, arguments, done, READING)
 
     def _measure(self) -> None:
         model, identity = self.model, self.stage.identity
@@ -242,7 +276,8 @@ class Session:
         )
 
     def _refused(self, name: str, why: str) -> None:
-        self.refuse(f"{name}: {why}")
+        self.uploads.forget(name)  # where it was a file that nobody could read
+        self.refuse(f"{name}: {why.replace(f'{self.uploads.folder}/', '')}")
 
 
 def _beginner(player: FleshPlayer) -> Callable[[Any], None]:

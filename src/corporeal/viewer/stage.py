@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.collisions.grabs import Grab
 from corporeal.pipelines.deformers import ON_GPU, make_deformer
 from corporeal.skinning.geometric import GeometricSkinning
 from corporeal.viewer.document import View
+from corporeal.viewer.hands import Hand
 from corporeal.viewer.players import FleshPlayer, Moment, Player, SkinnedPlayer, TakePlayer
 from corporeal.viewer.playhead import FPS, Playhead
 
@@ -32,8 +30,8 @@ class Stage:
         self.views: tuple[View, ...] = ()
         self.takes: dict[str, TakePlayer] = {}
         """Takes from files, by name."""
-        self.grabs: dict[int, Grab] = {}
-        """What the user's hand holds, by view."""
+        self.hands: dict[int, Hand] = {}
+        """What the user holds, by view."""
 
     @property
     def moment(self) -> Moment:
@@ -48,18 +46,18 @@ class Stage:
                 continue
             player = self._player(view.deformer)
             self.players[number : number + 1] = [player]
-            self.grabs.pop(number, None)
+            self.hands.pop(number, None)
             player.jump(self.moment)
             fresh.append(number)
         del self.players[len(views) :]
-        self.grabs = {number: grab for number, grab in self.grabs.items() if number < len(views)}
+        self.hands = {number: hand for number, hand in self.hands.items() if number < len(views)}
         self.views = tuple(views)
         return fresh
 
     def become(self, identity: Identity) -> None:
         """Another person: skinning follows at once, flesh shows skinning until it is prepared."""
         self.identity = self.plain.identity = identity
-        self.grabs.clear()
+        self.hands.clear()
         for player in self.players:
             if isinstance(player, SkinnedPlayer):
                 player.identity = identity
@@ -73,7 +71,7 @@ class Stage:
         place = self.playhead.place if alike else 0.0
         self.playhead = Playhead(motion)
         self.playhead.seek(place)
-        self.grabs.clear()
+        self.hands.clear()
         self.jump()
 
     def seek(self, place: float) -> None:
@@ -95,7 +93,7 @@ class Stage:
 
     def linger(self) -> bool:
         """One shown frame of a standing skeleton; False if nothing moves."""
-        if not self.grabs and not any(player.restless for player in self.players):
+        if not self.hands and not any(player.restless for player in self.players):
             return False
         self._advance(1.0 / FPS)
         return True
@@ -103,14 +101,8 @@ class Stage:
     def _advance(self, seconds: float) -> None:
         moment = self.moment
         for number, player in enumerate((self.plain, *self.players), start=-1):
-            grabs = (self.grabs[number],) if number in self.grabs else ()
-            try:
-                player.advance(moment, seconds, grabs)
-            except InputError:
-                if number not in self.grabs:
-                    raise
-                del self.grabs[number]  # it holds skin that no flesh carries
-                player.advance(moment, seconds, ())
+            hand = self.hands.get(number)
+            player.advance(moment, seconds, () if hand is None else hand.grabs())
 
     def _player(self, deformer: str) -> Player:
         if deformer.startswith("take:"):
@@ -128,8 +120,3 @@ class Stage:
             assert isinstance(made, GeometricSkinning)
             self._skinnings[deformer] = made
         return SkinnedPlayer(self._skinnings[deformer], self.identity)
-
-
-def kept_grab(grab: Grab, target: tuple[float, float, float]) -> Grab:
-    """The same hold, drawn elsewhere (metres)."""
-    return Grab(grab.vertices, grab.shares, np.array(target, np.float64), grab.stiffness)

@@ -5,7 +5,7 @@ import contextlib
 import multiprocessing
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -19,12 +19,15 @@ _PATIENCE = 3.0
 class Tab:
     """A session in a process of its own, with a folder of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Sequence[Path] = ()) -> None:
+        """`files` are shown from the beginning."""
         context = multiprocessing.get_context("spawn")
         self._place = tempfile.TemporaryDirectory(prefix="corporeal-studio-")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(
-            target=work, args=(theirs, self._place.name), name="corporeal studio tab"
+            target=work,
+            args=(theirs, self._place.name, tuple(str(path.resolve()) for path in files)),
+            name="corporeal studio tab",
         )
         self._process.start()
         theirs.close()

@@ -10,14 +10,16 @@ from corporeal.errors import FormatError
 from corporeal.viewer.packets import Packet, decode
 from corporeal.viewer.session import Action, Session
 
-_PANELS = ("document", "body", "touch")
+_PANELS = ("document", "body", "touch", "upload", "out")
 """Files in `actions`, each with its `ACTIONS` by name."""
 
 
-def work(pipe: Connection, folder: str) -> None:
+def work(pipe: Connection, folder: str, files: tuple[str, ...] = ()) -> None:
     """Serve one page until its pipe closes. The first message starts it: a spare worker waits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's, which closes the pipe
-    session = Session(lambda packet: pipe.send_bytes(packet.encode()), Path(folder))
+    session = Session(
+        lambda packet: pipe.send_bytes(packet.encode()), Path(folder), [Path(f) for f in files]
+    )
     actions = all_actions()
     try:
         pipe.recv_bytes()

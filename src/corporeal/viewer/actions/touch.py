@@ -1,46 +1,48 @@
 """Hands on the skin: grabbing flesh, painting stiffness."""
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from corporeal._typing import Float64, NumpyArray
 from corporeal.errors import InputError
-from corporeal.physics.collisions.grabs import Grab
+from corporeal.viewer.hands import take
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import FleshPlayer
 from corporeal.viewer.session import Action, Session
-from corporeal.viewer.stage import kept_grab
-
-_STRENGTH = 900.0
-"""N/m."""
 
 
 def grab(session: Session, packet: Packet) -> None:
-    """Take a point between three vertices of the flesh in a view."""
+    """Take the flesh around a point of a view's skin."""
     number = int(packet.fields["view"])
     if not 0 <= number < len(session.stage.players):
         raise InputError(f"view {number} was touched; there are {len(session.stage.players)}.")
-    if not isinstance(session.stage.players[number], FleshPlayer):
+    player = session.stage.players[number]
+    if not isinstance(player, FleshPlayer):
         raise InputError("only flesh can be grabbed: choose projective or layered for this body.")
-    session.stage.grabs[number] = Grab(
-        np.array(packet.fields["vertices"], np.int64),
-        np.array(packet.fields["shares"], np.float64),
-        np.array(packet.fields["target"], np.float64),
-        _STRENGTH,
-    )
+    if not player.ready:
+        raise InputError("the flesh is still being prepared; wait a moment.")
+    corners = np.array(packet.fields["vertices"], np.int64)
+    hand = take(player.skin, corners, _place(packet.fields["point"]))
+    fingers = [k for k, held in enumerate(hand.grabs()) if player.holdable(held)]
+    if not fingers:
+        raise InputError("skin lies right on the bone here; grab where there is flesh.")
+    session.stage.hands[number] = hand.only(fingers)
 
 
 def drag(session: Session, packet: Packet) -> None:
     """Draw what is held somewhere else."""
     number = int(packet.fields["view"])
-    if number in session.stage.grabs:
-        x, y, z = (float(value) for value in packet.fields["target"])
-        session.stage.grabs[number] = kept_grab(session.stage.grabs[number], (x, y, z))
+    if number in session.stage.hands:
+        held = session.stage.hands[number]
+        session.stage.hands[number] = held.drawn(_place(packet.fields["target"]))
 
 
 def release(session: Session, packet: Packet) -> None:
     """Let go."""
-    session.stage.grabs.pop(int(packet.fields["view"]), None)
+    session.stage.hands.pop(int(packet.fields["view"]), None)
 
 
 def paint(session: Session, packet: Packet) -> None:
@@ -57,6 +59,14 @@ def paint(session: Session, packet: Packet) -> None:
 def unpaint(session: Session, packet: Packet) -> None:
     """Take all paint off."""
     session.apply(replace(session.document, painted={}))
+
+
+def _place(numbers: Any) -> Float64[NumpyArray, "3"]:
+    """A point, metres."""
+    x, y, z = (float(number) for number in numbers)
+    if not all(map(math.isfinite, (x, y, z))):
+        raise InputError(f"the hand is at {numbers}; expected three finite numbers.")
+    return np.array([x, y, z])
 
 
 ACTIONS: dict[str, Action] = {

@@ -6,6 +6,7 @@ import { Stage } from "./stage.js";
 import { Studio } from "./studio.js";
 import { Timeline } from "./timeline.js";
 import { Touch } from "./touch.js";
+import { uploads } from "./upload.js";
 import { showPanels } from "./panels/all.js";
 
 const studio = new Studio();
@@ -17,16 +18,22 @@ new Timeline(studio, document.getElementById("timeline"));
 showPanels({ studio, stage, touch });
 
 const tools = document.getElementById("tools");
-for (const [tool, text, hint] of [["grab", "✋ Grab", "Pull flesh with the mouse; beside the body, turn the view (G)"], ["paint", "🖌 Paint", "Paint stiffness on the skin (P)"], ["orbit", "⟲ Look", "Turn the view only (L)"]]) {
-  const made = button(text, () => studio.use(tool), { title: hint });
+const TOOLS = [
+  ["grab", "Grab", "Pull flesh with the mouse; beside the body, turn the view (G)", ["M8 12V5.5a1.5 1.5 0 0 1 3 0V11V4.5a1.5 1.5 0 0 1 3 0V11V6a1.5 1.5 0 0 1 3 0v8a7 7 0 0 1-7 7c-3 0-4.500-1.500-6-5l-1.500-3a1.500 1.500 0 0 1 2.500-1.500L8 14"]],
+  ["paint", "Paint", "Paint stiffness on the skin (P)", ["M14 4l6 6-8 8-5 1-2 1 1-2 1-5z", "M12 6l6 6"]],
+  ["orbit", "Look", "Turn the view only (L)", ["M4 12a8 8 0 0 1 14-5l2 2", "M20 4v5h-5", "M20 12a8 8 0 0 1-14 5l-2-2", "M4 20v-5h5"]],
+];
+for (const [tool, text, title, strokes] of TOOLS) {
+  const made = button(text, () => studio.use(tool), { title, strokes });
   const show = () => made.setAttribute("aria-pressed", studio.tool === tool);
   studio.on("tool", show);
   show();
   tools.append(made);
 }
-const undo = button("↶", () => studio.send("undo"), { title: "Undo (Ctrl Z)", icon: true });
-const redo = button("↷", () => studio.send("redo"), { title: "Redo (Ctrl Shift Z)", icon: true });
+const undo = button("", () => studio.send("undo"), { title: "Undo (Ctrl Z)", strokes: ["M9 7L4 12l5 5", "M4 12h10a4 4 0 0 1 0 8"] });
+const redo = button("", () => studio.send("redo"), { title: "Redo (Ctrl Shift Z)", strokes: ["M15 7l5 5-5 5", "M20 12H10a4 4 0 0 0 0 8"] });
 document.getElementById("history").append(undo, redo);
+uploads(studio);
 studio.on("document", (message) => { undo.disabled = !message.undo; redo.disabled = !message.redo; });
 addEventListener("keydown", (event) => {
   const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName) && event.target.type !== "range";

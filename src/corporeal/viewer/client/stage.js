@@ -26,11 +26,13 @@ export class Stage {
     this.camera.position.set(1.35, 1.35, 4.3);
     this.bodies = [];
     this.extras = []; // groups of other panels, drawn in every view: { group, view } with view null for all
+    this.surfaces = new Map(); // triangles of takes whose topology is not the model's
     this.pelvis = new Vector3();
     this.dirty = true;
     this.frames = 0;
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement);
     studio.on("model", (message) => { this.model = message; });
+    studio.on("surface", (message) => this.surfaces.set(`take:${message.name}`, message));
     studio.on("tone", (message) => this.tan(message));
     studio.on("person", (message) => this.meet(message));
     studio.on("frame", (message) => this.show(message));
@@ -73,11 +75,16 @@ export class Stage {
   }
 
   clothe(body) {
+    for (const eye of body.eyes.children) eye.geometry.dispose();
+    body.eyes.clear();
+    if (body.surface) {
+      body.skin.paint(new Float32Array(body.skin.colours.length).fill(0.5));
+      return;
+    }
     body.skin.fill("garment", this.person.arrays.garment);
     body.skin.fill("place", this.tone.arrays.places);
     body.material.userData.uniforms.decal.value = this.decal;
     if (this.studio.document?.colour.what === "skin") body.skin.paint(this.tone.arrays.colours);
-    body.eyes.clear();
     for (const { name, joint } of this.person.eyes) {
       const geometry = new BufferGeometry();
       geometry.setIndex(new BufferAttribute(this.person.arrays[`${name} triangles`], 1));
@@ -101,20 +108,34 @@ export class Stage {
     }
     while (this.bodies.length < views.length) this.add();
     this.ground.visible = look.ground;
-    for (const body of this.bodies) {
-      body.bones.lines.visible = body.bones.balls.visible = look.skeleton;
+    this.bodies.forEach((body, number) => {
+      this.resurface(body, this.surfaces.get(views[number].deformer) ?? null);
+      body.taken = views[number].deformer.startsWith("take:");
+      body.bones.lines.visible = body.bones.balls.visible = look.skeleton && !body.taken;
       body.material.wireframe = look.wireframe;
       body.material.transparent = look.skin_opacity < 1;
       body.material.opacity = look.skin_opacity;
       body.material.depthWrite = look.skin_opacity === 1;
-      if (this.studio.document.colour.what === "skin") body.skin.paint(this.tone.arrays.colours);
-    }
+      if (this.studio.document.colour.what === "skin" && !body.surface) body.skin.paint(this.tone.arrays.colours);
+    });
     this.dirty = true;
+  }
+
+  // A take may have triangles of its own.
+  resurface(body, surface) {
+    if (body.surface === surface) return;
+    body.group.remove(body.skin.mesh);
+    body.skin.dispose();
+    body.surface = surface;
+    const own = surface && { arrays: { triangles: surface.arrays.triangles, part_labels: { length: surface.vertices } } };
+    body.skin = new BodyMesh(own ?? this.model, body.material);
+    body.group.add(body.skin.mesh);
+    this.clothe(body);
   }
 
   add() {
     const material = skinMaterial(this.decal);
-    const body = { group: new Group(), material, skin: new BodyMesh(this.model, material), eyes: new Group(), bones: new Bones(this.model.parents) };
+    const body = { group: new Group(), material, skin: new BodyMesh(this.model, material), eyes: new Group(), bones: new Bones(this.model.parents), surface: null, taken: false };
     body.group.add(body.skin.mesh, body.eyes, body.bones.lines, body.bones.balls);
     this.scene.add(body.group);
     this.bodies.push(body);
@@ -133,7 +154,7 @@ export class Stage {
       body.material.userData.uniforms.plain.value = coloured && shades ? 1 : 0;
       if (coloured && shades) body.skin.tint(shades, ramp);
       body.bones.move(joints);
-      body.eyes.visible = !coloured;
+      body.eyes.visible = !coloured && !body.taken;
       for (const eye of body.eyes.children) setMatrix(eye, joints, eye.userData.joint);
     });
     this.walk(joints);

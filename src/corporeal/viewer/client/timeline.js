@@ -1,19 +1,21 @@
 // Play, pause, scrub; and what the chosen numbers did, frame by frame.
 
-import { button, element, select } from "./widgets.js";
+import { button, element, icon, select } from "./widgets.js";
 
 const COLOURS = ["#e8a87c", "#7fb3d9", "#9dcb8a", "#cf9bd6"];
+const PLAY = ["M8 5l11 7-11 7z"];
+const PAUSE = ["M8 5v14", "M16 5v14"];
 const SPEEDS = [["0.1", "0.1 ×"], ["0.25", "¼ ×"], ["0.5", "½ ×"], ["1", "1 ×"], ["2", "2 ×"]];
 
 export class Timeline {
   constructor(studio, home) {
     this.studio = studio;
-    this.play = button("▶", () => this.toggle(), { title: "Play or pause (space)" });
+    this.play = button("", () => this.toggle(), { title: "Play or pause (space)", strokes: PLAY });
     this.play.className = "play";
     this.plot = element("canvas", { className: "plot", title: "Drag to go to a frame" });
     this.time = element("div", { className: "time" });
     this.speed = select(SPEEDS, "1", (value) => studio.change(["speed"], Number(value)), "Speed");
-    this.loop = button("⟳", () => studio.change(["loop"], !studio.document.loop), { title: "Loop", icon: true });
+    this.loop = button("", () => studio.change(["loop"], !studio.document.loop), { title: "Loop", strokes: ["M17 3l3 3-3 3", "M4 11V9a3 3 0 0 1 3-3h13", "M7 21l-3-3 3-3", "M20 13v2a3 3 0 0 1-3 3H4"] });
     home.append(element("div", { className: "tools" }, this.play), this.plot, element("div", { className: "row" }, this.time, this.speed, this.loop));
     this.track = []; // a view: Map frame → [mean, most]
     this.place = 0;
@@ -41,7 +43,7 @@ export class Timeline {
 
   follow() {
     const { playing, loop, speed, colour, motion, body, views } = this.studio.document;
-    this.play.textContent = playing ? "❚❚" : "▶";
+    this.play.replaceChildren(icon(playing ? PAUSE : PLAY));
     this.play.setAttribute("aria-label", playing ? "Pause" : "Play");
     this.loop.setAttribute("aria-pressed", loop);
     this.speed.show(String(speed));

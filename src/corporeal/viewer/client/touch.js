@@ -46,9 +46,9 @@ export class Touch {
       return;
     }
     const normal = this.stage.camera.getWorldDirection(new Vector3());
-    this.held = { view, plane: new Plane().setFromNormalAndCoplanarPoint(normal, hit.point), busy: false };
+    this.held = { view, plane: new Plane().setFromNormalAndCoplanarPoint(normal, hit.point) };
     const vertices = [hit.face.a, hit.face.b, hit.face.c];
-    this.studio.send("grab", { view, vertices, shares: this.shares(view, vertices, hit.point), target: hit.point.toArray() });
+    this.studio.send("grab", { view, vertices, point: hit.point.toArray() });
     this.cursor();
   }
 
@@ -73,18 +73,6 @@ export class Touch {
     this.held = this.stroke = null;
     if (this.stage.controls) this.stage.controls.enabled = true;
     this.cursor();
-  }
-
-  // Barycentric coordinates of a point in a triangle.
-  shares(view, vertices, point) {
-    const { positions } = this.stage.bodies[view].skin;
-    const [a, b, c] = vertices.map((v) => new Vector3().fromArray(positions, 3 * v));
-    const u = b.sub(a), v = c.sub(a), w = point.clone().sub(a);
-    const uu = u.dot(u), uv = u.dot(v), vv = v.dot(v), wu = w.dot(u), wv = w.dot(v);
-    const scale = 1 / (uu * vv - uv * uv);
-    const second = Math.min(1, Math.max(0, (vv * wu - uv * wv) * scale));
-    const third = Math.min(1 - second, Math.max(0, (uu * wv - uv * wu) * scale));
-    return [1 - second - third, second, third];
   }
 
   // A soft round brush: the full factor in its middle, none at its rim, on skin that faces alike.

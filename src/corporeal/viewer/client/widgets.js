@@ -24,8 +24,22 @@ export function fold(title, ...children) {
 
 export const row = (...children) => element("div", { className: "row" }, ...children);
 
-export function button(text, action, { primary = false, title = "", icon = false } = {}) {
-  return element("button", { textContent: text, title, className: [primary && "primary", icon && "icon"].filter(Boolean).join(" "), onclick: action });
+// Strokes on a 24 × 24 grid.
+export function icon(paths) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  made.setAttribute("viewBox", "0 0 24 24");
+  made.setAttribute("aria-hidden", "true");
+  for (const d of paths) {
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("d", d);
+    made.append(path);
+  }
+  return made;
+}
+
+export function button(text, action, { primary = false, title = "", strokes = null } = {}) {
+  const children = [strokes && icon(strokes), text || null];
+  return element("button", { title, "aria-label": text || title, className: [primary && "primary", strokes && !text && "icon"].filter(Boolean).join(" "), onclick: action }, ...children);
 }
 
 export function select(options, value, action, label = "") {

@@ -1,6 +1,6 @@
 // The panels, in order. A panel is { name, title, icon, build(home, page) }.
 
-import { element } from "../widgets.js";
+import { element, icon } from "../widgets.js";
 import { body } from "./body.js";
 import { deformers } from "./deformers.js";
 import { motion } from "./motion.js";
@@ -31,14 +31,7 @@ export function showPanels(page) {
   for (const panel of PANELS) {
     const tab = element("button", { role: "tab", onclick: () => open(panel), title: panel.title });
     tab.dataset.name = panel.name;
-    const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    icon.setAttribute("viewBox", "0 0 24 24");
-    for (const d of panel.icon) {
-      const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      path.setAttribute("d", d);
-      icon.append(path);
-    }
-    tab.append(icon, panel.title);
+    tab.append(icon(panel.icon), panel.title);
     tabs.append(tab);
   }
   page.studio.on("document", build);

@@ -32,7 +32,7 @@ function build(home, { studio }) {
     lead("Body", "Shape a person. Everything beside it follows."),
     facts,
     row(
-      button("🎲 Somebody", () => studio.send("somebody", { seed: Math.floor(Math.random() * 2 ** 31) }), { title: "Draw an adult with real statistics" }),
+      button("Somebody", () => studio.send("somebody", { seed: Math.floor(Math.random() * 2 ** 31) }), { title: "Draw an adult with real statistics" }),
       button("Reset", () => studio.send("preset", { name: Object.keys(presets)[0] }), { title: "The average adult" }),
     ),
     section("Presets", element("div", { className: "chips" }, ...Object.keys(presets).map((name) => button(name, () => studio.send("preset", { name }))))),

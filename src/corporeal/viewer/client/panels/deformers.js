@@ -48,7 +48,7 @@ function build(home, { studio, stage }) {
 function card(studio, view, number, names) {
   const known = names.some(([name]) => name === view.deformer) ? names : [...names, [view.deformer, deformerName(view.deformer)]];
   const choice = select(known, view.deformer, (value) => studio.change(["views", number], { deformer: value, controls: {} }), "Deformer");
-  const gone = button("×", () => studio.change(["views"], studio.document.views.filter((_, other) => other !== number)), { icon: true, title: "Take this body away" });
+  const gone = button("", () => studio.change(["views"], studio.document.views.filter((_, other) => other !== number)), { strokes: ["M6 6l12 12", "M18 6L6 18"], title: "Take this body away" });
   gone.disabled = studio.document.views.length < 2;
   const changed = Object.entries(view.controls).map(([name, value]) => `${words(name).toLowerCase()} ${Number(value.toPrecision(4))}`);
   const made = element("div", { className: number === studio.view ? "card active" : "card", onpointerdown: (event) => { if (event.target === made) studio.choose(number); } },

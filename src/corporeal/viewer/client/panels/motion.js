@@ -1,6 +1,7 @@
 // What it does: authored motions, files, and where the root goes.
 
 import { button, element, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
+import { motionFiles } from "../upload.js";
 
 function build(home, { studio }) {
   const { motions } = studio.catalogue;
@@ -16,8 +17,9 @@ function build(home, { studio }) {
   home.append(
     lead("Motion", "Fourteen motions of the Dyna protocol, made for this body."),
     element("div", { className: "chips" }, ...chips),
+    section("Files", motionFiles(studio)),
     section("Variation", row(
-      button("🎲 Another take", () => change("seed")(Math.floor(Math.random() * 1e6)), { title: "Another tempo, size and style" }),
+      button("Another take", () => change("seed")(Math.floor(Math.random() * 1e6)), { title: "Another tempo, size and style" }),
       button("Reset", () => change("seed")(0)),
     ), duration),
     section("Place", line("Root", root), ground, note("In place: the way over the ground is taken out. Held: the pelvis stays where it starts.")),

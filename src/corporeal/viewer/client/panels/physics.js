@@ -15,7 +15,7 @@ function build(home, { studio, touch }) {
   home.append(
     lead("Physics", "Pull the flesh with the mouse; change what it is made of."),
     place,
-    section("Paint stiffness", row(button("🖌 Paint", () => studio.use("paint")), button("✋ Grab", () => studio.use("grab"))),
+    section("Paint stiffness", row(button("Paint", () => studio.use("paint")), button("Grab", () => studio.use("grab"))),
       line("Make it", strength), brush,
       row(button("Show paint", () => studio.change(["colour", "what"], studio.document.colour.what === "stiffness" ? "skin" : "stiffness")), button("Clean", () => studio.send("unpaint"))), painted),
   );

@@ -1,0 +1,104 @@
+"""Files that are dropped on the page: looked at beside the show, then used as what they are."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from corporeal.errors import InputError
+from corporeal.viewer.document import MOST_VIEWS, BodyChoice, View, parse
+from corporeal.viewer.errands.look import look
+from corporeal.viewer.job_process import READING
+from corporeal.viewer.packets import Packet
+from corporeal.viewer.players import TakePlayer
+from corporeal.viewer.session import Action, Session
+from corporeal.viewer.uploads import motion_in
+
+
+def upload(session: Session, packet: Packet) -> None:
+    """Keep a file and look at what it is."""
+    content = packet.arrays["content"].astype(np.uint8, copy=False).tobytes()
+    look_at(session, session.uploads.keep(str(packet.fields["name"]), content))
+
+
+def look_at(session: Session, name: str) -> None:
+    """Have a process look at one of the tab's files."""
+    path = session.uploads.paths[name]
+    frames = session.uploads.place(name, ".npy")
+    arguments = (str(path), session.document.body, session.grown_file, str(frames))
+    body = session.document.body
+
+    def done(answer: Packet) -> None:
+        if answer.kind not in _USES:
+            raise InputError(f"{name} is a {answer.kind}, which the studio has no use for.")
+        _USES[answer.kind](session, name, body, answer)
+
+    session.background.spawn(name, look, arguments, done, READING)
+    session.tell_busy()
+
+
+def forget(session: Session, packet: Packet) -> None:
+    """Take a file away that nothing shows."""
+    name = str(packet.fields["name"])
+    used = {view.deformer for view in session.document.views}
+    if name == session.document.motion.name or f"take:{name}" in used:
+        raise InputError(f"{name} is in use; choose another motion or body first.")
+    session.stage.takes.pop(name, None)
+    session.uploads.forget(name)
+    tell_files(session)
+
+
+def tell_files(session: Session) -> None:
+    """Tell the page what there is of files."""
+    motions, takes = list(session.uploads.motions), list(session.stage.takes)
+    session.send(Packet("files", {"motions": motions, "takes": takes}))
+
+
+def _motion(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    session.uploads.motions[name] = (body, motion_in(answer, session.model.template))
+    tell_files(session)
+    session.apply(replace(session.document, motion=replace(session.document.motion, name=name)))
+    seconds = answer.fields["frames"] / answer.fields["fps"]
+    notes = "; ".join(answer.fields["notes"])
+    session.tell(f"{name}: {seconds:.1f} s of motion, fitted to this body. {notes}")
+
+
+def _take(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    frames = np.load(session.uploads.place(name, ".npy"), mmap_mode="r", allow_pickle=False)
+    session.stage.takes[name] = TakePlayer(frames, float(answer.fields["fps"]))
+    if "triangles" in answer.arrays:
+        arrays = {"triangles": np.asarray(answer.arrays["triangles"])}
+        session.send(Packet("surface", {"name": name, "vertices": frames.shape[1]}, arrays))
+    document = session.document
+    if "motion" in answer.fields:
+        moved = Packet("motion", answer.fields["motion"], answer.arrays)
+        session.uploads.motions[name] = (None, motion_in(moved, session.model.template))
+        chosen = replace(document.motion, name=name, root="free")
+        document = replace(document, motion=chosen)
+        if "sliders" in answer.fields:
+            document = replace(document, body=_choice(answer))
+    tell_files(session)
+    views = [*document.views, View(f"take:{name}")]
+    session.apply(replace(document, views=tuple(views[-MOST_VIEWS:])))
+    session.tell(f"{name}: {len(frames)} frames by {answer.fields['deformer']}.")
+
+
+def _body(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    session.apply(replace(session.document, body=_choice(answer)))
+
+
+def _session(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    session.apply(parse(answer.fields["document"]))
+    session.tell(f"{name} is loaded.")
+
+
+def _choice(answer: Packet) -> BodyChoice:
+    """Sliders of a body, checked as those of a document are."""
+    plain: dict[str, Any] = {name: answer.fields[name] for name in ("sliders", "local")}
+    return parse({"body": plain}).body
+
+
+_USES = {"motion": _motion, "take": _take, "body": _body, "session": _session}
+"""What is done with every kind of answer."""
+
+ACTIONS: dict[str, Action] = {"upload": upload, "forget": forget}
