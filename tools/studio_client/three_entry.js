@@ -1,6 +1,6 @@
 // What the studio's page uses of three.js; bundled by build.sh.
 export {
-  ACESFilmicToneMapping, AgXToneMapping, AmbientLight, BufferAttribute, BufferGeometry, Clock, Color,
+  ACESFilmicToneMapping, AgXToneMapping, AmbientLight, BackSide, BufferAttribute, BufferGeometry, Clock, Color,
   CylinderGeometry, DataTexture, DirectionalLight, DoubleSide, DynamicDrawUsage, Fog, FrontSide,
   GridHelper, Group, HemisphereLight, InstancedMesh, LinearFilter, LineBasicMaterial, LineSegments,
   MathUtils, Matrix4, Mesh, MeshBasicMaterial, MeshPhysicalMaterial, MeshStandardMaterial, NeutralToneMapping,

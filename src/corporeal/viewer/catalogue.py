@@ -19,6 +19,9 @@ MEASURED = (
 )
 """Measurements that a person may set."""
 
+LEARNED = 10
+"""Coefficients of learned shape that have a slider."""
+
 PRESETS: dict[str, dict[str, float]] = {
     "Average adult": {},
     "Athlete": {"gender": 0.9, "age": 26, "muscle": 0.9, "weight": 0.5},
@@ -41,6 +44,7 @@ def catalogue(model: PhenotypeModel) -> dict[str, Any]:
         "sliders": [asdict(row) for row in model.parameters],
         "modifiers": [asdict(row) for row in model.local_parameters],
         "measures": [{"name": name, "unit": units[name]} for name in MEASURED],
+        "learned": LEARNED,
         "presets": PRESETS,
         "motions": list(MOTIONS),
         "deformers": [

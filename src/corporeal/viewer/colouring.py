@@ -81,9 +81,12 @@ class Colouring:
         template: Template,
         identity: Identity,
         painted: Mapping[str, float],
+        thickness: Float32[NumpyArray, "V"] | None = None,
     ) -> None:
+        """`thickness` of the fat is in millimetres; None while it is not known."""
         self.choice, self.scale = choice, scale_of(choice)
         self._template, self._identity, self._painted = template, identity, painted
+        self._thickness = thickness
 
     @cached_property
     def _strain(self) -> SkinStrain:
@@ -98,6 +101,8 @@ class Colouring:
             joint = self._template.skeleton.index(self.choice.joint)
             return self._template.weights.dense()[:, joint].astype(np.float32)
         values = np.zeros(count, np.float32)
+        if self.choice.what == "layer":
+            return values if self._thickness is None else self._thickness
         for vertex, factor in self._painted.items():
             values[_vertex(vertex, count)] = np.log10(factor)
         return values

@@ -34,6 +34,8 @@ class BodyChoice:
     """Modifiers of one region; 0 unless named."""
     measured: Mapping[str, float] = field(default_factory=dict)
     """Measurements that sliders and modifiers were solved for, SI; empty once they are moved."""
+    learned: Mapping[str, float] = field(default_factory=dict)
+    """Coefficients of the learned shapes, standard deviations, by number from 1."""
 
 
 @dataclass(frozen=True)

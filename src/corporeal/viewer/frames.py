@@ -15,6 +15,7 @@ from corporeal.scene.wardrobe import underwear
 from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.viewer.colouring import Colouring
 from corporeal.viewer.packets import Packet
+from corporeal.viewer.players import SkinnedPlayer
 from corporeal.viewer.quantised import quantised
 from corporeal.viewer.stage import Stage
 
@@ -69,8 +70,15 @@ def person_packet(model: PhenotypeModel, identity: Identity) -> Packet:
     return Packet("person", {"eyes": eyes}, arrays)
 
 
-def frame_packet(stage: Stage, colouring: Colouring, number: int, rate: float) -> Packet:
-    """All bodies at this moment. `rate` is how fast time goes, as a share of what was asked."""
+def frame_packet(
+    stage: Stage,
+    colouring: Colouring,
+    number: int,
+    rate: float,
+    muscle: SkinnedPlayer | None = None,
+) -> Packet:
+    """All bodies at this moment, and the muscle surface where it is shown. `rate` is how fast time
+    goes, as a share of what was asked."""
     moment = stage.moment
     joints = np.asarray(stage.identity.joints, np.float64)
     world_from_joint = forward_kinematics(
@@ -99,9 +107,16 @@ def frame_packet(stage: Stage, colouring: Colouring, number: int, rate: float) -
                 "most": round(float(values.max()), 3),
             }
         )
+    inside: dict[str, Any] = {}
+    if muscle is not None:
+        muscle.jump(moment)
+        packed = quantised(muscle.skin)
+        arrays["muscle"] = packed.numbers
+        inside = {"muscle": {"origin": packed.origin, "step": packed.step}}
     return Packet(
         "frame",
         {
+            **inside,
             "number": number,
             "place": round(stage.playhead.place, 4),
             "last": stage.playhead.last,

@@ -1,10 +1,13 @@
 """Who is on the stage: from sliders to a body, and what is to be said about it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from corporeal.assets.default_body import grounded
+from corporeal.assets.learned_smpl import learned_smpl
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
@@ -22,7 +25,23 @@ SHOWN = (
 def shaped(model: PhenotypeModel, choice: BodyChoice) -> Identity:
     """The body that was chosen."""
     sliders = {row.name: row.default for row in model.parameters} | dict(choice.sliders)
-    return model.prepare(sliders, dict(choice.local))
+    identity = model.prepare(sliders, dict(choice.local))
+    return _learned(model, identity, choice.learned) if choice.learned else identity
+
+
+def _learned(model: PhenotypeModel, identity: Identity, learned: Mapping[str, float]) -> Identity:
+    """The body with learned coefficients of shape added: x + Σ_k β_k B_k, joints likewise."""
+    offsets = learned_smpl("smpl").shape_offsets
+    unknown = [name for name in learned if name not in map(str, range(1, len(offsets) + 1))]
+    if unknown:
+        raise InputError(
+            f"there is no learned coefficient {unknown[0]!r}; there are 1 to {len(offsets)}."
+        )
+    numbers = np.array([learned.get(str(k + 1), 0.0) for k in range(len(offsets))], np.float32)
+    change = np.tensordot(numbers, offsets, axes=1)
+    joints = np.asarray(identity.joints) + model.body.joint_regressor @ change
+    rest, joints = grounded(np.asarray(identity.rest_vertices) + change, joints)
+    return Identity(rest, joints, identity.parameters)
 
 
 def facts(model: PhenotypeModel, identity: Identity) -> dict[str, float]:
@@ -64,6 +83,16 @@ def drawn(model: PhenotypeModel, seed: int) -> BodyChoice:
         {name: value for name, value in numbers.items() if name in macro},
         {name: value for name, value in numbers.items() if name not in macro and value != 0.0},
     )
+
+
+def mirrored(choice: BodyChoice) -> BodyChoice:
+    """Left and right changed places."""
+    other = {"l": "r", "r": "l"}
+    local = {
+        f"{other[name[0]]}{name[1:]}" if name[:2] in ("l-", "r-") else name: value
+        for name, value in choice.local.items()
+    }
+    return replace(choice, local=local)
 
 
 def authored(model: PhenotypeModel, identity: Identity, choice: MotionChoice) -> Motion:

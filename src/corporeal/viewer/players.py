@@ -3,23 +3,33 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from corporeal._typing import Float32, Float64, NumpyArray
+from corporeal._typing import Array, Float, Float32, Float64, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
 from corporeal.physics.collisions.grabs import Grab
 from corporeal.physics.projective.outside import Outside, Surroundings
 from corporeal.physics.projective.simulation import ProjectiveSimulation, SimulationState
-from corporeal.skinning.geometric import GeometricSkinning
 
 _JUMP_TURN, _JUMP_WAY = 0.35, 0.10
 """Radians and metres from one shown frame to the next beyond which flesh is put down anew."""
 _QUIET = 2e-3
 """m/s: slower flesh is at rest."""
+
+
+@runtime_checkable
+class Skinning(Protocol):
+    """A deformer without memory: the pose decides the skin."""
+
+    def vertices(
+        self, identity: Identity, pose: Pose, out: NumpyArray | None = None
+    ) -> Float[Array, "*batch V 3"]:
+        """Posed skin, metres."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class Moment:
     """Seconds from the motion's first frame."""
 
 
+@runtime_checkable
 class Player(Protocol):
     """One body in motion."""
 
@@ -68,7 +79,7 @@ class SkinnedPlayer:
 
     ready, restless = True, False
 
-    def __init__(self, deformer: GeometricSkinning, identity: Identity) -> None:
+    def __init__(self, deformer: Skinning, identity: Identity) -> None:
         self._deformer = deformer
         self.identity = identity
         self.step_ms = 0.0

@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from corporeal.body.identity import Identity
 from corporeal.errors import CorporealError, InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.background import Background
@@ -14,6 +15,8 @@ from corporeal.viewer.colouring import Colouring, painted_map
 from corporeal.viewer.document import Document, as_json
 from corporeal.viewer.flesh import FleshMaker
 from corporeal.viewer.frames import frame_packet, model_packet, person_packet, tone_packet
+from corporeal.viewer.inside import NAME as LAYERS
+from corporeal.viewer.inside import Inside
 from corporeal.viewer.job_process import READING
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.person import authored, facts, shaped
@@ -47,6 +50,7 @@ class Session:
         self.past: list[Document] = []
         self.future: list[Document] = []
         self.uploads = Uploads(folder / "uploads")
+        self.inside = Inside(folder / "inside")
         self.grown_file: str | None = None
         """Layers of the person, where growth has changed them."""
         identity = shaped(self.model, self.document.body)
@@ -131,6 +135,8 @@ class Session:
         if now.body != before.body:
             self.stage.become(shaped(self.model, now.body))
             self._tell_person()
+        if final:
+            self.inside.follow(self)
         if final and now.body != settled.body:
             self._measure()
         if final and (now.body != settled.body or now.motion != settled.motion):
@@ -147,6 +153,21 @@ class Session:
             self.send(tone_packet(self.model, now.look.tone))
         if now.playing and not before.playing:
             self._next = perf_counter()
+
+    def become(self, identity: Identity) -> None:
+        """Another skin for the same choices, such as one that has grown."""
+        self.stage.become(identity)
+        self._tell_person()
+        self._measure()
+        self._author()
+        self._prepare(range(len(self.document.views)))
+        self.recolour()
+
+    def recolour(self) -> None:
+        """Take the numbers on the skin anew."""
+        self._colouring = self._new_colouring()
+        self._dirty = True
+        self._tell_document()
 
     def tick(self) -> float:
         """Go on as far as time has; gives back seconds until there is more to do."""
@@ -184,7 +205,8 @@ class Session:
 
     def _show(self) -> None:
         self._sent += 1
-        self.send(frame_packet(self.stage, self._colouring, self._sent, self._rate))
+        muscle = self.inside.muscle if self.document.look.muscle else None
+        self.send(frame_packet(self.stage, self._colouring, self._sent, self._rate, muscle))
         self._dirty = False
 
     def _cast(self) -> None:
@@ -252,7 +274,11 @@ class Session:
 
     def _new_colouring(self) -> Colouring:
         return Colouring(
-            self.document.colour, self.model.template, self.stage.identity, self.document.painted
+            self.document.colour,
+            self.model.template,
+            self.stage.identity,
+            self.document.painted,
+            self.inside.thickness,
         )
 
     def _tell_person(self) -> None:
@@ -277,6 +303,8 @@ class Session:
 
     def _refused(self, name: str, why: str) -> None:
         self.uploads.forget(name)  # where it was a file that nobody could read
+        if name == LAYERS:
+            self.inside.give_up(self)
         self.refuse(f"{name}: {why.replace(f'{self.uploads.folder}/', '')}")
 
 

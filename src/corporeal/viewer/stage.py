@@ -7,10 +7,16 @@ from corporeal.body.motion import Motion
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.deformers import ON_GPU, make_deformer
-from corporeal.skinning.geometric import GeometricSkinning
 from corporeal.viewer.document import View
 from corporeal.viewer.hands import Hand
-from corporeal.viewer.players import FleshPlayer, Moment, Player, SkinnedPlayer, TakePlayer
+from corporeal.viewer.players import (
+    FleshPlayer,
+    Moment,
+    Player,
+    SkinnedPlayer,
+    Skinning,
+    TakePlayer,
+)
 from corporeal.viewer.playhead import FPS, Playhead
 
 FLESHED = ON_GPU
@@ -23,7 +29,7 @@ class Stage:
     def __init__(self, model: PhenotypeModel, identity: Identity, motion: Motion) -> None:
         self.model, self.identity = model, identity
         self.playhead = Playhead(motion)
-        self._skinnings: dict[str, GeometricSkinning] = {}
+        self._skinnings: dict[str, Skinning] = {}
         self.plain = self._skinned("lbs")
         """Linear blending of the same person: the measure of all others."""
         self.players: list[Player] = []
@@ -114,9 +120,14 @@ class Stage:
             return FleshPlayer(self._skinned("lbs"))
         return self._skinned(deformer)
 
+    def inner(self, identity: Identity) -> SkinnedPlayer:
+        """A surface inside the person that follows the joints alone."""
+        return SkinnedPlayer(self._skinnings["lbs"], identity)
+
     def _skinned(self, deformer: str) -> SkinnedPlayer:
         if deformer not in self._skinnings:
             made = make_deformer(deformer, self.model.template)
-            assert isinstance(made, GeometricSkinning)
+            if not isinstance(made, Skinning):
+                raise InputError(f"deformer {deformer!r} cannot be posed frame by frame.")
             self._skinnings[deformer] = made
         return SkinnedPlayer(self._skinnings[deformer], self.identity)

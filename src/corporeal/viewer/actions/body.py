@@ -6,7 +6,7 @@ from dataclasses import replace
 from corporeal.viewer.catalogue import PRESETS
 from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.packets import Packet
-from corporeal.viewer.person import drawn, solved
+from corporeal.viewer.person import drawn, mirrored, solved
 from corporeal.viewer.session import Action, Session
 
 
@@ -29,6 +29,11 @@ def preset(session: Session, packet: Packet) -> None:
     session.apply(replace(session.document, body=BodyChoice(dict(sliders))))
 
 
+def mirror(session: Session, packet: Packet) -> None:
+    """Let left and right change places."""
+    session.apply(replace(session.document, body=mirrored(session.document.body)))
+
+
 def _later(session: Session, find: Callable[[], BodyChoice]) -> None:
     session.background.start(
         "body", find, lambda body: session.apply(replace(session.document, body=body))
@@ -36,4 +41,9 @@ def _later(session: Session, find: Callable[[], BodyChoice]) -> None:
     session.send(Packet("busy", {"names": list(session.background.busy)}))
 
 
-ACTIONS: dict[str, Action] = {"measure": measure, "somebody": somebody, "preset": preset}
+ACTIONS: dict[str, Action] = {
+    "measure": measure,
+    "somebody": somebody,
+    "preset": preset,
+    "mirror": mirror,
+}

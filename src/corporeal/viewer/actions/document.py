@@ -3,15 +3,19 @@
 from dataclasses import replace
 
 from corporeal.viewer.document import changed, read_document
+from corporeal.viewer.inside import NAME as LAYERS
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Action, Session
+
+_SHAPES = [["body", name] for name in ("sliders", "local", "learned")]
+"""Paths that change what was measured."""
 
 
 def change(session: Session, packet: Packet) -> None:
     """One value at a path of the document; not `final` while the mouse is still down."""
     final = bool(packet.fields.get("final", True))
     document = changed(session.document, packet.fields["path"], packet.fields.get("value"))
-    if packet.fields["path"][:2] in (["body", "sliders"], ["body", "local"]):
+    if packet.fields["path"][:2] in _SHAPES:
         document = replace(document, body=replace(document.body, measured={}))
     session.apply(document, final=final)
 
@@ -42,8 +46,13 @@ def load_session(session: Session, packet: Packet) -> None:
 
 def cancel(session: Session, packet: Packet) -> None:
     """Give up something that is being prepared."""
-    session.background.cancel(str(packet.fields["name"]))
-    session.send(Packet("busy", {"names": list(session.background.busy)}))
+    name = str(packet.fields["name"])
+    if name not in session.background.busy:
+        return
+    session.background.cancel(name)
+    if name == LAYERS:
+        session.inside.give_up(session)
+    session.tell_busy()
 
 
 ACTIONS: dict[str, Action] = {

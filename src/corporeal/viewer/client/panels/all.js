@@ -3,11 +3,12 @@
 import { element, icon } from "../widgets.js";
 import { body } from "./body.js";
 import { deformers } from "./deformers.js";
+import { inside } from "./inside.js";
 import { motion } from "./motion.js";
 import { out } from "./out.js";
 import { physics } from "./physics.js";
 
-const PANELS = [body, motion, deformers, physics, out];
+const PANELS = [body, motion, deformers, physics, inside, out];
 
 export function showPanels(page) {
   const tabs = document.getElementById("tabs");

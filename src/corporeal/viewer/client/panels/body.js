@@ -1,8 +1,20 @@
 // Who it is: sliders, measurements, presets, somebody at random.
 
-import { button, element, fold, lead, note, row, section, slider, typed, words } from "../widgets.js";
+import { button, element, fold, lead, note, row, section, slider, toggle, typed, words } from "../widgets.js";
 
 const FACTS = [["stature", "Stature", 100, "cm", 1], ["mass", "Mass", 1, "kg", 1], ["bmi", "BMI", 1, "", 1], ["waist_circumference", "Waist", 100, "cm", 1], ["fat_mass", "Fat", 1, "kg", 1], ["muscle_mass", "Muscle", 1, "kg", 1]];
+
+const REGIONS = [
+  ["Fat by region", /^adiposity/], ["Chest", /^(breast|measure-(bust|underbust|frontchest))/], ["Torso", /^(torso|measure-(shoulder|napetowaist))/],
+  ["Belly and hips", /^(hip|stomach|buttocks|bulge|pelvis|measure-(waist|hips))/], ["Arms", /arm/], ["Legs", /(leg|measure-(calf|knee|thigh))/],
+  ["Neck", /^(neck|measure-neck)/], ["Hands and feet", /(hand|foot|wrist|ankle)/],
+];
+
+// l-upperarm-fat → Upperarm fat, left
+function sided(name) {
+  const side = { "l-": ", left", "r-": ", right" }[name.slice(0, 2)] ?? "";
+  return words((side ? name.slice(2) : name).replace(/^(measure|adiposity)-/, "")) + side;
+}
 
 function build(home, { studio }) {
   const { sliders, measures, modifiers, presets } = studio.catalogue;
@@ -21,12 +33,24 @@ function build(home, { studio }) {
   })]);
   const asked = note("");
 
-  const regions = fold("Regions", ...modifiers.map((parameter) => {
-    const made = slider({ text: words(parameter.name), low: parameter.low, high: parameter.high, value: 0, neutral: 0, hint: parameter.meaning },
-      (next, final) => studio.change(["body", "local", parameter.name], next, final));
+  const both = toggle("Both sides at once", true, () => {}, "A change of one arm or leg goes for the other, too");
+  const isBoth = () => both.querySelector("input").checked;
+  const reshape = (name) => (next, final) => {
+    studio.change(["body", "local", name], next, final);
+    const twin = name.replace(/^([lr])-/, (_, side) => (side === "l" ? "r-" : "l-"));
+    if (twin !== name && isBoth()) studio.change(["body", "local", twin], next, final);
+  };
+  const regions = REGIONS.map(([title, pattern]) => fold(title, ...modifiers.filter(({ name }) => pattern.test(name)).map((parameter) => {
+    const made = slider({ text: sided(parameter.name), low: parameter.low, high: parameter.high, value: 0, neutral: 0, hint: parameter.meaning }, reshape(parameter.name));
     studio.on("document", () => made.show(studio.document.body.local[parameter.name] ?? 0));
     return made;
-  }));
+  })));
+
+  const learned = Array.from({ length: studio.catalogue.learned }, (_, k) => {
+    const made = slider({ text: `Shape ${k + 1}`, low: -3, high: 3, value: 0, neutral: 0, unit: "σ", hint: "A principal component of captured bodies" }, (next, final) => studio.change(["body", "learned", String(k + 1)], next, final));
+    studio.on("document", () => made.show(studio.document.body.learned[k + 1] ?? 0));
+    return made;
+  });
 
   home.append(
     lead("Body", "Shape a person. Everything beside it follows."),
@@ -38,7 +62,9 @@ function build(home, { studio }) {
     section("Presets", element("div", { className: "chips" }, ...Object.keys(presets).map((name) => button(name, () => studio.send("preset", { name }))))),
     section("Phenotype", ...knobs.map(([, knob]) => knob)),
     section("Measurements", note("Type what was measured: the body follows, the rest stays likely."), ...fields.map(([, field]) => field), asked),
-    regions,
+    fold("Learned shapes", note("Directions in which captured bodies differ most."), ...learned),
+    section("Regions", row(button("Mirror", () => studio.send("mirror"), { title: "Left and right change places" })), both),
+    ...regions,
   );
   const follow = () => {
     knobs.forEach(([parameter, knob]) => knob.show(value(parameter)));
