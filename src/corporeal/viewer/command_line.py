@@ -52,10 +52,11 @@ def growth_commands(growth: Mapping[str, float]) -> list[str]:
 def body_command(body: BodyChoice) -> str | None:
     """The command that makes the body; None for the average adult.
 
-    Modifiers of single regions have no flags: such a body is saved from the studio.
+    Learned shape and modifiers of single regions have no flags: such a body is saved from the
+    studio.
     """
     words = ["corporeal", "body"]
-    if body.local and not body.measured:
+    if body.learned or (body.local and not body.measured):
         return "# body.npz: save it with Out › Body at rest"
     if body.measured:
         fixed = {name: body.sliders[name] for name in ("gender", "age") if name in body.sliders}

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from corporeal.errors import InputError
 from corporeal.pipelines.controls import require_controls
 from corporeal.pipelines.deformers import DEFORMERS
+from corporeal.viewer.rig import Rig, read_rig
 
 MOST_VIEWS = 4
 """Bodies side by side."""
@@ -103,6 +104,8 @@ class Document:
     """Stiffness factors by vertex number; 1 where none is named."""
     growth: Mapping[str, float] = field(default_factory=dict)
     """Fat gained (or lost) by region, kg."""
+    rig: Rig = field(default_factory=Rig)
+    """A mesh of the person's own, and its skeleton."""
     playing: bool = True
     loop: bool = True
     speed: float = 1.0
@@ -112,6 +115,7 @@ def as_json(document: Document) -> dict[str, Any]:
     """Plain lists, numbers and words."""
     plain = asdict(document)
     plain["views"] = list(plain["views"])
+    plain["rig"]["joints"] = list(plain["rig"]["joints"])
     return plain
 
 
@@ -159,6 +163,7 @@ def parse(plain: Any) -> Document:
         "look": lambda row: Look(**_flat("look", row, Look)),
         "painted": lambda row: _numbers("painted", row, 1e-3, 1e3),
         "growth": lambda row: _numbers("growth", row, -80.0, 80.0),
+        "rig": read_rig,
         "playing": lambda value: _plain("playing", value, bool),
         "loop": lambda value: _plain("loop", value, bool),
         "speed": lambda value: _within("speed", value, 0.05, 4.0),

@@ -52,7 +52,7 @@ class Uploads:
                 f"{name} has {len(content) / 2**20:.0f} MiB; {suffix} files may have "
                 f"{MOST_BYTES[suffix] >> 20}. Give a smaller one."
             )
-        held = sum(path.stat().st_size for path in self.paths.values())
+        held = sum(path.stat().st_size for path in self.paths.values() if path.is_file())
         if len(self.paths) >= MOST_FILES or held + len(content) > MOST_TOTAL:
             raise InputError(
                 f"this tab keeps {len(self.paths)} files of {held >> 20} MiB; there is room for "
@@ -62,6 +62,12 @@ class Uploads:
         path = self.folder / name
         path.write_bytes(content)
         self.paths[name] = path
+        return name
+
+    def make(self, name: str) -> str:
+        """A place for a file that is made here; gives back its name."""
+        name = self._free(safe_name(name))
+        self.paths[name] = self.place(name, "")
         return name
 
     def lend(self, path: Path) -> str:

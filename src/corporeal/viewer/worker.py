@@ -10,7 +10,7 @@ from corporeal.errors import FormatError
 from corporeal.viewer.packets import Packet, decode
 from corporeal.viewer.session import Action, Session
 
-_PANELS = ("document", "body", "touch", "upload", "out")
+_PANELS = ("document", "body", "touch", "upload", "out", "skeleton")
 """Files in `actions`, each with its `ACTIONS` by name."""
 
 

@@ -1,6 +1,7 @@
 """Taking things away: files of what is on screen, made in a process of its own."""
 
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from corporeal.errors import InputError
@@ -25,26 +26,26 @@ def make(session: Session, packet: Packet) -> None:
     motion, view = session.document.motion.name, session.document.views[number]
     if view.deformer.startswith("take:"):
         take = view.deformer.removeprefix("take:")
-        out = _place(session, f"{Path(take).stem}.{suffix}")
+        out = place_for(session, f"{Path(take).stem}.{suffix}")
         arguments = (str(session.uploads.paths[take]), str(out))
-        session.background.spawn(out.name, reexport, arguments, _maker(session, out), MAKING)
+        session.background.spawn(out.name, reexport, arguments, made_at(session, out), MAKING)
     else:
-        out = _place(session, f"{Path(motion).stem}-{view.deformer}.{suffix}")
+        out = place_for(session, f"{Path(motion).stem}-{view.deformer}.{suffix}")
         source = str(session.uploads.paths[motion]) if motion in session.uploads.paths else motion
         order = Order(session.document, number, str(out), source, session.grown_file)
-        session.background.spawn(out.name, export, (order,), _maker(session, out), MAKING)
+        session.background.spawn(out.name, export, (order,), made_at(session, out), MAKING)
     session.tell_busy()
 
 
 def make_body(session: Session, packet: Packet) -> None:
     """Make a file of the person at rest, as commands take it."""
-    out = _place(session, "body.npz")
+    out = place_for(session, "body.npz")
     arguments = (session.document, session.grown_file, str(out))
-    session.background.spawn(out.name, person, arguments, _maker(session, out), MAKING)
+    session.background.spawn(out.name, person, arguments, made_at(session, out), MAKING)
     session.tell_busy()
 
 
-def _maker(session: Session, out: Path):
+def made_at(session: Session, out: Path) -> Callable[[Packet], None]:
     """Tells the page where a made file is."""
 
     def done(answer: Packet) -> None:
@@ -57,7 +58,7 @@ def _maker(session: Session, out: Path):
     return done
 
 
-def _place(session: Session, name: str) -> Path:
+def place_for(session: Session, name: str) -> Path:
     """A new folder for a file; its name cannot be guessed, and the oldest of many goes."""
     home = session.folder / "out"
     home.mkdir(parents=True, exist_ok=True)

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from corporeal.errors import InputError
-from corporeal.viewer.document import MOST_VIEWS, BodyChoice, View, parse
+from corporeal.viewer.document import MOST_VIEWS, BodyChoice, View, changed, parse
 from corporeal.viewer.errands.look import look
 from corporeal.viewer.job_process import READING
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import TakePlayer
+from corporeal.viewer.rig import Rig
 from corporeal.viewer.session import Action, Session
 from corporeal.viewer.uploads import motion_in
 
@@ -63,7 +64,8 @@ def _motion(session: Session, name: str, body: BodyChoice, answer: Packet) -> No
     session.tell(f"{name}: {seconds:.1f} s of motion, fitted to this body. {notes}")
 
 
-def _take(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+def show_take(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    """Show a take, with the body and the motion that it was made of beside it."""
     frames = np.load(session.uploads.place(name, ".npy"), mmap_mode="r", allow_pickle=False)
     session.stage.takes[name] = TakePlayer(frames, float(answer.fields["fps"]))
     if "triangles" in answer.arrays:
@@ -83,6 +85,27 @@ def _take(session: Session, name: str, body: BodyChoice, answer: Packet) -> None
     session.tell(f"{name}: {len(frames)} frames by {answer.fields['deformer']}.")
 
 
+def _mesh(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    session.send(Packet("mesh", {"name": name}, answer.arrays))
+    if session.document.rig.mesh != name:
+        session.apply(replace(session.document, rig=Rig(mesh=name)))
+
+
+def _skeleton(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    use_joints(session, answer)
+    session.tell(f"{name}: {len(answer.fields['names'])} joints, in the mesh's unit.")
+
+
+def use_joints(session: Session, answer: Packet) -> None:
+    """Take the joints of a skeleton into the editor."""
+    names, parents = answer.fields["names"], answer.fields["parents"]
+    rows = [
+        {"name": joint, "parent": None if up < 0 else names[up], "position": place}
+        for joint, up, place in zip(names, parents, answer.fields["joints"], strict=True)
+    ]
+    session.apply(changed(session.document, ["rig", "joints"], rows))
+
+
 def _body(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
     session.apply(replace(session.document, body=_choice(answer)))
 
@@ -98,7 +121,14 @@ def _choice(answer: Packet) -> BodyChoice:
     return parse({"body": plain}).body
 
 
-_USES = {"motion": _motion, "take": _take, "body": _body, "session": _session}
+_USES = {
+    "motion": _motion,
+    "take": show_take,
+    "body": _body,
+    "mesh": _mesh,
+    "skeleton": _skeleton,
+    "session": _session,
+}
 """What is done with every kind of answer."""
 
 ACTIONS: dict[str, Action] = {"upload": upload, "forget": forget}

@@ -26,6 +26,7 @@ export class Stage {
     this.camera.position.set(1.35, 1.35, 4.3);
     this.bodies = [];
     this.extras = []; // groups of other panels, drawn in every view: { group, view } with view null for all
+    this.alone = null; // a group that is shown by itself, such as the mesh whose joints are edited
     this.surfaces = new Map(); // triangles of takes whose topology is not the model's
     this.pelvis = new Vector3();
     this.dirty = true;
@@ -179,6 +180,7 @@ export class Stage {
   // Parts of the canvas, one a body, in CSS pixels: up to three in a row, four in two.
   parts() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (this.alone) return [{ x: 0, y: 0, width, height }];
     const count = Math.max(1, this.bodies.length);
     const columns = count === 4 && width < 1.6 * height ? 2 : count;
     const rows = Math.ceil(count / columns);
@@ -197,8 +199,8 @@ export class Stage {
     renderer.clear();
     renderer.setScissorTest(true);
     this.parts().forEach((part, number) => {
-      this.bodies.forEach((body, other) => { body.group.visible = other === number; });
-      for (const extra of this.extras) extra.group.visible = extra.view === null || extra.view === number;
+      this.bodies.forEach((body, other) => { body.group.visible = other === number && !this.alone; });
+      for (const extra of this.extras) extra.group.visible = this.alone ? extra.group === this.alone : extra.shared !== false && (extra.view === null || extra.view === number);
       this.camera.aspect = part.width / part.height;
       this.camera.updateProjectionMatrix();
       renderer.setViewport(part.x, height - part.y - part.height, part.width, part.height);

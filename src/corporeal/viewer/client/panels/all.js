@@ -7,8 +7,9 @@ import { inside } from "./inside.js";
 import { motion } from "./motion.js";
 import { out } from "./out.js";
 import { physics } from "./physics.js";
+import { skeleton } from "./skeleton.js";
 
-const PANELS = [body, motion, deformers, physics, inside, out];
+const PANELS = [body, motion, deformers, physics, inside, skeleton, out];
 
 export function showPanels(page) {
   const tabs = document.getElementById("tabs");
