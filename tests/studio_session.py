@@ -1,10 +1,12 @@
 """A studio session without a page, for tests."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from corporeal.viewer.document import View
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Session
 from corporeal.viewer.worker import all_actions
@@ -20,6 +22,7 @@ class Visitor:
         self.heard: list[Packet] = []
         self.session = Session(self.heard.append, folder)
         self._actions = all_actions()
+        self.session.apply(replace(self.session.document, views=(View("lbs"),)))
 
     def ask(self, kind: str, arrays: dict[str, np.ndarray] | None = None, **fields: object) -> None:
         """One message, as the page would send it."""

@@ -47,6 +47,7 @@ export class JointEditor {
 
   open(isOpen) {
     this.stage.alone = isOpen && this.mesh ? this.home : null;
+    document.getElementById("labels").hidden = this.stage.alone !== null;
     if (isOpen) this.handles();
     this.choose(isOpen ? this.chosen : null);
     this.stage.dirty = true;

@@ -37,4 +37,5 @@ export function showPanels(page) {
     tabs.append(tab);
   }
   page.studio.on("document", build);
+  page.studio.on("open panel", (name) => open(PANELS.find((panel) => panel.name === name)));
 }
