@@ -70,6 +70,19 @@ def test_other_wishes_are_refused(visitor, fields, why):
     assert why in visitor.last_refusal
 
 
+def test_a_motion_that_is_not_the_tabs_own_is_never_read(visitor, tmp_path):
+    """A name from the page that is a path leads nowhere, even where a file lies."""
+    (tmp_path / "secret.bvh").write_text("HIERARCHY")
+    secret = str(tmp_path / "secret.bvh")
+    before = visitor.session.document.motion.name
+    visitor.ask("change", path=["motion", "name"], value=secret)
+    visitor.settle()
+    visitor.ask("make", view=0, format="glb")
+    assert "there is no motion" in visitor.last_refusal
+    visitor.ask("change", path=["motion", "name"], value=before)
+    visitor.settle()
+
+
 def test_a_cancelled_export_ends_at_once(visitor):
     before = len(visitor.said("made"))
     visitor.ask("make", view=0, format="mp4")

@@ -88,6 +88,17 @@ class Uploads:
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / f"{name}{suffix}"
 
+    def motion_source(self, name: str) -> str:
+        """What a pipeline is told to play: an authored motion's name, or one of the tab's files.
+
+        Nothing else is let through: a name from a page must not lead to other files.
+        """
+        if name in self.motions:
+            return str(self.paths[name])
+        if name not in MOTIONS:
+            raise InputError(f"there is no motion {name[:60]!r}; open its file first.")
+        return name
+
     def fitted(self, name: str, body: BodyChoice) -> Motion | None:
         """A file's motion, if it is this body's."""
         kept = self.motions.get(name)

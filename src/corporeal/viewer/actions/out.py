@@ -31,7 +31,7 @@ def make(session: Session, packet: Packet) -> None:
         session.background.spawn(out.name, reexport, arguments, made_at(session, out), MAKING)
     else:
         out = place_for(session, f"{Path(motion).stem}-{view.deformer}.{suffix}")
-        source = str(session.uploads.paths[motion]) if motion in session.uploads.paths else motion
+        source = session.uploads.motion_source(motion)
         order = Order(session.document, number, str(out), source, session.grown_file)
         session.background.spawn(out.name, export, (order,), made_at(session, out), MAKING)
     session.tell_busy()

@@ -53,9 +53,7 @@ def attempt(session: Session, packet: Packet) -> None:
     name = f"{Path(rig.mesh).stem}-moved.npz"
     out = session.uploads.make(name)
     order = RigOrder(rig, mesh, str(session.uploads.paths[out]))
-    files = session.uploads.paths
-    source = str(files[motion.name]) if motion.name in files else motion.name
-    way = RigTry(source, motion.duration, deformer)
+    way = RigTry(session.uploads.motion_source(motion.name), motion.duration, deformer)
     frames = session.uploads.place(out, ".npy")
     body = session.document.body
 

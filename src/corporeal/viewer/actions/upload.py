@@ -86,9 +86,9 @@ def show_take(session: Session, name: str, body: BodyChoice, answer: Packet) -> 
 
 
 def _mesh(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
-    session.send(Packet("mesh", {"name": name}, answer.arrays))
     if session.document.rig.mesh != name:
         session.apply(replace(session.document, rig=Rig(mesh=name)))
+    session.send(Packet("mesh", {"name": name}, answer.arrays))
 
 
 def _skeleton(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:

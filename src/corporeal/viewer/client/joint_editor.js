@@ -111,6 +111,7 @@ export class JointEditor {
   }
 
   draw() {
+    if (!this.mesh) return;
     const index = new Map(this.joints.map(({ name }, number) => [name, number]));
     const ends = [];
     this.joints.forEach((joint, number) => {
@@ -141,7 +142,7 @@ export class JointEditor {
       this.handle.position.set(...joint.position);
       this.controls.attach(this.handle);
     } else this.controls?.detach();
-    if (this.mesh) this.draw();
+    this.draw();
   }
 
   drag() {

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from corporeal._typing import Int, NumpyArray
-from corporeal.anatomy.growth.fat import MOST_LOSS
 from corporeal.anatomy.template import layered_template
 from corporeal.anatomy.warp import transfer_bones
 from corporeal.assets.anatomy import BoneMesh
@@ -51,7 +50,7 @@ def layers(
 def inside_packet(layered: LayeredBody, path: str) -> Packet:
     """What a page shows of a layers file: masses, muscle surface, bones with their joints."""
     found = layered.layers
-    fields: dict[str, Any] = {"masses": masses(layered), "file": path, "most_loss": MOST_LOSS}
+    fields: dict[str, Any] = {"masses": masses(layered), "file": path}
     inner = found.triangles[found.layered[found.triangles].all(axis=1)]
     arrays = {"muscle_triangles": inner.astype(np.uint32)}
     bones = transfer_bones(found, layered_template(sex_of(layered.body, found)))
