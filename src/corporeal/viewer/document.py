@@ -4,11 +4,10 @@ It is one JSON object. Every change goes through `parse`, so that what a page se
 file holds and what a test writes are checked by the same lines. Undo keeps earlier documents.
 """
 
-import copy
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, get_args
 
 from corporeal.errors import InputError
@@ -120,10 +119,15 @@ def as_json(document: Document) -> dict[str, Any]:
 
 
 def changed(document: Document, path: Sequence[str | int], value: Any) -> Document:
-    """The document with `value` at `path`; None takes a named number away."""
-    plain = copy.deepcopy(as_json(document))
-    if not path or not all(isinstance(word, str | int) for word in path):
-        raise InputError(f"path {path!r} leads nowhere in the document.")
+    """The document with `value` at `path`; None takes a named number away.
+
+    Sections beside the path stay the very same objects: documents are many, and paint is large.
+    """
+    words = ".".join(map(str, path))
+    top = path[0] if path else ""
+    if not isinstance(top, str):
+        raise InputError(f"path {words!r} leads nowhere.")
+    plain: dict[str, Any] = {top: _plain_section(document, top)}
     place: Any = plain
     try:
         for word in path[:-1]:
@@ -133,8 +137,18 @@ def changed(document: Document, path: Sequence[str | int], value: Any) -> Docume
         else:
             place[path[-1]] = value
     except (KeyError, IndexError, TypeError) as error:
-        raise InputError(f"path {'.'.join(map(str, path))} leads nowhere.") from error
-    return parse(plain)
+        raise InputError(f"path {words!r} leads nowhere.") from error
+    return replace(document, **{top: getattr(parse(plain), top)})
+
+
+def _plain_section(document: Document, name: str) -> Any:
+    """One field of the document as JSON; None for a name that is none."""
+    section = getattr(document, name, None)
+    if isinstance(section, tuple):
+        return [asdict(row) for row in section]
+    if isinstance(section, Mapping):
+        return dict(section)
+    return asdict(section) if is_dataclass(section) else section  # pyright: ignore[reportArgumentType]
 
 
 def read_document(content: bytes) -> Document:

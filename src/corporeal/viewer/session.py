@@ -32,7 +32,7 @@ _MOST_UNDO = 200
 _UNSEEN = 3
 """Frames on their way to the page; more would only make it late."""
 _CATCH_UP = 3
-"""Steps taken at once when late; beyond that time goes slower."""
+"""Steps taken at once when late, at most; beyond that time goes slower."""
 
 
 class Session:
@@ -85,10 +85,10 @@ class Session:
 
     def handle(self, packet: Packet, actions: dict[str, Action]) -> None:
         """Do what a message asks; a refusal is told, and the session goes on."""
-        if packet.kind == "seen":
-            self._seen = max(self._seen, int(packet.fields.get("number", 0)))
-            return
         try:
+            if packet.kind == "seen":
+                self._seen = max(self._seen, int(packet.fields["number"]))
+                return
             if packet.kind not in actions:
                 raise InputError(f"the studio knows no {packet.kind!r}.")
             actions[packet.kind](self, packet)
@@ -115,19 +115,19 @@ class Session:
     def apply(self, document: Document, *, final: bool = True, remember: bool = True) -> None:
         """Take a changed document; unless `final`, more of the same gesture will follow."""
         before, self.document = self.document, document
-        if final and remember and document != self._settled:
-            self.past = [*self.past[-_MOST_UNDO:], self._settled]
-            self.future.clear()
         try:
             self._realise(before, final)
         except CorporealError:
             self.document = before
             raise
-        if final:
-            self._settled = document
         self._dirty = True
-        if final:
-            self._tell_document()
+        if not final:
+            return
+        if remember and replace(document, playing=self._settled.playing) != self._settled:
+            self.past = [*self.past[-_MOST_UNDO:], self._settled]
+            self.future.clear()
+        self._settled = document
+        self._tell_document()
 
     def _realise(self, before: Document, final: bool) -> None:
         """Make the stage follow the document."""
@@ -177,7 +177,7 @@ class Session:
         now = perf_counter()
         if now >= self._next:
             late = now - self._next
-            steps = min(1 + int(late * FPS), _CATCH_UP)
+            steps = min(1 + int(late * FPS), self._most_steps())
             moved = self._move(steps)
             gone = steps / FPS
             self._rate += 0.1 * (min(1.0, gone / max(late + 1 / FPS, gone)) - self._rate)
@@ -185,6 +185,12 @@ class Session:
             if (moved or self._dirty) and self._sent - self._seen < _UNSEEN:
                 self._show()
         return max(0.0, self._next - perf_counter()) if self._moving else 0.02
+
+    def _most_steps(self) -> int:
+        """Steps between two frames that are sent, so that thirty a second are where one step
+        leaves time for them."""
+        cost = 1e-3 * sum(player.step_ms for player in self.stage.players)
+        return max(1, min(_CATCH_UP, int(2.0 / FPS / max(cost, 1e-6))))
 
     @property
     def _moving(self) -> bool:

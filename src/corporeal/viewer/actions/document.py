@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from corporeal.viewer.document import changed, read_document
+from corporeal.viewer.document import Document, changed, read_document
 from corporeal.viewer.inside import NAME as LAYERS
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Action, Session
@@ -24,14 +24,19 @@ def undo(session: Session, packet: Packet) -> None:
     """Back to the document before."""
     if session.past:
         session.future.append(session.document)
-        session.apply(session.past.pop(), remember=False)
+        session.apply(_at_work(session, session.past.pop()), remember=False)
 
 
 def redo(session: Session, packet: Packet) -> None:
     """Forth again."""
     if session.future:
         session.past.append(session.document)
-        session.apply(session.future.pop(), remember=False)
+        session.apply(_at_work(session, session.future.pop()), remember=False)
+
+
+def _at_work(session: Session, document: Document) -> Document:
+    """Another document that plays or pauses as the present one."""
+    return replace(document, playing=session.document.playing)
 
 
 def seek(session: Session, packet: Packet) -> None:

@@ -160,6 +160,7 @@ export class Stage {
     });
     this.walk(joints);
     this.frames += 1;
+    this.place = frame.place;
     this.dirty = true;
     this.studio.send("seen", { number: frame.number });
   }

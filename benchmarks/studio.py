@@ -1,0 +1,212 @@
+"""How fast the studio's server delivers frames, and whether its memory stays flat.
+
+python benchmarks/studio.py                    # rates, and three minutes of memory
+python benchmarks/studio.py --minutes 30       # the long run
+
+Frames are received and answered over the socket, as the page does, without drawing them. A frame
+counts if its skin has moved. Writes benchmarks/results/studio.json.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+
+import numpy as np
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from corporeal.viewer.packets import Packet, decode
+from corporeal.viewer.server import Address, StudioServer
+
+RESULTS = Path(__file__).parent / "results" / "studio.json"
+SECONDS = 10.0
+VIEWS = {
+    "lbs": [{"deformer": "lbs"}],
+    "dqs": [{"deformer": "dqs"}],
+    "four skinned bodies": [{"deformer": name} for name in ("lbs", "dqs", "lbs", "dqs")],
+    "projective": [{"deformer": "projective"}],
+    "lbs and projective": [{"deformer": "lbs"}, {"deformer": "projective"}],
+}
+
+
+@dataclass
+class Visitor:
+    """A page that draws nothing."""
+
+    socket: ClientConnection
+    busy: bool = True
+    ready: bool = False
+    arrivals: list[float] = field(default_factory=list)
+    step_ms: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    _last: object = None
+
+    def ask(self, kind: str, **fields: object) -> None:
+        self.socket.send(Packet(kind, fields).encode())
+
+    def receive(self) -> None:
+        """One message."""
+        content = self.socket.recv(timeout=300)
+        assert isinstance(content, bytes)
+        packet = decode(content)
+        if packet.kind == "refused":
+            raise SystemExit(packet.fields["why"])
+        if packet.kind == "busy":
+            self.busy = bool(packet.fields["names"])
+        if packet.kind != "frame":
+            return
+        self.ask("seen", number=packet.fields["number"])
+        views = packet.fields["views"]
+        self.ready = all(view["ready"] for view in views)
+        skin = packet.arrays[f"skin {len(views) - 1}"]
+        if self._last is None or not np.array_equal(skin, self._last):
+            self.arrivals.append(time.perf_counter())
+            self.step_ms.append(max(view["step_ms"] for view in views))
+            self.sizes.append(len(content))
+        self._last = skin
+
+    def for_seconds(self, seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self.receive()
+
+    def until_ready(self) -> None:
+        self.busy, self.ready = True, False
+        while self.busy or not self.ready:
+            self.receive()
+
+    def forget(self) -> None:
+        for kept in (self.arrivals, self.step_ms, self.sizes):
+            kept.clear()
+
+
+def serve(opened: threading.Event, addresses: list[Address]) -> StudioServer:
+    """A studio in a thread that ends with the process."""
+    server = StudioServer()
+
+    def tell(address: Address) -> None:
+        addresses.append(address)
+        opened.set()
+
+    threading.Thread(target=lambda: asyncio.run(server.run(tell)), daemon=True).start()
+    opened.wait()
+    return server
+
+
+def memory_mb(process_id: int) -> float:
+    """Resident memory of a process."""
+    pages = int(Path(f"/proc/{process_id}/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def rate(visitor: Visitor, views: list[dict[str, str]]) -> dict[str, float]:
+    """Frames a second that move, with these bodies."""
+    visitor.ask("change", path=["views"], value=views)
+    visitor.until_ready()
+    visitor.for_seconds(2.0)
+    visitor.forget()
+    visitor.for_seconds(SECONDS)
+    gaps = np.diff(visitor.arrivals)
+    return {
+        "frames_per_second": round(len(gaps) / (visitor.arrivals[-1] - visitor.arrivals[0]), 1),
+        "median_gap_ms": round(1e3 * float(np.median(gaps)), 2),
+        "p99_gap_ms": round(1e3 * float(np.percentile(gaps, 99)), 2),
+        "median_step_ms": round(statistics.median(visitor.step_ms), 2),
+        "megabytes_per_second": round(sum(visitor.sizes) / 1e6 / SECONDS, 2),
+    }
+
+
+def memory_run(visitor: Visitor, process_id: int, minutes: float) -> dict[str, object]:
+    """Memory while flesh moves, is reshaped and retold every ten seconds."""
+    samples, end, turn = [], time.monotonic() + 60 * minutes, 0
+    begun = time.monotonic()
+    while time.monotonic() < end:
+        turn += 1
+        weight = 0.5 + 0.2 * (turn % 3)
+        visitor.ask("change", path=["body", "sliders", "weight"], value=weight)
+        visitor.ask(
+            "change", path=["views", 1, "controls", "stiffness"], value=1e4 + 1e3 * (turn % 7)
+        )
+        visitor.for_seconds(10.0)
+        visitor.forget()
+        samples.append([round(time.monotonic() - begun, 1), round(memory_mb(process_id), 1)])
+    half = len(samples) // 2
+    early, late = (
+        np.mean([mb for _, mb in part]) for part in (samples[half // 2 : half], samples[half:])
+    )
+    return {
+        "minutes": minutes,
+        "samples_s_mb": samples,
+        "second_quarter_mb": round(float(early), 1),
+        "second_half_mb": round(float(late), 1),
+        "growth_percent": round(100.0 * float(late / early - 1.0), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=3.0)
+    minutes = parser.parse_args().minutes
+    addresses: list[Address] = []
+    server = serve(threading.Event(), addresses)
+    url = f"{addresses[0].url.replace('http', 'ws')}socket"
+    started = time.perf_counter()
+    with connect(url, max_size=None, compression=None, open_timeout=120) as socket:
+        visitor = Visitor(socket)
+        while not visitor.arrivals:
+            visitor.receive()
+        first_frame = time.perf_counter() - started
+        visitor.until_ready()
+        ready = time.perf_counter() - started
+        rates = {name: rate(visitor, views) for name, views in VIEWS.items()}
+        (process_id,) = server.process_ids
+        assert process_id is not None
+        with connect(url, max_size=None, compression=None, open_timeout=120) as second:
+            other = Visitor(second)
+            thread = threading.Thread(target=_keep, args=(other,), daemon=True)
+            thread.start()
+            beside = rate(visitor, VIEWS["lbs and projective"])
+        memory = memory_run(visitor, process_id, minutes)
+    content = {
+        "commit": _commit(),
+        "machine": {"processor": platform.machine(), "cores": os.cpu_count()},
+        "vertices": 13380,
+        "first_frame_s": round(first_frame, 2),
+        "flesh_ready_s": round(ready, 2),
+        "rates": rates,
+        "lbs and projective beside a second tab": beside,
+        "memory": memory,
+    }
+    RESULTS.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps({k: v for k, v in content.items() if k != "memory"}, indent=2))
+    print(f"memory {memory['second_quarter_mb']} → {memory['second_half_mb']} MB")
+
+
+def _commit() -> str:
+    """The checkout's commit."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _keep(visitor: Visitor) -> None:
+    """Receive until the socket closes."""
+    with contextlib.suppress(ConnectionClosed):
+        while True:
+            visitor.receive()
+
+
+if __name__ == "__main__":
+    main()

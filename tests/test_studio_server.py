@@ -1,0 +1,161 @@
+"""The studio's web server: who is let in, what is served, what ends with a tab."""
+
+import http.client
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+import pytest
+from studio_page import running_studio
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from corporeal.viewer import server as server_module
+from corporeal.viewer.packets import Packet, decode
+from corporeal.viewer.server import Address
+
+
+class EchoTab:
+    """A tab without a process: what comes in goes back."""
+
+    opened = 0
+
+    def __init__(self, files: tuple[Path, ...] = ()) -> None:
+        self.pipe, self._there = multiprocessing.Pipe()
+        self.folder = Path(os.devnull)
+        self.process_id = None
+        self.closed = False
+        EchoTab.opened += 1
+
+    def begin(self) -> None:
+        self._there.send_bytes(Packet("hello").encode())
+
+    def close(self) -> None:
+        self.closed = True
+        self._there.close()
+
+
+@pytest.fixture(scope="module")
+def address():
+    patch = pytest.MonkeyPatch()
+    patch.setattr(server_module, "Tab", EchoTab)
+    with running_studio() as (_, found):
+        yield found
+    patch.undo()
+
+
+def get(address: Address, path: str, **headers: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=60)
+    connection.request("GET", path, headers=headers)
+    return connection.getresponse()
+
+
+def test_the_page_and_all_that_it_loads_come_from_here(address: Address):
+    """Every script and style that the page names is served, and none names another host."""
+    page = get(address, f"/{address.token}/").read().decode()
+    for name in ("main.js", "style.css", "vendor/three.js", "panels/all.js", "icon.svg"):
+        found = get(address, f"/{address.token}/{name}")
+        assert found.status == 200
+        assert found.read()
+    assert "//" not in page.replace("<!--", "").split("</head>")[0].replace("w3.org//", "")
+
+
+def test_answers_forbid_everything_foreign(address: Address):
+    policy = get(address, f"/{address.token}/").headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "x" * 32, "é"])
+def test_a_wrong_token_is_refused(address: Address, token: str):
+    quoted = token.encode().decode("latin-1")
+    assert get(address, f"/{quoted}/").status == 403
+    assert get(address, f"/{quoted}/main.js").status == 403
+    with pytest.raises(InvalidStatus, match="403"):
+        connect(f"ws://{address.host}:{address.port}/{quoted}/socket")
+
+
+def test_no_token_at_all_is_refused(address: Address):
+    assert get(address, "/").status == 403
+    assert get(address, "/main.js").status == 403
+
+
+def test_other_origins_and_names_are_refused(address: Address):
+    """A foreign page, or a foreign name that leads here (DNS rebinding), gets nothing."""
+    here = f"{address.host}:{address.port}"
+    assert get(address, f"/{address.token}/", Origin="http://evil.example").status == 403
+    assert get(address, f"/{address.token}/", Host="evil.example").status == 403
+    assert get(address, f"/{address.token}/", Origin=f"http://{here}").status == 200
+    with pytest.raises(InvalidStatus, match="403"):
+        connect(f"ws://{here}/{address.token}/socket", origin="http://evil.example")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../server.py",
+        "..%2fserver.py",
+        "%2e%2e/server.py",
+        "panels/../../server.py",
+        "/etc/passwd",
+        "%2fetc%2fpasswd",
+        "out/../../../../etc/passwd",
+        "vendor",
+        "three.LICENSE",
+        "nothing.js",
+    ],
+)
+def test_no_file_beside_the_page_can_be_read(address: Address, path: str):
+    assert get(address, f"/{address.token}/{path}").status == 404
+
+
+def test_messages_pass_and_no_more_tabs_than_fit(address: Address):
+    sockets = []
+    try:
+        for _ in range(server_module.MOST_TABS):
+            sockets.append(connect(f"{address.url.replace('http', 'ws')}socket"))
+            hello = sockets[-1].recv(timeout=60)
+            assert decode(hello).kind == "hello"
+        one_more = connect(f"{address.url.replace('http', 'ws')}socket")
+        with pytest.raises(Exception, match="tabs are open"):
+            one_more.recv(timeout=60)
+    finally:
+        for socket in sockets:
+            socket.close()
+
+
+def alive(process_id: int) -> bool:
+    return Path(f"/proc/{process_id}").exists()
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="processes are looked up in /proc")
+def test_tabs_have_processes_of_their_own_that_end_with_them():
+    """Two tabs send frames; one closes and its process is gone, the other goes on."""
+    with running_studio() as (server, address):
+        url = f"{address.url.replace('http', 'ws')}socket"
+        first, second = (connect(url, max_size=None, open_timeout=60) for _ in range(2))
+        for socket in (first, second):
+            wait_for_frames(socket, 2)
+        before = {pid for pid in server.process_ids if pid is not None}
+        assert len(before) == 2
+        first.close()
+        end = time.monotonic() + 60
+        while len(server.process_ids) > 1 and time.monotonic() < end:
+            time.sleep(0.05)
+        (left,) = (pid for pid in server.process_ids if pid is not None)
+        wait_for_frames(second, 2)
+        (gone,) = before - {left}
+        while alive(gone) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not alive(gone)
+        assert alive(left)
+        second.close()
+
+
+def wait_for_frames(socket, count: int) -> None:
+    while count:
+        packet = decode(socket.recv(timeout=300))
+        if packet.kind == "frame":
+            socket.send(Packet("seen", {"number": packet.fields["number"]}).encode())
+            count -= 1
