@@ -13,7 +13,8 @@ from corporeal.anthropometry.measure import measure
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.composition import Composition
 from corporeal.body.scan import Scan
-from corporeal.capture.clearance import capsules_of, segment_distances
+from corporeal.capture.clearance import ARMS, capsules_of, segment_distances
+from corporeal.capture.moving_clearance import cleared_motion, eased
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.dyna import DynaProtocol
 from corporeal.capture.protocols.mocap import MocapProtocol
@@ -38,6 +39,7 @@ from corporeal.capture.tissue import (
 from corporeal.capture.trunk import ALONG, TrunkSkin
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.motions.library import make_motion
 from corporeal.motions.limits import joint_limits, limit_excess
 from corporeal.skinning.linear import LinearBlendSkinning
 
@@ -204,6 +206,46 @@ def test_limbs_are_turned_back_until_they_are_clear(person: Person) -> None:
     same, all_of_it = capsules.cleared(stand, stand)
     np.testing.assert_array_equal(same, stand)
     assert all_of_it == 1.0
+
+
+def test_eased_shares_are_nowhere_above_the_given_ones() -> None:
+    """The least of 2 m frames either side, averaged twice over m: never more than was given, and
+    never faster than one average of w = 2 m + 1 frames lets it change, (1 − least) / w a frame."""
+    random = np.random.default_rng(1)
+    given = np.ones((200, 5))
+    given[random.integers(0, 200, 9), random.integers(0, 5, 9)] = random.uniform(0.2, 0.9, 9)
+    found = eased(given, 14)
+    assert (found <= given + 1e-12).all()
+    assert np.abs(np.diff(found, axis=0)).max() <= (1 - given.min()) / 15 + 1e-12
+    np.testing.assert_array_equal(eased(np.ones((30, 5)), 14), 1.0)
+
+
+def test_hands_rest_on_wide_hips() -> None:
+    """Hands that were put where a heavy woman has flesh come to lie on it; legs and the first frame
+    stay, bit by bit, and a slim woman moves as she did."""
+    deepest = []
+    for bmi in (19.0, 40.0):
+        body = body_at_bmi(PhenotypeModel(), 0.0, bmi, 1.65)
+        her = Person("eva", "female", 40.0, body, Composition(0.2 * bmi, 20.0), measure(body))
+        motion = make_motion("hips", body, TEMPLATE, fps=10.0, duration=3.0, a_pose=True)
+        turns = np.asarray(motion.joint_rotations, np.float64)
+        clear, share = cleared_motion(motion, her, TEMPLATE, turns[0])
+        capsules = capsules_of(TEMPLATE, body)
+        allowed, arms = capsules.allowed(turns[0]), np.isin(capsules.limbs, ARMS)
+        places = len(capsules.bones) * len(ALONG)
+        of_arms = np.repeat(arms[capsules.bones[:, 0]], len(ALONG))
+        found = np.asarray(clear.joint_rotations)
+        np.testing.assert_array_equal(found[:, ~arms], turns[:, ~arms])
+        np.testing.assert_array_equal(found[0], turns[0])
+        before, after = (
+            max(float((capsules.overlaps(r) - allowed)[-places:][of_arms].max()) for r in rows)
+            for rows in (turns, found)
+        )
+        deepest.append((before, after, share))
+    slim, heavy = deepest
+    assert heavy[0] > 0.02
+    assert heavy[1] <= 1e-9
+    assert heavy[2] < slim[2]
 
 
 def test_protocols_are_repeatable_and_stand_on_the_ground(person: Person) -> None:

@@ -187,6 +187,13 @@ def test_raw_scans_and_other_topologies_are_refused_by_name(faust: Path, tmp_pat
         import_dataset(
             ImportConfig(inputs=(single,), out=tmp_path / "b.zarr", like=tmp_path / "tube.zarr")
         )
+    turned = TRIANGLES.copy()
+    turned[0] = turned[0, ::-1]
+    write_ply(single / "a.ply", Mesh(moving(1, 0)[0], turned))
+    with pytest.raises(FormatError, match="triangles, 1 of them other ones"):
+        import_dataset(
+            ImportConfig(inputs=(single,), out=tmp_path / "b.zarr", like=tmp_path / "tube.zarr")
+        )
     assert not (tmp_path / "b.zarr").exists()
     write_ply(single / "a.ply", Mesh(np.zeros((4, 3)), np.zeros((0, 3), np.int64)))
     with pytest.raises(FormatError, match="has no triangles"):

@@ -27,6 +27,9 @@ _MOST_TURNS: Final = 16
 _BEGINNING: Final = 2.0
 """Radii from a hip or shoulder within which a limb may be in the trunk."""
 _FIRST: Final = ("hip", "shoulder")
+ARMS: Final = (1, 2)
+LEGS: Final = (3, 4)
+"""Numbers of limbs; the trunk is 0."""
 _LIMBS: Final = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot")
 
 
@@ -83,17 +86,36 @@ class Capsules:
 
         Also gives the least share of a drawn turn that was left.
         """
-        allowed = self.allowed(stand)
+        shares = self.shares(rotations, stand, self.allowed(stand), ARMS + LEGS)
+        return self.turned(rotations, stand, shares), float(shares.min())
+
+    def shares(
+        self,
+        rotations: Float64[NumpyArray, "J 3"],
+        stand: Float64[NumpyArray, "J 3"],
+        allowed: Float64[NumpyArray, "o"],
+        movable: tuple[int, ...],
+    ) -> Float64[NumpyArray, "5"]:
+        """Which share of its turn from `stand` each limb keeps; only `movable` limbs give way."""
         shares = np.ones(5)
         for _ in range(_MOST_TURNS):
-            turned = stand + shares[self.limbs][:, None] * (rotations - stand)
-            deep = self.overlaps(turned) > allowed
-            if not deep.any():
-                return turned, float(shares.min())
-            shares[self._movable(deep)] *= _BACK
-        return stand + shares[self.limbs][:, None] * (rotations - stand), float(shares.min())
+            deep = self.overlaps(self.turned(rotations, stand, shares)) > allowed
+            found = np.intersect1d(self._limbs_of(deep), movable)
+            if not found.size:
+                break
+            shares[found] *= _BACK
+        return shares
 
-    def _movable(self, deep: Bool[NumpyArray, "o"]) -> Int[NumpyArray, "n"]:
+    def turned(
+        self,
+        rotations: Float64[NumpyArray, "*batch J 3"],
+        stand: Float64[NumpyArray, "J 3"],
+        shares: Float64[NumpyArray, "*batch 5"],
+    ) -> Float64[NumpyArray, "*batch J 3"]:
+        """Poses whose limbs keep these shares of their turns from `stand`."""
+        return rotations + (1.0 - shares[..., self.limbs, None]) * (stand - rotations)
+
+    def _limbs_of(self, deep: Bool[NumpyArray, "o"]) -> Int[NumpyArray, "n"]:
         """Limbs that overlap with another one or with the trunk."""
         owners = self.limbs[self.bones[:, 0]]
         count = len(self.pairs)

@@ -283,13 +283,17 @@ def _plain(name: str) -> str:
 
 
 def _require_same_topology(path: Path, found: Registrations, wanted: Registrations) -> None:
-    if found.topology_hash != wanted.topology_hash:
-        raise FormatError(
-            f"{path} has the wrong topology: {found.vertex_count} vertices and "
-            f"{len(found.triangles)} triangles ({found.template}); expected "
-            f"{wanted.vertex_count} and {len(wanted.triangles)}, joined as in {wanted.template}. "
-            f"Register its frames to that template first."
-        )
+    if found.topology_hash == wanted.topology_hash:
+        return
+    counts = f"{found.vertex_count} vertices and {len(found.triangles)} triangles"
+    if found.triangles.shape == wanted.triangles.shape:
+        other = int((found.triangles != wanted.triangles).any(axis=1).sum())
+        counts = f"{counts}, {other} of them other ones" if other else counts
+    raise FormatError(
+        f"{path} has the wrong topology: {counts} ({found.template}); expected "
+        f"{wanted.vertex_count} and {len(wanted.triangles)}, joined as in {wanted.template}. "
+        f"Register its frames to that template first."
+    )
 
 
 def _some(names: set[str]) -> str:

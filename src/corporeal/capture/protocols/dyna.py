@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from corporeal.body.template import Template
+from corporeal.capture.moving_clearance import cleared_motion
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
 from corporeal.errors import InputError
@@ -42,4 +45,6 @@ class DynaProtocol:
             duration=self.duration,
             a_pose=True,
         )
-        return Recording(motion, moving=True)
+        stand = np.asarray(motion.joint_rotations[0], np.float64)
+        clear, share = cleared_motion(motion, person, template, stand)
+        return Recording(clear, moving=True, notes={"share_of_arm_turns_kept": round(share, 3)})

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corporeal.body.template import Template
+from corporeal.capture.moving_clearance import cleared_motion
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
+from corporeal.capture.protocols.standing import a_pose
 from corporeal.errors import InputError
 from corporeal.motions.incoming import IncomingOptions, motion_for_body
 from corporeal.motions.resample import resample
@@ -41,4 +43,6 @@ class MocapProtocol:
         clip = self.clips[self.sequences().index(sequence)]
         came = motion_for_body(clip, template, person.identity, self.options)
         motion = came.motion if self.fps is None else resample(came.motion, self.fps)
-        return Recording(motion, moving=True, notes={"clip": clip.name, **came.facts})
+        clear, share = cleared_motion(motion, person, template, a_pose(person, template))
+        kept = {"share_of_arm_turns_kept": round(share, 3)}
+        return Recording(clear, moving=True, notes={"clip": clip.name, **kept, **came.facts})
