@@ -26,7 +26,7 @@ function build(home, { studio, stage }) {
   );
   const follow = () => {
     const { views, colour, look: now } = studio.document;
-    const names = studio.catalogue.deformers.map((row_) => [row_.name, deformerName(row_.name)]);
+    const names = [...studio.catalogue.deformers.map((row_) => row_.name), ...studio.files.takes.map((take) => `take:${take}`)].map((name) => [name, deformerName(name)]);
     cards.replaceChildren(...views.map((view, number) => card(studio, view, number, names)));
     add.disabled = views.length >= 4;
     what.show(colour.what);
@@ -42,6 +42,7 @@ function build(home, { studio, stage }) {
   };
   studio.on("document", follow);
   studio.on("chosen", follow);
+  studio.on("files", follow);
   follow();
 }
 
