@@ -1,5 +1,9 @@
-"""The studio in a real browser: Chromium, software GL, the whole way from server to pixels."""
+"""The studio in a real browser: Chromium, software GL, the whole way from server to pixels.
 
+With CORPOREAL_STUDIO_PICTURES=1 the documentation's pictures are taken anew, not compared.
+"""
+
+import os
 from io import BytesIO
 from pathlib import Path
 
@@ -7,6 +11,13 @@ import numpy as np
 import pytest
 from PIL import Image
 from studio_page import StudioPage, browser, running_studio
+
+from corporeal.formats.gltf_read import read_glb_character
+
+PICTURES = Path(__file__).parents[1] / "docs/pictures/studio"
+TAKING = bool(os.environ.get("CORPOREAL_STUDIO_PICTURES"))
+SKINNED = "[{ deformer: 'lbs', controls: {} }, { deformer: 'dqs', controls: {} }]"
+FLESHED = "[{ deformer: 'lbs', controls: {} }, { deformer: 'projective', controls: {} }]"
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +160,80 @@ def test_the_view_is_taken_away_as_a_picture(page: StudioPage, tmp_path: Path):
     assert picture.ndim == 3
     assert picture[..., 3].max() == 255
     assert page.complaints == []
+
+
+def test_a_broken_file_is_told_and_the_studio_goes_on(page: StudioPage, tmp_path: Path):
+    (tmp_path / "broken.bvh").write_text("HIERARCHY\nROOT nonsense {", encoding="utf-8")
+    page.open_panel("motion")
+    with page.tab.expect_file_chooser() as waiting:
+        page.tab.get_by_role("button", name="Open a file").click()
+    waiting.value.set_files(tmp_path / "broken.bvh")
+    page.tab.locator(".toast.bad").first.wait_for()
+    page.tell("studio.change(['playing'], true)")
+    page.settle()
+    assert page.complaints == []
+
+
+def test_a_moving_body_is_exported(page: StudioPage, tmp_path: Path):
+    """The downloaded GLB is a character with joints and an animation."""
+    page.open_panel("out")
+    page.tell("studio.choose(0)")
+    with page.tab.expect_download(timeout=300_000) as waiting:
+        page.tab.get_by_role("button", name="Export").click()
+    waiting.value.save_as(tmp_path / "take.glb")
+    character = read_glb_character(tmp_path / "take.glb")
+    assert character.template.mesh.vertex_count == 13380
+    assert character.frame_count > 100
+
+
+def still(page: StudioPage, views: str, colour: str, place: int) -> None:
+    """Stand at a frame of jumping jacks, with these bodies and colours."""
+    page.tell("studio.send('preset', { name: 'Average adult' })")
+    page.tell("studio.change(['motion'], { name: 'jumping-jacks' })")
+    page.tell(f"studio.change(['views'], {views})")
+    page.tell(f"studio.change(['colour', 'what'], '{colour}')")
+    page.tell("studio.change(['playing'], false)")
+    page.wait(f"!studio.document.playing && studio.document.colour.what === '{colour}'")
+    page.settle()
+    page.tell(f"studio.send('seek', {{ place: {place} }})")
+    page.wait(f"stage.place === {place}")
+    page.tab.wait_for_timeout(500)
+
+
+def test_pictures_look_as_they_did(page: StudioPage):
+    """Bodies posed by skinning alone are the same every time: seen through a grid of 8 pixels, no
+    cell may be more than 12 of 255 off on average over its colours, and all less than 1."""
+    page.tell("stage.adaptive = false; stage.renderer.setPixelRatio(1); stage.dirty = true")
+    still(page, SKINNED, "offset", 96)
+    now = shown(page)
+    kept = PICTURES / "compared.png"
+    if TAKING:
+        Image.fromarray(now.astype(np.uint8)).save(kept)
+    before = np.asarray(Image.open(kept).convert("RGB"), np.int16)
+    assert now.shape == before.shape
+    apart = np.abs(coarse(now) - coarse(before))
+    assert apart.mean() < 1.0
+    assert apart.max() < 12.0
+    assert page.complaints == []
+
+
+@pytest.mark.skipif(not TAKING, reason="pictures are taken with CORPOREAL_STUDIO_PICTURES=1")
+@pytest.mark.parametrize(
+    ("name", "panel", "colour"), [("open", "body", "skin"), ("offset", "physics", "offset")]
+)
+def test_take_pictures(page: StudioPage, name: str, panel: str, colour: str):
+    page.tab.set_viewport_size({"width": 1360, "height": 800})
+    still(page, FLESHED, colour, 60)
+    page.open_panel(panel)
+    page.tell("studio.choose(1); studio.change(['playing'], true)")
+    page.wait("stage.place > 90")
+    page.tell("studio.change(['playing'], false)")
+    page.wait("!studio.document.playing")
+    page.picture(PICTURES / f"{name}.png")
+
+
+def coarse(picture: np.ndarray) -> np.ndarray:
+    """Means over cells of 8 × 8 pixels."""
+    height, width = (8 * (size // 8) for size in picture.shape[:2])
+    cells = picture[:height, :width].reshape(height // 8, 8, width // 8, 8, 3)
+    return cells.mean(axis=(1, 3, 4))

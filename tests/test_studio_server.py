@@ -16,30 +16,25 @@ from corporeal.viewer.packets import Packet, decode
 from corporeal.viewer.server import Address
 
 
-class EchoTab:
-    """A tab without a process: what comes in goes back."""
-
-    opened = 0
+class QuietTab:
+    """A tab without a process: it says hello, and no more."""
 
     def __init__(self, files: tuple[Path, ...] = ()) -> None:
         self.pipe, self._there = multiprocessing.Pipe()
         self.folder = Path(os.devnull)
         self.process_id = None
-        self.closed = False
-        EchoTab.opened += 1
 
     def begin(self) -> None:
         self._there.send_bytes(Packet("hello").encode())
 
     def close(self) -> None:
-        self.closed = True
         self._there.close()
 
 
 @pytest.fixture(scope="module")
 def address():
     patch = pytest.MonkeyPatch()
-    patch.setattr(server_module, "Tab", EchoTab)
+    patch.setattr(server_module, "Tab", QuietTab)
     with running_studio() as (_, found):
         yield found
     patch.undo()
@@ -58,7 +53,7 @@ def test_the_page_and_all_that_it_loads_come_from_here(address: Address):
         found = get(address, f"/{address.token}/{name}")
         assert found.status == 200
         assert found.read()
-    assert "//" not in page.replace("<!--", "").split("</head>")[0].replace("w3.org//", "")
+    assert "//" not in page
 
 
 def test_answers_forbid_everything_foreign(address: Address):
@@ -67,13 +62,12 @@ def test_answers_forbid_everything_foreign(address: Address):
     assert "unsafe" not in policy
 
 
-@pytest.mark.parametrize("token", ["", "wrong", "x" * 32, "é"])
+@pytest.mark.parametrize("token", ["", "wrong", "x" * 32, "%C3%A9"])
 def test_a_wrong_token_is_refused(address: Address, token: str):
-    quoted = token.encode().decode("latin-1")
-    assert get(address, f"/{quoted}/").status == 403
-    assert get(address, f"/{quoted}/main.js").status == 403
+    assert get(address, f"/{token}/").status == 403
+    assert get(address, f"/{token}/main.js").status == 403
     with pytest.raises(InvalidStatus, match="403"):
-        connect(f"ws://{address.host}:{address.port}/{quoted}/socket")
+        connect(f"ws://{address.host}:{address.port}/{token}/socket")
 
 
 def test_no_token_at_all_is_refused(address: Address):

@@ -75,6 +75,8 @@ def page(shared: Page) -> Iterator[Page]:
     shared.session.stage.hands.clear()
     shared.session.apply(Document())
     shared.settle()
+    shared.session.past.clear()
+    shared.session.future.clear()
     shared.sent.clear()
 
 

@@ -110,6 +110,9 @@ class Document:
     speed: float = 1.0
 
 
+_SECTIONS = frozenset(f.name for f in fields(Document))
+
+
 def as_json(document: Document) -> dict[str, Any]:
     """Plain lists, numbers and words."""
     plain = asdict(document)
@@ -143,7 +146,7 @@ def changed(document: Document, path: Sequence[str | int], value: Any) -> Docume
 
 def _plain_section(document: Document, name: str) -> Any:
     """One field of the document as JSON; None for a name that is none."""
-    section = getattr(document, name, None)
+    section = getattr(document, name) if name in _SECTIONS else None
     if isinstance(section, tuple):
         return [asdict(row) for row in section]
     if isinstance(section, Mapping):

@@ -31,6 +31,7 @@ export class Stage {
     this.pelvis = new Vector3();
     this.dirty = true;
     this.frames = 0;
+    this.adaptive = true;
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement);
     studio.on("model", (message) => { this.model = message; });
     studio.on("surface", (message) => this.surfaces.set(`take:${message.name}`, message));
@@ -50,12 +51,26 @@ export class Stage {
     this.controls.maxDistance = 14;
     this.controls.addEventListener("change", () => { this.dirty = true; });
     this.resize();
-    const draw = () => {
+    const draw = (now) => {
       requestAnimationFrame(draw);
       this.controls.update();
-      if (this.dirty) this.draw();
+      if (!this.dirty) return;
+      this.draw();
+      this.pace(now);
     };
-    draw();
+    requestAnimationFrame(draw);
+  }
+
+  // A machine that cannot draw twenty pictures a second gets fewer pixels: first its own, then less.
+  pace(now) {
+    const gap = Math.min(now - (this.drawn ?? now), 500);
+    this.drawn = now;
+    this.slow = 0.95 * (this.slow ?? 0) + 0.05 * gap;
+    const ratio = this.renderer.getPixelRatio();
+    if (!this.adaptive || this.slow < 50 || ratio <= 0.6) return;
+    this.slow = 0;
+    this.renderer.setPixelRatio(ratio > 1 ? 1 : 0.75 * ratio);
+    this.dirty = true;
   }
 
   // Skin of a tone; the face is painted on it.

@@ -16,8 +16,9 @@ export class Timeline {
     this.time = element("div", { className: "time" });
     this.speed = select(SPEEDS, "1", (value) => studio.change(["speed"], Number(value)), "Speed");
     this.loop = button("", () => studio.change(["loop"], !studio.document.loop), { title: "Loop", strokes: ["M17 3l3 3-3 3", "M4 11V9a3 3 0 0 1 3-3h13", "M7 21l-3-3 3-3", "M20 13v2a3 3 0 0 1-3 3H4"] });
-    home.append(element("div", { className: "tools" }, this.play), this.plot, element("div", { className: "row" }, this.time, this.speed, this.loop));
-    this.track = []; // a view: Map frame → [mean, most]
+    this.what = select([["0", "mean"], ["1", "largest"], ["2", "time"]], "0", () => this.draw(), "Plot the mean, the largest value, or the time a frame takes");
+    this.track = []; // a view: three numbers a frame (mean, most, milliseconds), NaN where unknown
+    home.append(element("div", { className: "tools" }, this.play), this.plot, element("div", { className: "row" }, this.time, this.what, this.speed, this.loop));
     this.place = 0;
     this.last = 1;
     studio.on("document", () => this.follow());
@@ -48,15 +49,17 @@ export class Timeline {
     this.loop.setAttribute("aria-pressed", loop);
     this.speed.show(String(speed));
     const key = JSON.stringify([colour, motion, body, views]);
-    if (key !== this.key_) this.track = views.map(() => new Map());
-    this.key_ = key;
+    if (key !== this.chosen) this.track = [];
+    this.chosen = key;
   }
 
   show(frame) {
     this.place = frame.place;
     this.last = Math.max(1, frame.last);
     frame.views.forEach((view, number) => {
-      if (view.ready) this.track[number]?.set(Math.round(frame.place), [view.mean, view.most]);
+      const size = 3 * (Math.round(frame.last) + 1);
+      if (this.track[number]?.length !== size) this.track[number] = new Float32Array(size).fill(NaN);
+      if (view.ready) this.track[number].set([view.mean, view.most, view.step_ms], 3 * Math.round(frame.place));
     });
     this.time.textContent = `${(frame.place / 60).toFixed(2)} / ${(frame.last / 60).toFixed(2)} s`;
     this.draw();
@@ -92,16 +95,19 @@ export class Timeline {
     pen.clearRect(0, 0, width, height);
     pen.fillStyle = "#ffffff0d";
     for (let second = 60; second < this.last; second += 60) pen.fillRect((second / this.last) * width, 0, 1, height);
+    const row = Number(this.what.value);
     let top = 1e-6;
-    for (const track of this.track) for (const [mean] of track.values()) top = Math.max(top, mean);
+    for (const track of this.track) for (let i = row; i < track.length; i += 3) if (track[i] > top) top = track[i];
     this.track.forEach((track, number) => {
       pen.strokeStyle = COLOURS[number];
       pen.lineWidth = 1.5 * ratio;
       pen.beginPath();
       let before = -9;
-      for (const [frame, [mean]] of [...track].sort(([a], [b]) => a - b)) {
+      for (let frame = 0; 3 * frame < track.length; frame += 1) {
+        const value = track[3 * frame + row];
+        if (Number.isNaN(value)) continue;
         const x = (frame / this.last) * width;
-        const y = height - 3 * ratio - (mean / top) * (height - 18 * ratio);
+        const y = height - 3 * ratio - (value / top) * (height - 18 * ratio);
         if (frame - before > 6) pen.moveTo(x, y);
         else pen.lineTo(x, y);
         before = frame;
@@ -116,9 +122,10 @@ export class Timeline {
   }
 
   caption(top) {
-    const titles = { skin: "mean distance from linear blending", offset: "mean distance from linear blending", strain: "mean strain of the skin", error: "mean distance from the chosen body", weight: "mean weight", stiffness: "mean painted stiffness", layer: "mean fat under the skin" };
+    const titles = { skin: "distance from linear blending", offset: "distance from linear blending", strain: "strain of the skin", error: "distance from the chosen body", weight: "weight", stiffness: "painted stiffness", layer: "fat under the skin" };
+    if (this.what.value === "2") return `time a frame, up to ${top.toFixed(1)} ms`;
     const what = this.studio.document?.colour.what ?? "skin";
     const unit = what === "strain" ? "%" : ["weight", "stiffness"].includes(what) ? "" : "mm";
-    return `${titles[what]}, up to ${top.toFixed(1)} ${unit}`;
+    return `${this.what.value === "1" ? "largest" : "mean"} ${titles[what]}, up to ${top.toFixed(1)} ${unit}`;
   }
 }

@@ -12,8 +12,10 @@ function build(home, { studio, touch }) {
   const brush = slider({ text: "Brush", low: 0.02, high: 0.2, value: touch.brush.radius, unit: "m", digits: 2 }, (value) => { touch.brush.radius = value; });
   const strength = select([["0.3333", "Softer"], ["3", "Stiffer"], ["1", "Erase"]], "0.3333", (value) => { touch.brush.factor = Number(value) > 0.99 && Number(value) < 1.01 ? 1 : Number(value); }, "Paint");
   const painted = note("");
+  const cost = note("");
   home.append(
     lead("Physics", "Pull the flesh with the mouse; change what it is made of."),
+    cost,
     place,
     section("Paint stiffness", row(button("Paint", () => studio.use("paint")), button("Grab", () => studio.use("grab"))),
       line("Make it", strength), brush,
@@ -32,6 +34,13 @@ function build(home, { studio, touch }) {
   };
   studio.on("document", follow);
   studio.on("chosen", follow);
+  studio.on("frame", ({ views }) => {
+    const view = views[studio.view];
+    if (home.hidden || !view) return;
+    const steps = Math.max(1, Math.ceil(2 * studio.document.speed - 1e-6));
+    const length = (1000 * studio.document.speed) / 60 / steps;
+    cost.textContent = `A frame: ${steps} step${steps > 1 ? "s" : ""} of ${length.toFixed(1)} ms, computed in ${view.step_ms.toFixed(1)} ms.`;
+  });
   follow();
 }
 
