@@ -30,7 +30,7 @@ def plot(across: str, up: str, points: dict[int, float]) -> str:
     top = 1.1 * max(points.values())
     places = [
         (
-            LEFT + (WIDTH - LEFT - 20) * (math.log(x) - low) / (high - low),
+            LEFT + 25 + (WIDTH - LEFT - 50) * (math.log(x) - low) / (high - low),
             HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 20) * y / top,
             x,
             y,
@@ -41,7 +41,7 @@ def plot(across: str, up: str, points: dict[int, float]) -> str:
     marks = "".join(
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
         f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{name}</text>'
-        f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{value:g}</text>'
+        f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{written(value)}</text>'
         for x, y, name, value in places
     )
     return (
@@ -54,6 +54,11 @@ def plot(across: str, up: str, points: dict[int, float]) -> str:
         f'<text transform="translate(14 {HEIGHT / 2}) rotate(-90)" text-anchor="middle">{up}</text>'
         f"</svg>\n"
     )
+
+
+def written(value: float) -> str:
+    """Three digits of what is below one, whole numbers otherwise."""
+    return f"{value:.3f}" if value < 1 else f"{value:.0f}"
 
 
 if __name__ == "__main__":
