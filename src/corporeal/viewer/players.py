@@ -146,10 +146,15 @@ class FleshPlayer:
         return True
 
     def begin(self, simulation: ProjectiveSimulation, state: SimulationState | None) -> None:
-        """Go on with this simulation, from this state; None goes on from the present one."""
-        if state is None and self._state is not None:
-            flesh = replace(self._state.flesh, pressures=None, touching=None)
-            state = replace(self._state, flesh=flesh)
+        """Go on with this simulation, from this state; None goes on from the present one.
+
+        What was prepared for somebody who has left the stage meanwhile is dropped.
+        """
+        before = self._state
+        if state is None and before is not None:
+            state = replace(before, flesh=replace(before.flesh, pressures=None, touching=None))
+        if state is None or state.identity is not self._stand_in.identity:
+            return
         self._simulation, self._state = simulation, state
         self._show()
 
