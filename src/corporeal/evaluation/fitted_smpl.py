@@ -8,38 +8,59 @@ from scipy.sparse import csr_array
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
-from corporeal.models.smpl.fitting import (
-    edge_differences,
-    fit_pose,
-    fit_pose_and_shape,
-    person_of,
-)
+from corporeal.models.smpl.chains import Poses, chain_many
+from corporeal.models.smpl.edge_poses import first_poses
+from corporeal.models.smpl.fitting import edge_differences, person_of
 from corporeal.models.smpl.linearised import SkinnedPerson
+from corporeal.models.smpl.many_people import shaped_person, solve_people
+from corporeal.models.smpl.many_poses import corrected_skins, solve_poses
+from corporeal.models.smpl.passes import influences_of, motions_of, posed_blocks
 
 
 @dataclass(frozen=True)
 class FittedSmpl:
-    """Pose and shape by squared distances of vertices."""
+    """Pose and shape by squared distances of vertices; edges and the mean person to begin with."""
 
     model: LinearBodyModel
+    iterations: int = 12
 
     @cached_property
     def edges(self) -> csr_array:
         """Differences along the mesh's edges."""
         return edge_differences(self.model.triangles, self.model.vertex_count)
 
-    def fit_person(
-        self, vertices: Float[NumpyArray, "V 3"], shape_count: int
-    ) -> tuple[SkinnedPerson, Float[NumpyArray, "V 3"]]:
-        """The person of the model that comes closest, and its skin, metres."""
-        target = np.asarray(vertices, np.float64)
-        found = fit_pose_and_shape(self.model, target, self.edges, shape_count=shape_count)
-        person = person_of(self.model, found.betas)
-        return person, person.posed(found.pose).vertices
+    def fit_people(
+        self, vertices: Float[NumpyArray, "N V 3"], shape_count: int
+    ) -> tuple[list[SkinnedPerson], Float[NumpyArray, "N V 3"]]:
+        """For each registration, the person of the model that comes closest; all skins, metres."""
+        dtype = np.dtype(vertices.dtype)
+        start = first_poses(vertices, person_of(self.model, dtype=dtype), self.edges)
+        found = solve_people(self.model, vertices, start, shape_count, iterations=self.iterations)
+        people = [shaped_person(self.model, betas, dtype) for betas in found.betas]
+        skins = [
+            posed_skins(person, found.poses.some(slice(n, n + 1)))[0]
+            for n, person in enumerate(people)
+        ]
+        return people, np.stack(skins)
 
-    def fit_pose(
-        self, vertices: Float[NumpyArray, "V 3"], shape: SkinnedPerson
-    ) -> Float[NumpyArray, "V 3"]:
-        """The skin of one person in its best pose, metres."""
-        found = fit_pose(shape, np.asarray(vertices, np.float64), self.edges)
-        return shape.posed(found.pose).vertices
+    def fit_poses(
+        self, vertices: Float[NumpyArray, "N V 3"], shape: SkinnedPerson
+    ) -> Float[NumpyArray, "N V 3"]:
+        """The skin of one person in its best pose for each registration, metres."""
+        start = first_poses(vertices, shape, self.edges)
+        found = solve_poses(shape, vertices, start, iterations=self.iterations, tolerance=1e-4)
+        return posed_skins(shape, found.poses)
+
+
+def posed_skins(person: SkinnedPerson, poses: Poses) -> Float[NumpyArray, "N V 3"]:
+    """One person in many poses, metres."""
+    chains = chain_many(poses, person.joints, person.parents)
+    points = corrected_skins(person, poses.rotations)
+    _, moved = posed_blocks(
+        person.blending,
+        influences_of(person.weights),
+        points,
+        np.arange(len(points)),
+        motions_of(person.blending, chains),
+    )
+    return moved

@@ -22,16 +22,16 @@ Shape = TypeVar("Shape")
 class FittedModel(Protocol, Generic[Shape]):
     """What a model must do to be evaluated."""
 
-    def fit_person(
-        self, vertices: Float[NumpyArray, "V 3"], shape_count: int
-    ) -> tuple[Shape, Float[NumpyArray, "V 3"]]:
-        """Shape and skin that come closest, with so many coefficients of shape."""
+    def fit_people(
+        self, vertices: Float[NumpyArray, "N V 3"], shape_count: int
+    ) -> tuple[list[Shape], Float[NumpyArray, "N V 3"]]:
+        """For each registration the shape and skin that come closest, with so many coefficients."""
         ...
 
-    def fit_pose(
-        self, vertices: Float[NumpyArray, "V 3"], shape: Shape
-    ) -> Float[NumpyArray, "V 3"]:
-        """The skin of this shape that comes closest, in its best pose."""
+    def fit_poses(
+        self, vertices: Float[NumpyArray, "N V 3"], shape: Shape
+    ) -> Float[NumpyArray, "N V 3"]:
+        """For each registration the skin of this shape that comes closest, in its best pose."""
         ...
 
 
@@ -75,26 +75,21 @@ def generalisation(
         model_errors = np.zeros((len(frames), len(shape_counts)))
         pose_errors = np.full((len(frames), len(shape_counts)), np.nan)
         for column, count in enumerate(shape_counts):
-            shape = None
-            for row, vertices in enumerate(frames):
-                found, skin = model.fit_person(vertices, count)
-                model_errors[row, column] = _apart(skin, vertices).mean()
-                if shape is None:
-                    shape = found
-                    continue
-                off = _apart(model.fit_pose(vertices, shape), vertices)
-                pose_errors[row, column] = off.mean()
-                if column == len(shape_counts) - 1:
-                    distances.append(off)
+            shapes, skins = model.fit_people(frames, count)
+            model_errors[:, column] = _apart(skins, frames).mean(axis=1)
+            off = _apart(model.fit_poses(frames[1:], shapes[0]), frames[1:])
+            pose_errors[1:, column] = off.mean(axis=1)
+            if column == len(shape_counts) - 1:
+                distances.append(off)
         model_rows.append(model_errors)
         pose_rows.append(pose_errors)
     return Generalisation(
         tuple(shape_counts),
         np.concatenate(model_rows),
         np.concatenate(pose_rows),
-        np.mean(distances, axis=0),
+        np.concatenate(distances).mean(axis=0),
     )
 
 
-def _apart(skin: NumpyArray, target: NumpyArray) -> Float64[NumpyArray, "V"]:
-    return np.linalg.norm(np.asarray(skin, np.float64) - target, axis=1)
+def _apart(skins: NumpyArray, targets: NumpyArray) -> Float64[NumpyArray, "N V"]:
+    return np.linalg.norm(np.asarray(skins, np.float64) - targets, axis=2)

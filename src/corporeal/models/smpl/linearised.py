@@ -32,6 +32,7 @@ from corporeal._typing import Float, NumpyArray
 from corporeal.body.linear_model import Blending
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.smpl.blends import Blend, make_blend
+from corporeal.models.smpl.features import Features
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class SkinnedPerson:
     pose_offsets: Float[NumpyArray, "P V 3"]
     parents: tuple[int, ...]
     blending: Blending = "lbs"
+    features: Features = "rotations"
+    """What drives the pose offsets; `posed` knows rotations alone."""
 
     @cached_property
     def below(self) -> Float[NumpyArray, "J J"]:

@@ -1,6 +1,7 @@
 """Train an SMPL from registrations: poses of some people, then shapes of many."""
 
 import hashlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -50,9 +51,10 @@ class SmplTrainer:
 
         Both have the template's topology; `template` gives parts, names and the mirror map.
         """
+        _warn_of_test_takes(poses, shapes)
         meshes, names = posed_meshes(poses, template)
         standing = standing_meshes(shapes, template)
-        identifier = _identifier(meshes, standing, template, self)
+        identifier = pose_identifier(meshes, template, self.pose)
         kept = None if checkpoints is None else Checkpoints(checkpoints, identifier)
         learned = train_pose(meshes, template, self.pose, told, kept)
         first = model_of(learned, template)
@@ -66,7 +68,7 @@ class SmplTrainer:
                 "registrations": len(meshes.subjects),
                 "subjects": names,
                 "people": len(standing),
-                "hash": identifier,
+                "hash": _digest(meshes.vertices, meshes.subjects, standing),
             },
             "stages": [{"stage": s, "mean_distance": m} for s, m in learned.history],
             "training_distance": float(errors.mean()),
@@ -130,6 +132,18 @@ def model_of(learned: PoseModel, template: Template) -> LinearBodyModel:
     )
 
 
+def _warn_of_test_takes(*sets: Registrations) -> None:
+    """Whoever is trained on cannot test: say so."""
+    marked = sorted({t.subject for s in sets for t in s.takes if t.split == "test"})
+    if marked:
+        warnings.warn(
+            f"takes of {', '.join(marked[:5])} ({len(marked)} subjects) are marked as test and are "
+            f"trained on; what is measured on them says nothing of new people. Leave them out with "
+            f"where(lambda take: take.split != 'test').",
+            stacklevel=3,
+        )
+
+
 def _require_topology(registrations: Registrations, template: Template) -> None:
     mesh = template.mesh
     if not registrations.takes:
@@ -151,11 +165,18 @@ def _require_finite(vertices: NumpyArray, who: str) -> None:
         )
 
 
-def _identifier(
-    meshes: PosedMeshes, standing: NumpyArray, template: Template, trainer: SmplTrainer
-) -> str:
-    digest = hashlib.sha256()
-    for array in (meshes.vertices, meshes.subjects, standing, template.mesh.triangles):
+def pose_identifier(meshes: PosedMeshes, template: Template, settings: PoseTraining) -> str:
+    """What decides the result of pose training, as one word: data, template and settings."""
+    parts = template.weights
+    arrays = (
+        meshes.vertices, meshes.subjects, template.mesh.triangles,
+        np.asarray(template.mesh.vertices), parts.values, parts.joint_indices,
+    )  # fmt: skip
+    return _digest(*arrays, told=repr(asdict(settings)))
+
+
+def _digest(*arrays: NumpyArray, told: str = "") -> str:
+    digest = hashlib.sha256(told.encode())
+    for array in arrays:
         digest.update(np.ascontiguousarray(array).data)
-    digest.update(repr(asdict(trainer)).encode())
     return digest.hexdigest()

@@ -15,7 +15,9 @@ from itertools import combinations
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
-from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
+from corporeal.models.smpl.passes import dual_quaternions, influences_of
+from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, walk
+from corporeal.runtime.threads import over_slices
 
 INFLUENCES = 4
 """Joints a vertex may follow."""
@@ -49,19 +51,39 @@ def _products(
     meshes: PosedMeshes, estimate: Estimate, candidates: Int[NumpyArray, "V c"]
 ) -> Float64[NumpyArray, "V c c"]:
     """Σ_n d_nkᵀ d_nl of every vertex."""
+    from corporeal.models.smpl.training import terms_cpu
+
     vertex_count, count = candidates.shape
     products = np.zeros((vertex_count, count, count))
-    features = estimate.features()
+    influences = influences_of(estimate.weights)
+    values = influences.values.astype(np.float64)
     now = np.take_along_axis(estimate.weights, candidates, axis=1)
-    for n, subject in enumerate(meshes.subjects.tolist()):
-        blend = estimate.blend(n, subject)
-        rest = estimate.rests[subject] + np.tensordot(features[n], estimate.pose_offsets, axes=1)
-        # d_vk = ∂_k t'_v − Σ_l w_vl ∂_l t'_v + t'_v − t_v; the middle two cancel if linear
-        apart = blend.by_weights(rest, candidates)
-        apart -= np.einsum("vk,vka->va", now, apart)[:, None]
-        apart += (blend.moved(rest) + estimate.translations[n] - meshes.vertices[n])[:, None]
-        products += np.matmul(apart, np.swapaxes(apart, 1, 2))
-    return products
+    for some in walk(meshes, estimate):
+        chains, targets = some.chains, some.targets
+        motions = np.concatenate([chains.world, chains.shifts[..., None]], axis=-1)
+        parts = dual_quaternions(chains)
+
+        def work(
+            first: int,
+            last: int,
+            points: NumpyArray = some.points,
+            motions: NumpyArray = motions,
+            parts: NumpyArray = parts,
+            targets: NumpyArray = targets,
+        ) -> None:
+            if estimate.blending == "lbs":
+                terms_cpu.linear_weight_products(
+                    points, candidates, motions, targets, products, first, last
+                )
+                return
+            terms_cpu.dual_weight_products(
+                points, influences.joint_indices, values, candidates, now, parts, targets,
+                products, first, last,
+            )  # fmt: skip
+
+        over_slices(work, vertex_count, 256)
+    upper = np.triu(np.ones((count, count), bool), 1)
+    return products + np.swapaxes(np.where(upper, products, 0.0), 1, 2)
 
 
 def _on_simplex(

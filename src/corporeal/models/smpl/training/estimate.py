@@ -1,14 +1,19 @@
 """What pose training looks for, and what it looks at."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from corporeal._typing import Float, Int, NumpyArray
+from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.linear_model import Blending
 from corporeal.errors import InputError
-from corporeal.models.smpl.blends import Blend, make_blend
-from corporeal.models.smpl.linearised import PoseState, SkinnedPerson, chained
+from corporeal.models.smpl.chains import Chains, Poses, chain_many
+from corporeal.models.smpl.features import feature_values
+from corporeal.models.smpl.linearised import PoseState, SkinnedPerson
+from corporeal.models.smpl.many_poses import AT_ONCE, corrected_skins
+from corporeal.models.smpl.passes import influences_of, pass_over
 
 
 @dataclass(frozen=True)
@@ -54,41 +59,66 @@ class Estimate:
     """Ĵ_i, metres."""
     weights: Float[NumpyArray, "V J"]
     pose_offsets: Float[NumpyArray, "P V 3"]
+    """In the registrations' precision, metres."""
     parents: tuple[int, ...]
     blending: Blending = "lbs"
+
+    @property
+    def dtype(self) -> Any:
+        """The precision in which skins are computed."""
+        return self.pose_offsets.dtype
 
     def pose(self, registration: int) -> PoseState:
         return PoseState(self.rotations[registration], self.translations[registration])
 
+    def poses(self, which: NumpyArray) -> Poses:
+        """Of some registrations."""
+        return Poses(self.rotations[which], self.translations[which])
+
     def person(self, subject: int) -> SkinnedPerson:
         return SkinnedPerson(
-            self.rests[subject],
+            self.rests[subject].astype(self.dtype),
             self.joints[subject],
-            self.weights,
+            self.weights.astype(self.dtype),
             self.pose_offsets,
             self.parents,
             self.blending,
         )
 
-    def blend(self, registration: int, subject: int) -> Blend:
-        """How the parts move the skin of one registration, without the root's translation."""
-        joints = self.joints[subject]
-        world, centres = chained(self.rotations[registration], joints, self.parents)
-        shifts = centres - np.einsum("kab,kb->ka", world, joints)
-        return make_blend(self.blending, self.weights, world, shifts)
-
-    def features(self) -> Float[NumpyArray, "N P"]:
+    def features(self) -> Float64[NumpyArray, "N P"]:
         """R(θ) − R(θ*) of every registration."""
-        count = len(self.rotations)
-        return (self.rotations[:, 1:] - np.eye(3)).reshape(count, -1)
+        return feature_values("rotations", self.rotations)
 
 
-def distances(meshes: PosedMeshes, estimate: Estimate) -> Float[NumpyArray, "N"]:
+@dataclass(frozen=True)
+class SomeRegistrations:
+    """Neighbouring registrations of one subject, and the model's skins for them."""
+
+    subject: int
+    which: Int[NumpyArray, "n"]
+    chains: Chains
+    points: Float[NumpyArray, "n V 3"]
+    """Rest skins with their pose offsets, metres."""
+    targets: Float[NumpyArray, "n V 3"]
+
+
+def walk(meshes: PosedMeshes, estimate: Estimate) -> Iterator[SomeRegistrations]:
+    """All registrations, a few of one subject at a time."""
+    for subject in range(meshes.subject_count):
+        person, own = estimate.person(subject), meshes.of_subject(subject)
+        for first in range(0, len(own), AT_ONCE):
+            which = own[first : first + AT_ONCE]
+            poses = estimate.poses(which)
+            chains = chain_many(poses, person.joints, estimate.parents)
+            points = corrected_skins(person, poses.rotations)
+            yield SomeRegistrations(subject, which, chains, points, meshes.vertices[which])
+
+
+def distances(meshes: PosedMeshes, estimate: Estimate) -> Float64[NumpyArray, "N"]:
     """Mean distance of the vertices of every registration from the model, metres."""
-    people = [estimate.person(i) for i in range(meshes.subject_count)]
-    return np.array(
-        [
-            np.mean(np.linalg.norm(people[s].posed(estimate.pose(n)).vertices - v, axis=1))
-            for n, (v, s) in enumerate(zip(meshes.vertices, meshes.subjects.tolist(), strict=True))
-        ]
-    )
+    influences = influences_of(estimate.weights)
+    result = np.empty(len(meshes.subjects))
+    for some in walk(meshes, estimate):
+        passed = pass_over(estimate.blending, influences, some.points, some.chains, some.targets)
+        result[some.which] = passed.distances
+    return result

@@ -16,8 +16,9 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.models.smpl.fitting import edge_differences
 
-_DIFFUSION = 40.0
-"""How far indicators spread: the time of one implicit step, in squared mean edges."""
+_DIFFUSION = 0.025
+"""How far indicators spread, metres: the root of an implicit step's time. Of 1 to 8 cm, 2 to 3 come
+closest to painted weights, on 500, 2 000 and 13 380 vertices alike."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ def initial_model(template: Template) -> InitialModel:
     parts = weights.joint_indices[np.arange(len(weights.values)), weights.values.argmax(axis=1)]
     parts = parts.astype(np.int64)
     edges = edge_differences(np.asarray(mesh.triangles, np.int64), mesh.vertex_count)
-    diffused = _diffused(parts, edges, template.skeleton.joint_count)
+    rest = np.asarray(mesh.vertices, np.float64)
+    diffused = _diffused(parts, edges, rest, template.skeleton.joint_count)
     four = np.where(diffused >= np.sort(diffused, axis=1)[:, [-4]], diffused, 0.0)
     return InitialModel(
         parts,
@@ -54,12 +56,16 @@ def initial_model(template: Template) -> InitialModel:
 
 
 def _diffused(
-    parts: Int[NumpyArray, "V"], edges: csr_array, joint_count: int
+    parts: Int[NumpyArray, "V"],
+    edges: csr_array,
+    rest: Float64[NumpyArray, "V 3"],
+    joint_count: int,
 ) -> Float64[NumpyArray, "V J"]:
     """(I + τ L)⁻¹ times the indicators, L the graph Laplacian: rows stay non-negative, sum 1."""
     laplacian = edges.T @ edges
-    degree = laplacian.diagonal().mean()
-    step = identity(len(parts), format="csc") + (_DIFFUSION / degree) * laplacian
+    # on a flat grid the graph's Laplacian is a quarter of degree · edge² times the surface's
+    area = 0.25 * laplacian.diagonal().mean() * float(np.mean(np.sum((edges @ rest) ** 2, axis=1)))
+    step = identity(len(parts), format="csc") + (_DIFFUSION**2 / area) * laplacian
     indicators = np.eye(joint_count)[parts]
     spread = splu(step.tocsc()).solve(indicators)
     spread = np.maximum(spread, 0.0)

@@ -2,116 +2,150 @@
 
 In the rest frame, with B_nv the blended rotation and d_nv what the skin without P misses,
 
-    min_P  Σ_n ‖B_nv Σ_f F_nf p_fv − d_nv‖² + λ_P ‖P‖².
+    min_P  Σ_n ‖B_nv Σ_f F_nf p_fv − d_nv‖² + Σ_f λ_fv ‖p_fv − a_fv‖².
 
-Were every B a rotation, one Gram matrix FᵀF + λ_P I would serve all vertices. Blended rotations
-shrink a little, so that Gram matrix is the preconditioner of a few conjugate-gradient steps, for
-all vertices of a block at once.
+Were every B a rotation and λ one number, one Gram matrix FᵀF + λ I would serve all vertices.
+Blended rotations shrink a little, so that Gram matrix is the preconditioner of a few
+conjugate-gradient steps, for all vertices of a block at once; those that have converged leave it.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from corporeal._typing import Bool, Float, Float64, NumpyArray
+from corporeal._typing import Float, NumpyArray
+from corporeal.models.smpl.chains import Poses, chain_many
+from corporeal.models.smpl.passes import influences_of, motions_of, posed_blocks
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
+from corporeal.runtime.threads import over_slices
 
-_BLOCK = 1024
-"""Vertices at a time: bounds the memory to about 100 kB a registration."""
-_STEPS = 30
+_BLOCK = 512
+"""Vertices at a time: bounds the memory to about 50 kB a registration."""
+_STEPS = 40
 _TOLERANCE = 1e-8
 """Of the residual's square, against that of the right-hand side."""
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """What holds the pose blend shapes besides the data."""
+
+    strength: Float[NumpyArray, "P V"] | float
+    """λ_P, in registrations' worth of squared features; infinite where an offset must be 0."""
+    about: Float[NumpyArray, "P V 3"] | None = None
+    """Offsets to be close to; None for 0."""
 
 
 def solved_pose_shapes(
     meshes: PosedMeshes,
     estimate: Estimate,
-    strength: float,
-    support: Bool[NumpyArray, "V J"] | None = None,
-) -> Float64[NumpyArray, "P V 3"]:
-    """The best pose blend shapes; `strength` is λ_P, in registrations' worth of squared features.
+    ridge: Ridge,
+    features: Float[NumpyArray, "N P"] | None = None,
+    start: Float[NumpyArray, "P V 3"] | None = None,
+) -> Float[NumpyArray, "P V 3"]:
+    """The best pose blend shapes for these features (R(θ) − R(θ*) unless given).
 
-    `support` says which joints may move a vertex (the sparse model, section 5.2).
+    `start` is a guess; without one the estimate's own, or 0 for other features.
     """
-    vertex_count = estimate.weights.shape[0]
-    features = estimate.features()
-    gram = features.T @ features + strength * np.eye(features.shape[1])
-    factor = cho_factor(gram)
-    shapes = np.zeros((features.shape[1], vertex_count, 3))
+    dtype, vertex_count = estimate.dtype, len(estimate.weights)
+    if features is None:
+        features, start = estimate.features(), estimate.pose_offsets
+    count = features.shape[1]
+    finite = np.asarray(ridge.strength)[np.isfinite(ridge.strength)]
+    typical = float(np.exp(np.mean(np.log(np.maximum(finite, 1e-12)))))
+    factor = cho_factor((features.T @ features + typical * np.eye(count)).astype(dtype))
+    motions = _motions(meshes, estimate)
+    shapes = np.zeros((count, vertex_count, 3), dtype)
     for first in range(0, vertex_count, _BLOCK):
         some = slice(first, min(first + _BLOCK, vertex_count))
-        blended, missing = _rest_frame(meshes, estimate, some)
-        allowed = None
-        if support is not None:
-            allowed = np.repeat(support[some, 1:].T, 9, axis=0)[:, :, None]
-        start = estimate.pose_offsets[:, some]
-        shapes[:, some] = _ridge(features, blended, missing, strength, factor, start, allowed)
+        blended, missing = _rest_frame(meshes, estimate, motions, some)
+        strength, about = np.asarray(ridge.strength, dtype), None
+        if strength.ndim:
+            strength = strength[:, some, None]
+        if ridge.about is not None:
+            about = ridge.about[:, some].astype(dtype)
+        shapes[:, some] = _ridge(
+            features.astype(dtype), blended, missing, strength, about, factor,
+            None if start is None else start[:, some],
+        )  # fmt: skip
     return shapes
 
 
+def _motions(meshes: PosedMeshes, estimate: Estimate) -> NumpyArray:
+    """The parts' motions of every registration."""
+    joints = estimate.joints[meshes.subjects]
+    poses = Poses(estimate.rotations, estimate.translations)
+    return motions_of(estimate.blending, chain_many(poses, joints, estimate.parents))
+
+
 def _rest_frame(
-    meshes: PosedMeshes, estimate: Estimate, some: slice
+    meshes: PosedMeshes, estimate: Estimate, motions: NumpyArray, some: slice
 ) -> tuple[Float[NumpyArray, "N v 3 3"], Float[NumpyArray, "N v 3"]]:
     """B_nv, and d_nv: what the skin without pose blend shapes misses, of some vertices."""
-    part = replace(
-        estimate,
-        weights=estimate.weights[some],
-        rests=estimate.rests[:, some],
-        pose_offsets=estimate.pose_offsets[:, some],
-    )
-    count, size = len(meshes.subjects), len(part.weights)
-    blended, missing = np.empty((count, size, 3, 3)), np.empty((count, size, 3))
-    for n, subject in enumerate(meshes.subjects.tolist()):
-        blend = part.blend(n, subject)
-        blended[n] = blend.blended
-        plain = blend.moved(part.rests[subject]) + part.translations[n]
-        missing[n] = meshes.vertices[n, some] - plain
-    return blended, missing
+    influences, dtype = influences_of(estimate.weights[some]), estimate.dtype
+    rests = estimate.rests[:, some].astype(dtype)
+    blended, moved = posed_blocks(estimate.blending, influences, rests, meshes.subjects, motions)
+    return blended, meshes.vertices[:, some].astype(dtype) - moved
 
 
 def _ridge(
-    features: Float64[NumpyArray, "N P"],
-    blended: Float64[NumpyArray, "N v 3 3"],
-    missing: Float64[NumpyArray, "N v 3"],
-    strength: float,
+    features: Float[NumpyArray, "N P"],
+    blended: Float[NumpyArray, "N v 3 3"],
+    missing: Float[NumpyArray, "N v 3"],
+    strength: NumpyArray,
+    about: Float[NumpyArray, "P v 3"] | None,
     factor: tuple[NumpyArray, bool],
-    start: Float64[NumpyArray, "P v 3"],
-    allowed: Bool[NumpyArray, "P v 1"] | None,
-) -> Float64[NumpyArray, "P v 3"]:
+    start: Float[NumpyArray, "P v 3"] | None,
+) -> Float[NumpyArray, "P v 3"]:
     """Preconditioned conjugate gradients, one recurrence for each vertex."""
-    metric = np.einsum("nvba,nvbc->nvac", blended, blended)
+    from corporeal.models.smpl.training.terms_cpu import apply_metric
 
-    def kept(values: NumpyArray) -> NumpyArray:
-        return values if allowed is None else np.where(allowed, values, 0.0)
+    size, count = missing.shape[1], features.shape[1]
+    allowed = np.broadcast_to(np.isfinite(strength), (count, size, 1))
+    weights = np.broadcast_to(np.where(np.isfinite(strength), strength, 0), (count, size, 1))
 
-    def applied(shapes: NumpyArray) -> NumpyArray:
-        offsets = np.tensordot(features, shapes, axes=1)
-        offsets = np.einsum("nvab,nvb->nva", metric, offsets)
-        return kept(np.tensordot(features.T, offsets, axes=1) + strength * shapes)
+    def product(matrix: NumpyArray, values: NumpyArray) -> NumpyArray:
+        return (matrix @ values.reshape(len(values), -1)).reshape(len(matrix), -1, 3)
 
-    def preconditioned(values: NumpyArray) -> NumpyArray:
-        return kept(cho_solve(factor, values.reshape(len(values), -1)).reshape(values.shape))
+    def applied(shapes: NumpyArray, live: NumpyArray | slice) -> NumpyArray:
+        offsets = product(features, shapes)
+        metric = blended if isinstance(live, slice) else blended[:, live]
+        over_slices(lambda a, b: apply_metric(metric, offsets, a, b), len(offsets), 16)
+        image = product(features.T, offsets) + weights[:, live] * shapes
+        return np.where(allowed[:, live], image, 0)
+
+    def preconditioned(values: NumpyArray, live: NumpyArray | slice) -> NumpyArray:
+        solved = cho_solve(factor, values.reshape(count, -1)).reshape(values.shape)
+        return np.where(allowed[:, live], solved, 0)
 
     def dot(left: NumpyArray, right: NumpyArray) -> NumpyArray:
         return np.einsum("fva,fva->v", left, right)
 
-    in_rest = np.einsum("nvba,nvb->nva", blended, missing)
-    right = kept(np.tensordot(features.T, in_rest, axes=1))
-    shapes = kept(start)
-    residual = right - applied(shapes)
-    way = preconditioned(residual)
-    product = dot(residual, way)
-    least = _TOLERANCE * np.maximum(dot(right, preconditioned(right)), 1e-300)
+    everyone: NumpyArray | slice = slice(None)
+    right = product(features.T, np.einsum("nvba,nvb->nva", blended, missing))
+    if about is not None:
+        right = right + weights * about
+    right = np.where(allowed, right, 0)
+    shapes = np.zeros_like(right) if start is None else np.where(allowed, start, 0)
+    residual = right - applied(shapes, everyone)
+    way = preconditioned(residual, everyone)
+    power = dot(residual, way)
+    least = _TOLERANCE * np.maximum(dot(right, preconditioned(right, everyone)), 1e-30)
+    live = np.arange(size)
     for _ in range(_STEPS):
-        if (product <= least).all():
+        going = power > least[live]
+        if not going.any():
             break
-        image = applied(way)
-        length = product / np.maximum(dot(way, image), 1e-300)
-        shapes = shapes + length[:, None] * way
+        if not going.all():
+            live, power = live[going], power[going]
+            residual, way = residual[:, going], way[:, going]
+        image = applied(way, live)
+        length = power / np.maximum(dot(way, image), 1e-30)
+        shapes[:, live] += length[:, None] * way
         residual = residual - length[:, None] * image
-        fresh = preconditioned(residual)
+        fresh = preconditioned(residual, live)
         after = dot(residual, fresh)
-        way = fresh + (after / np.maximum(product, 1e-300))[:, None] * way
-        product = after
+        way = fresh + (after / np.maximum(power, 1e-30))[:, None] * way
+        power = after
     return shapes

@@ -1,8 +1,8 @@
 """Training from many poses of several people: {Θ, T̂, Ĵ, W, P}, in turns, then 𝒥.
 
 Loper et al. 2015, section 4.1 and 4.3, eq. 14. Each turn solves one set of unknowns given the
-others, so the energy never rises. Joints are found first, with P = 0: pose blend shapes could
-otherwise take over what a misplaced joint does.
+others. Joints are found first, with P = 0, together with poses: pose blend shapes could otherwise
+take over what a misplaced joint does.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ import numpy as np
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.linear_model import Blending
 from corporeal.body.template import Template
+from corporeal.models.smpl.edge_poses import first_poses
 from corporeal.models.smpl.linearised import SkinnedPerson
 from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
 from corporeal.models.smpl.training.checkpoints import Checkpoints
@@ -21,8 +22,10 @@ from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, dista
 from corporeal.models.smpl.training.initial import InitialModel, initial_model
 from corporeal.models.smpl.training.joint_regressor import around, solved_regressor
 from corporeal.models.smpl.training.pose_shapes import solved_pose_shapes
-from corporeal.models.smpl.training.poses import first_poses, with_solved_poses
-from corporeal.models.smpl.training.subjects import SubjectRule, solved_subject
+from corporeal.models.smpl.training.posed_joints import JointRule, solve_poses_and_joints
+from corporeal.models.smpl.training.poses import with_solved_poses
+from corporeal.models.smpl.training.priors import ridge_of
+from corporeal.models.smpl.training.subjects import SubjectRule, mirror_penalty, solved_subject
 
 Told = Callable[[str, float], None]
 """Is told what was done and the mean distance of vertices after it, metres."""
@@ -33,17 +36,17 @@ class PoseTraining:
     """Settings. Strengths are per registration or per vertex, so that they do not depend on the
     size of the set or the mesh; the seed's numbers have no units."""
 
-    joint_rounds: int = 4
-    """Turns with P = 0."""
+    joint_rounds: int = 3
+    """Turns with P = 0: subjects, weights, then joints and poses together."""
     shape_rounds: int = 3
-    """Turns with pose blend shapes."""
+    """Turns with pose blend shapes: those, subjects, weights, poses."""
     rest_symmetry: float = 0.05
     """λ_Y, in registrations: as if every subject had so many more, symmetric ones."""
     joint_symmetry: float = 10.0
     """λ_Y λ_U, in vertices a registration that would miss as far as the joint is asymmetric."""
-    ring: float = 1.0
+    ring: float = 0.1
     """λ_J, likewise: how strongly joints are held to the average of their ring."""
-    pose_ridge: float = 1e-2
+    pose_ridge: float = 1e-3
     """λ_P, in registrations, of squared features."""
     weight_pull: float = 1e-6
     """λ_W, m² a registration for a weight that is wrong by one."""
@@ -52,6 +55,13 @@ class PoseTraining:
     blending: Blending = "lbs"
     sparse: bool = False
     """Only the joints whose weights move a vertex may offset it (section 5.2)."""
+    locality: float = 0.0
+    """How much harder offsets are pulled to 0 ten centimetres from the joint, a share of λ_P."""
+    lasso: float = 0.0
+    """Metres: size of a joint's offsets of a vertex that λ_P pulls as it does without; smaller ones
+    are pulled harder. 0 leaves it out."""
+    smoothness: float = 0.0
+    """Pull towards the neighbours' offsets, a share of λ_P."""
     learn_weights: bool = True
     learn_pose_shapes: bool = True
     pose_iterations: int = 4
@@ -68,7 +78,7 @@ class PoseModel:
     """After every turn: what was done, mean distance of vertices in metres."""
 
 
-Stage = Literal["first poses", "pose blend shapes", "subjects", "weights", "poses"]
+Stage = Literal["first poses", "pose blend shapes", "subjects", "weights", "joints", "poses"]
 
 
 def stages(settings: PoseTraining) -> tuple[Stage, ...]:
@@ -80,7 +90,7 @@ def stages(settings: PoseTraining) -> tuple[Stage, ...]:
         plan.append("subjects")
         if settings.learn_weights:
             plan.append("weights")
-        plan.append("poses")
+        plan.append("joints" if turn < settings.joint_rounds else "poses")
     return tuple(plan)
 
 
@@ -90,15 +100,19 @@ def train_pose(
     settings: PoseTraining,
     told: Told | None = None,
     kept: Checkpoints | None = None,
+    begin: Estimate | None = None,
 ) -> PoseModel:
     """Learn joints, weights and pose blend shapes from registrations of the template's topology.
 
     With `kept`, every stage is written when it is done, and a run that was ended goes on after the
-    last one, to the same result.
+    last one, to the same result. `begin` is what another training of the same registrations found,
+    to go on from with other settings.
     """
     start = initial_model(template)
     plan = stages(settings)
     done, estimate, history = (0, None, []) if kept is None else kept.latest(plan)
+    if begin is not None and done == 0:
+        done, estimate = 1, replace(begin, blending=settings.blending)
     for number, stage in enumerate(plan[done:], start=done):
         estimate = _solved(stage, meshes, estimate, template, start, settings)
         mean = float(distances(meshes, estimate).mean())
@@ -126,9 +140,16 @@ def _solved(
         return _started(meshes, template, start, settings.blending)
     count = len(meshes.subjects)
     if stage == "pose blend shapes":
-        support = estimate.weights > 0 if settings.sparse else None
-        shapes = solved_pose_shapes(meshes, estimate, settings.pose_ridge * count, support)
-        return replace(estimate, pose_offsets=shapes)
+        ridge = ridge_of(
+            estimate,
+            start.edges,
+            strength=settings.pose_ridge * count,
+            sparse=settings.sparse,
+            locality=settings.locality,
+            lasso=settings.lasso,
+            smoothness=settings.smoothness,
+        )
+        return replace(estimate, pose_offsets=solved_pose_shapes(meshes, estimate, ridge))
     if stage == "subjects":
         return _with_subjects(meshes, estimate, template, start, settings)
     if stage == "weights":
@@ -136,7 +157,9 @@ def _solved(
         pull = settings.weight_pull * count
         weights = solved_weights(meshes, estimate, candidates, start.weights, pull)
         return replace(estimate, weights=weights)
-    return with_solved_poses(meshes, estimate, start.edges, iterations=settings.pose_iterations)
+    if stage == "joints":
+        return _with_joints(meshes, estimate, template, start, settings)
+    return with_solved_poses(meshes, estimate, iterations=settings.pose_iterations)
 
 
 def _started(
@@ -149,14 +172,14 @@ def _started(
         rest,
         start.regressor @ rest,
         start.weights,
-        np.zeros((features, len(rest), 3)),
+        np.zeros((features, len(rest), 3), meshes.vertices.dtype),
         template.skeleton.parents,
         blending,
     )
-    rotations, translations = first_poses(meshes, average, start.edges)
+    poses = first_poses(meshes.vertices, average, start.edges)
     return Estimate(
-        rotations,
-        translations,
+        poses.rotations,
+        poses.translations,
         np.tile(rest, (count, 1, 1)),
         np.tile(average.joints, (count, 1, 1)),
         start.weights,
@@ -188,6 +211,30 @@ def _with_subjects(
         rests.append(rest)
         joints.append(joint)
     return replace(estimate, rests=np.stack(rests), joints=np.stack(joints))
+
+
+def _with_joints(
+    meshes: PosedMeshes,
+    estimate: Estimate,
+    template: Template,
+    start: InitialModel,
+    settings: PoseTraining,
+) -> Estimate:
+    """Poses and joints together, without pose blend shapes."""
+    rotations, translations = estimate.rotations.copy(), estimate.translations.copy()
+    joints = estimate.joints.copy()
+    symmetry = mirror_penalty(mirrored_joints(template.skeleton.names))
+    symmetry = settings.joint_symmetry * (template.mesh.mirror is not None) * symmetry
+    for subject in range(meshes.subject_count):
+        own = meshes.of_subject(subject)
+        near = start.regressor @ estimate.rests[subject]
+        rule = JointRule(near, settings.ring * len(own), len(own) * symmetry)
+        poses, joints[subject] = solve_poses_and_joints(
+            estimate.person(subject), meshes.vertices[own], estimate.poses(own), rule,
+            settings.pose_iterations,
+        )  # fmt: skip
+        rotations[own], translations[own] = poses.rotations, poses.translations
+    return replace(estimate, rotations=rotations, translations=translations, joints=joints)
 
 
 def mirrored_joints(names: tuple[str, ...]) -> Int[NumpyArray, "J"]:

@@ -17,9 +17,11 @@ from scipy.sparse import csr_array
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.models.smpl.blends import make_blend
-from corporeal.models.smpl.fitting import fit_pose, fit_pose_and_shape, person_of
+from corporeal.models.smpl.edge_poses import first_poses
+from corporeal.models.smpl.fitting import person_of
+from corporeal.models.smpl.joint_maps import joint_maps
 from corporeal.models.smpl.linearised import PoseState, chained
-from corporeal.models.smpl.training.subjects import joint_maps
+from corporeal.models.smpl.many_people import solve_people
 from corporeal.numerics.principal import PrincipalComponents, principal_components
 
 _PIECE = 64
@@ -42,22 +44,24 @@ def in_zero_pose(
     model: LinearBodyModel, vertices: Float[NumpyArray, "V 3"], pose: PoseState
 ) -> Float64[NumpyArray, "V 3"]:
     """The shape that is `vertices` when posed so, its joints being its own (`𝒥 t`)."""
-    joint_count = model.joint_count
-    world, _ = chained(pose.rotations, np.zeros((joint_count, 3)), model.parents)
-    weights, still = model.weights.dense(), np.zeros((joint_count, 3))
+    count, parents = model.joint_count, model.parents
+    world, _ = chained(pose.rotations, np.zeros((count, 3)), parents)
+    weights, still = model.weights.dense().astype(np.float64), np.zeros((count, 3))
     blend = make_blend(model.blending, weights, world, still)
-    by_joints = blend.carried(joint_maps(world, model.parents))
-    features = (pose.rotations[1:] - np.eye(3)).reshape(-1)
+    features = (pose.rotations[1:] - np.eye(3)).reshape(-1).astype(model.pose_offsets.dtype)
     offsets = np.tensordot(features, model.pose_offsets, axes=1)
-    sides = np.concatenate(
-        [by_joints, (vertices - pose.translation)[:, :, None].astype(np.float64)], axis=2
-    )
-    unposed = np.linalg.solve(blend.blended, sides)
-    unposed[:, :, -1] -= offsets
-    # 𝒥 of every column
-    joints = np.tensordot(model.joint_regressor, unposed, axes=1).reshape(3 * joint_count, -1)
-    found = np.linalg.solve(np.eye(3 * joint_count) + joints[:, :-1], joints[:, -1])
-    return unposed[:, :, -1] - unposed[:, :, :-1] @ found
+    wanted = np.asarray(vertices, np.float64) - pose.translation
+    # 𝒥 B⁻¹ C, of the few vertices that joints come from
+    used = np.flatnonzero(np.abs(model.joint_regressor).max(axis=0) > 0)
+    maps = joint_maps(world[None], parents)[0]
+    by_joints = make_blend(model.blending, weights[used], world, still).carried(maps)
+    sides = np.concatenate([by_joints, wanted[used, :, None]], axis=2)
+    unposed = np.linalg.solve(blend.blended[used], sides)
+    unposed[:, :, -1] -= offsets[used]
+    joints = np.tensordot(model.joint_regressor[:, used], unposed, axes=1).reshape(3 * count, -1)
+    found = np.linalg.solve(np.eye(3 * count) + joints[:, :-1], joints[:, -1])
+    shifted = make_blend(model.blending, weights, world, maps @ found).shifts
+    return np.linalg.solve(blend.blended, (wanted - shifted)[..., None])[..., 0] - offsets
 
 
 def train_shape(
@@ -70,7 +74,7 @@ def train_shape(
     standard deviation."""
     found = None
     for turn in range(max(settings.rounds, 1)):
-        rests = np.stack([_normalised(model, v, edges, turn > 0) for v in registrations])
+        rests = _normalised(model, registrations, edges, settings.count if turn else 0)
 
         def pieces(rests: NumpyArray = rests) -> Iterator[NumpyArray]:
             flat = rests.reshape(len(rests), -1)
@@ -83,16 +87,24 @@ def train_shape(
 
 
 def _normalised(
-    model: LinearBodyModel, vertices: NumpyArray, edges: csr_array, with_shape: bool
-) -> NumpyArray:
-    target = np.asarray(vertices, np.float64)
-    pose = fit_pose(person_of(model), target, edges, by="edges").pose
-    if with_shape:
-        pose = fit_pose_and_shape(model, target, edges, start=pose).pose
-    rest = in_zero_pose(model, target, pose)
+    model: LinearBodyModel,
+    registrations: Float[NumpyArray, "M V 3"],
+    edges: csr_array,
+    shape_count: int,
+) -> Float64[NumpyArray, "M V 3"]:
+    """Every person in the zero pose; the pose is found together with so many coefficients."""
+    dtype = registrations.dtype
+    poses = first_poses(registrations, person_of(model, dtype=dtype), edges)
+    if shape_count:
+        poses = solve_people(model, registrations, poses, shape_count).poses
     # where a body stands is pose, not shape: all have their root joint in one place
     root = model.joint_regressor[0]
-    return rest - root @ rest + root @ model.mean_vertices
+    rests = np.empty(registrations.shape)
+    for n, vertices in enumerate(registrations):
+        pose = PoseState(poses.rotations[n], poses.translations[n])
+        rest = in_zero_pose(model, vertices, pose)
+        rests[n] = rest - root @ rest + root @ model.mean_vertices
+    return rests
 
 
 def _with_shapes(model: LinearBodyModel, found: PrincipalComponents) -> LinearBodyModel:

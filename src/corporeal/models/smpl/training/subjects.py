@@ -10,13 +10,18 @@ eliminated, a vertex with its mirror image at a time (6 × 6); the ring average 
 through 3 J numbers (Woodbury); what is left is a dense system in the joints.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
-from corporeal.models.smpl.linearised import chained
+from corporeal.body.weights import SkinWeights
+from corporeal.models.smpl.chains import Chains, chain_many, hanging
+from corporeal.models.smpl.joint_maps import joint_maps
+from corporeal.models.smpl.many_poses import AT_ONCE, corrected_skins
+from corporeal.models.smpl.passes import dual_quaternions, influences_of, pass_over
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
+from corporeal.runtime.threads import over_slices
 
 _REFLECTION = np.array([-1.0, 1.0, 1.0])
 
@@ -78,60 +83,112 @@ class _Right:
 
 
 def _data_terms(meshes: PosedMeshes, estimate: Estimate, subject: int) -> tuple[_Blocks, _Right]:
-    vertex_count, joint_count = estimate.weights.shape
-    size = 3 * joint_count
-    own = np.zeros((vertex_count, 3, 3))
+    own = meshes.of_subject(subject)
+    joint_count = len(estimate.parents)
+    poses = estimate.poses(own)
+    world = chain_many(poses, estimate.joints[subject], estimate.parents).world
+    # where the parts' origins go from the rest joints, Γ_k − Q_k e_k
+    maps = joint_maps(world, estimate.parents)
+    influences = influences_of(estimate.weights)
+    terms = _linear_terms if estimate.blending == "lbs" else _dual_terms
+    blocks = terms(influences, world, maps, estimate.parents)
+    right = _Right(np.zeros((len(influences.values), 3)), np.zeros(3 * joint_count))
+    person = estimate.person(subject)
+    bare = replace(person, rest=np.zeros_like(person.rest))
+    for first in range(0, len(own), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        # with the rest skin and all joints at the origin, r is what is wanted, but for its sign
+        chains = chain_many(poses.some(some), np.zeros((joint_count, 3)), estimate.parents)
+        offsets = corrected_skins(bare, poses.rotations[some])
+        passed = pass_over(
+            estimate.blending, influences, offsets, chains, meshes.vertices[own[some]]
+        )
+        right.own[:] -= passed.back.sum(axis=0, dtype=np.float64)
+        right.joints[:] -= np.einsum("nkam,nka->m", maps[some], passed.forces)
+    return blocks, right
+
+
+def _linear_terms(
+    influences: SkinWeights,
+    world: Float64[NumpyArray, "n J 3 3"],
+    maps: Float64[NumpyArray, "n J 3 m"],
+    parents: tuple[int, ...],
+) -> _Blocks:
+    """B_v = Σ_k w_vk Q_k: sums over registrations first, for pairs of parts."""
+    from corporeal.models.smpl.training.terms_cpu import pair_blend
+
+    count, size, vertex_count = len(parents), maps.shape[3], len(influences.values)
+    turns = np.moveaxis(world, 2, 1).reshape(-1, 3 * count)  # (n, 3) × (J, 3)
+    both = np.concatenate([np.moveaxis(world, 2, 1), np.moveaxis(maps, 2, 1)], axis=3)
+    width = 3 + size
+    # Σ_n Q_kᵀ (Q_l, M_l)
+    table = (turns.T @ both.reshape(-1, count * width)).reshape(count, 3, count, width)
+    table = np.moveaxis(table, 1, 2).reshape(count, count, 3 * width).copy()
+    blended = np.zeros((vertex_count, 3 * width))
+    values = influences.values.astype(np.float64)
+
+    def work(first: int, last: int) -> None:
+        pair_blend(influences.joint_indices, values, table, blended, first, last)
+
+    over_slices(work, vertex_count, 256)
+    blended = blended.reshape(vertex_count, 3, width)
+    dense = influences.dense().astype(np.float64)
+    mass = dense.T @ dense
+    flat = np.moveaxis(maps, 2, 1).reshape(-1, count, size)  # (n, 3) × J × m
+    among = np.einsum("rkm,rkp->mp", flat, mass @ flat, optimize=True)
+    return _Blocks(blended[:, :, :3], blended[:, :, 3:], among)
+
+
+def _dual_terms(
+    influences: SkinWeights,
+    world: Float64[NumpyArray, "n J 3 3"],
+    maps: Float64[NumpyArray, "n J 3 m"],
+    parents: tuple[int, ...],
+) -> _Blocks:
+    """B_v is a rotation, and c_v = Σ_k D_vk τ_k."""
+    from corporeal.models.smpl.training.terms_cpu import dual_joint_terms
+
+    count, size, vertex_count = len(parents), maps.shape[3], len(influences.values)
+    still = np.zeros((len(world), count, 3))
+    parts = dual_quaternions(Chains(world, still, still))
+    above = np.full((count, count), -1)
+    for k in range(count):
+        line = np.flatnonzero(hanging(parents)[k])
+        above[k, : len(line)] = line
     coupling = np.zeros((vertex_count, 3, size))
-    among = np.zeros((size, size))
-    own_right, joint_right = np.zeros((vertex_count, 3)), np.zeros(size)
-    features = estimate.features()
-    for n in meshes.of_subject(subject).tolist():
-        world, _ = chained(estimate.rotations[n], estimate.joints[subject], estimate.parents)
-        blend = estimate.blend(n, subject)
-        blended = blend.blended
-        # C_v: where the parts' origins go, Γ_k − Q_k e_k, blended
-        by_joints = blend.carried(joint_maps(world, estimate.parents))
-        offsets = np.tensordot(features[n], estimate.pose_offsets, axes=1)
-        wanted = meshes.vertices[n] - estimate.translations[n]
-        wanted = wanted - np.einsum("vab,vb->va", blended, offsets)
-        own += np.einsum("vba,vbc->vac", blended, blended)
-        coupling += np.matmul(np.swapaxes(blended, 1, 2), by_joints)
-        flat = by_joints.reshape(-1, size)
-        among += flat.T @ flat
-        own_right += np.einsum("vba,vb->va", blended, wanted)
-        joint_right += flat.T @ wanted.reshape(-1)
-    return _Blocks(own, coupling, among), _Right(own_right, joint_right)
+    values = influences.values.astype(np.float64)
+    pairs: dict[int, NumpyArray] = {}
+
+    def work(first: int, last: int) -> None:
+        mine = pairs.setdefault(first, np.zeros((len(world), count, count, 3, 3)))
+        dual_joint_terms(
+            influences.joint_indices, values, parts, maps, above, coupling, mine, first, last
+        )
+
+    over_slices(work, vertex_count, 256)
+    total = sum(pairs[first] for first in sorted(pairs))
+    # Σ_n M_kᵀ (Σ_v D_kᵀ D_l) M_l
+    among = np.einsum("nkam,nklab,nlbp->mp", maps, total, maps, optimize=True)
+    own = np.tile(len(world) * np.eye(3), (vertex_count, 1, 1))
+    return _Blocks(own, coupling, among)
 
 
-def joint_maps(
-    world: Float64[NumpyArray, "J 3 3"], parents: tuple[int, ...]
-) -> Float64[NumpyArray, "J 3 m"]:
-    """Γ_k − Q_k e_k of every part: where its motion takes the origin, from the rest joints."""
-    count = len(parents)
-    posed = np.zeros((count, 3, count, 3))
-    for k, parent in enumerate(parents):
-        if parent < 0:
-            posed[k, :, k] = np.eye(3)
-            continue
-        posed[k] = posed[parent]
-        posed[k, :, k] += world[parent]
-        posed[k, :, parent] -= world[parent]
-    own = np.arange(count)
-    posed[own, :, own] -= world
-    return posed.reshape(count, 3, -1)
+def mirror_penalty(mirror_joints: Int[NumpyArray, "J"]) -> Float64[NumpyArray, "m m"]:
+    """The matrix of ‖j − U j‖², U swapping sides; m = 3 J."""
+    size = 3 * len(mirror_joints)
+    mirrored = np.zeros((size, size))
+    for j, other in enumerate(mirror_joints):
+        mirrored[3 * j : 3 * j + 3, 3 * other : 3 * other + 3] = np.diag(_REFLECTION)
+    differs = np.eye(size) - mirrored
+    return differs.T @ differs
 
 
 def _joint_terms(
     blocks: _Blocks, right: _Right, rule: SubjectRule, joint_count: int
 ) -> tuple[NumpyArray, NumpyArray]:
     """The joints' own block: data, ring average and symmetry ‖j − U j‖²."""
-    size = 3 * joint_count
-    matrix = blocks.joints + rule.ring * np.eye(size)
-    mirrored = np.zeros((size, size))
-    for j, other in enumerate(rule.mirror_joints):
-        mirrored[3 * j : 3 * j + 3, 3 * other : 3 * other + 3] = np.diag(_REFLECTION)
-    differs = np.eye(size) - mirrored
-    return matrix + rule.joint_symmetry * differs.T @ differs, right.joints
+    matrix = blocks.joints + rule.ring * np.eye(3 * joint_count)
+    return matrix + rule.joint_symmetry * mirror_penalty(rule.mirror_joints), right.joints
 
 
 class _PairSolver:

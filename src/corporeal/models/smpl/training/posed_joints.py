@@ -1,0 +1,123 @@
+"""Poses and joints of one subject together, the rest skin held.
+
+In turns they are found slowly: a pose leans on the joints there are, and joints on the poses. Here
+one Gauss–Newton step moves all poses θ_n of a subject and the joints j that they share; with
+
+    H_n = J_θᵀJ_θ,   C_n = J_θᵀJ_j,   D = Σ_n J_jᵀJ_j
+
+the poses are eliminated, (D + λ_J − Σ C_nᵀ H_n⁻¹ C_n) δj = …, a system of 3 J numbers. All blocks
+come from moments of the rest skin (`turn_hessian`); gradients are exact.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Float, Float64, NumpyArray
+from corporeal.models.smpl.chains import Chains, Poses, chain_many, turn_many
+from corporeal.models.smpl.joint_maps import joint_maps
+from corporeal.models.smpl.linearised import SkinnedPerson
+from corporeal.models.smpl.many_poses import AT_ONCE, joint_gradient
+from corporeal.models.smpl.passes import influences_of, pass_over
+from corporeal.models.smpl.turn_hessian import Moments, moments_of, turn_hessians, turn_shares
+
+_DAMPING, _MOST = 1e-6, 1e2
+_FLOOR = 1e-8
+_TOLERANCE = 1e-5
+"""Steps shorter than this end the search: radians and metres."""
+
+
+@dataclass(frozen=True)
+class JointRule:
+    """What holds joints besides the data, in vertices' worth of squared distance."""
+
+    near: Float64[NumpyArray, "J 3"]
+    """𝒥_I T̂: averages of the rings, metres."""
+    ring: float
+    """λ_J."""
+    symmetry: Float64[NumpyArray, "m m"]
+    """Of joints and their mirror images, λ_Y λ_U included; m = 3 J."""
+
+
+@dataclass(frozen=True)
+class _Slope:
+    energy: float
+    turns: Float64[NumpyArray, "n m"]
+    joints: Float64[NumpyArray, "p"]
+
+
+def solve_poses_and_joints(
+    person: SkinnedPerson,
+    targets: Float[NumpyArray, "n V 3"],
+    start: Poses,
+    rule: JointRule,
+    iterations: int,
+) -> tuple[Poses, Float64[NumpyArray, "J 3"]]:
+    """From near ones, without pose offsets."""
+    influences, parents = influences_of(person.weights), person.parents
+    moments = moments_of(person.rest[None], influences, parents)
+    poses, joints, damping = start, np.array(person.joints, np.float64), _DAMPING
+    chains = chain_many(poses, joints, parents)
+    here = _slope(person, targets, chains, joints, moments, rule)
+    for _ in range(iterations):
+        steps, shift = _step(moments, chains, here, rule, damping)
+        trial = turn_many(poses, chains.world, parents, steps)
+        moved = joints + shift.reshape(-1, 3)
+        ahead = chain_many(trial, moved, parents)
+        there = _slope(person, targets, ahead, moved, moments, rule)
+        if there.energy < here.energy:
+            poses, joints, chains, here = trial, moved, ahead, there
+            damping = max(0.2 * damping, _DAMPING)
+        else:
+            damping = max(10 * damping, 1e-3)
+        if max(np.abs(steps).max(), np.abs(shift).max()) < _TOLERANCE or damping > _MOST:
+            break
+    return poses, joints
+
+
+def _slope(
+    person: SkinnedPerson,
+    targets: NumpyArray,
+    chains: Chains,
+    joints: NumpyArray,
+    moments: Moments,
+    rule: JointRule,
+) -> _Slope:
+    """½ Σ r² and what holds the joints, with their exact derivatives."""
+    influences = influences_of(person.weights)
+    off = (joints - rule.near).reshape(-1)
+    flat = joints.reshape(-1)
+    energy = 0.5 * rule.ring * float(off @ off) + 0.5 * float(flat @ rule.symmetry @ flat)
+    by_joints = rule.ring * off + rule.symmetry @ flat
+    turns = []
+    for first in range(0, len(targets), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        part = Chains(chains.world[some], chains.centres[some], chains.shifts[some])
+        points = np.repeat(person.rest[None], len(part.world), axis=0)
+        passed = pass_over(person.blending, influences, points, part, targets[some])
+        energy += 0.5 * float(passed.squares.sum())
+        maps = joint_maps(part.world, person.parents)
+        by_joints = by_joints + np.einsum("nkam,nka->m", maps, passed.forces)
+        turns.append(joint_gradient(part, passed.torques, passed.forces, moments.below))
+    return _Slope(energy, np.concatenate(turns), by_joints)
+
+
+def _step(
+    moments: Moments, chains: Chains, here: _Slope, rule: JointRule, damping: float
+) -> tuple[NumpyArray, NumpyArray]:
+    maps = joint_maps(chains.world, moments.parents)
+    hessians = turn_hessians(moments, chains)
+    size = np.arange(hessians.shape[1])
+    diagonal = np.einsum("naa->na", hessians)
+    hessians[:, size, size] += damping * diagonal + _FLOOR * diagonal.max(axis=1, keepdims=True)
+    cross = turn_shares(moments, chains, maps)
+    mass = moments.values[0, :, :, 3, 3]
+    rows = np.moveaxis(maps, 2, 1).reshape(-1, maps.shape[1], maps.shape[3])
+    among = np.einsum("rkm,rkp->mp", rows, mass @ rows, optimize=True)
+    among += rule.ring * np.eye(len(among)) + rule.symmetry
+    solved = np.linalg.solve(hessians, np.concatenate([cross, here.turns[..., None]], axis=2))
+    schur = among - np.einsum("nam,nap->mp", cross, solved[..., :-1], optimize=True)
+    right = here.joints - np.einsum("nam,na->m", cross, solved[..., -1])
+    schur += damping * np.diag(np.diag(among))
+    shift = -np.linalg.solve(schur, right)
+    return -(solved[..., -1] + solved[..., :-1] @ shift), shift
