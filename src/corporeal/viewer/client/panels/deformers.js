@@ -3,7 +3,7 @@
 import { button, element, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
 import { deformerName } from "../overlay.js";
 
-const COLOURINGS = [["skin", "Skin"], ["offset", "Soft-tissue offset"], ["strain", "Strain"], ["error", "Error against a body"], ["weight", "Skin weight of a joint"], ["stiffness", "Painted stiffness"]];
+const COLOURINGS = [["skin", "Skin"], ["offset", "Soft-tissue offset"], ["strain", "Strain"], ["error", "Error against a body"], ["weight", "Skin weight of a joint"], ["stiffness", "Painted stiffness"], ["layer", "Fat under the skin"]];
 
 function build(home, { studio, stage }) {
   const cards = element("div");
@@ -36,7 +36,7 @@ function build(home, { studio, stage }) {
     tone.show(now.tone);
     againstLine.hidden = colour.what !== "error";
     jointLine.hidden = colour.what !== "weight";
-    most.hidden = !["offset", "strain", "error"].includes(colour.what);
+    most.hidden = !["offset", "strain", "error", "layer"].includes(colour.what);
     most.show(colour.most || 40);
     switches.forEach(([name, made]) => made.show(now[name]));
   };
