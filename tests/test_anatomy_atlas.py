@@ -141,6 +141,9 @@ class TestFolders:
         assert "no mesh is one of the template's bones" in capsys.readouterr().err
         assert main([*line, bones, "--muscles", muscles]) == 2
         assert "Check unit, axes" in capsys.readouterr().err
+        axes = ["--up", "-y", "--front", "-y"]
+        assert main([*line, bones, "--muscles", muscles, *axes]) == 2
+        assert "-y" in capsys.readouterr().err
         assert not (folders / "own.npz").exists()
 
 

@@ -100,7 +100,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _command(arguments: list[str]) -> Command:
-    name, flags = arguments[0], arguments[1:]
+    name, flags = arguments[0], _axes_joined(arguments[1:])
     if name not in VERBS:
         raise InputError(f"there is no verb {name!r}; expected one of {', '.join(VERBS)}.")
     import tyro
@@ -120,6 +120,18 @@ def _command(arguments: list[str]) -> Command:
             tyro.conf.OmitSubcommandPrefixes,
         ),
     )
+
+
+def _axes_joined(flags: list[str]) -> list[str]:
+    """`--front -y` as `--front=-y`: an axis is a value, not a flag."""
+    joined: list[str] = []
+    for flag in flags:
+        before = joined[-1] if joined else ""
+        if flag in ("-x", "-y", "-z") and before.startswith("--") and "=" not in before:
+            joined[-1] = f"{before}={flag}"
+        else:
+            joined.append(flag)
+    return joined
 
 
 def _repeated(verb: type, flags: list[str]) -> tuple[Command | None, list[str]]:
