@@ -115,7 +115,7 @@ def test_a_slider_reshapes_at_once_and_measures_afterwards(page: Page):
     page.change("body", "sliders", "weight", value=1.0)
     page.settle()
     assert len(page.session.past) == 1
-    assert page.of("facts")[-1].fields["values"]["bmi"] > 25.0
+    assert page.of("facts")[-1].fields["values"]["bmi"] > 22.0
 
 
 def test_undo_and_redo_go_back_and_forth(page: Page):
@@ -137,6 +137,18 @@ def test_measurements_make_the_body_that_has_them(page: Page):
     assert found["stature"] == pytest.approx(1.75, abs=2e-3)
     assert found["mass"] == pytest.approx(78.0, abs=0.1)
     assert "--stature 1.75" in page.of("document")[-1].fields["commands"][0]
+
+
+def test_presets_are_people_and_mirroring_swaps_sides(page: Page):
+    page.ask("preset", name="Heavy woman")
+    page.settle()
+    assert page.of("facts")[-1].fields["values"]["mass"] == pytest.approx(104.0, abs=0.1)
+    page.change("body", "local", value={"l-upperarm-fat": 0.5})
+    page.ask("mirror")
+    assert page.session.document.body.local == {"r-upperarm-fat": 0.5}
+    page.change("body", "learned", "1", value=2.0)
+    page.settle()
+    assert not page.of("refused")
 
 
 def test_what_no_body_has_is_refused_and_the_studio_goes_on(page: Page):
@@ -234,3 +246,14 @@ def test_a_motion_that_does_not_loop_stops_at_its_end(page: Page):
     page.ask("seek", place=237)
     page.wait(lambda: not page.session.document.playing)
     assert page.session.stage.playhead.place == page.session.stage.playhead.last
+
+
+def test_flesh_of_somebody_who_has_left_is_dropped(page: Page):
+    """Prepared for one person, ready when another stands there: plain skinning stays."""
+    page.settle()
+    simulation, state = flesh(page).simulation, flesh(page).state
+    assert simulation is not None
+    page.change("body", "sliders", "weight", value=0.8, final=False)
+    flesh(page).begin(simulation, state)
+    flesh(page).begin(simulation, None)
+    assert not flesh(page).ready

@@ -8,6 +8,7 @@ from corporeal.body.parameter import Parameter
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import MOTIONS
 from corporeal.pipelines.controls import control_tables
+from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.stage import FLESHED
 
 MEASURED = (
@@ -22,16 +23,28 @@ MEASURED = (
 LEARNED = 10
 """Coefficients of learned shape that have a slider."""
 
-PRESETS: dict[str, dict[str, float]] = {
-    "Average adult": {},
-    "Athlete": {"gender": 0.9, "age": 26, "muscle": 0.9, "weight": 0.5},
-    "Dancer": {"gender": 0.1, "age": 24, "muscle": 0.7, "weight": 0.3},
-    "Heavy man": {"gender": 0.95, "age": 48, "muscle": 0.5, "weight": 0.95},
-    "Heavy woman": {"gender": 0.05, "age": 42, "muscle": 0.45, "weight": 0.95},
-    "Slim woman": {"gender": 0.05, "age": 30, "muscle": 0.45, "weight": 0.2},
-    "Older man": {"gender": 0.95, "age": 74, "muscle": 0.3, "weight": 0.55},
+PRESETS: dict[str, BodyChoice] = {
+    "Average adult": BodyChoice(),
+    "Athlete": BodyChoice(
+        {"gender": 1.0, "age": 26.0},
+        measured={"stature": 1.83, "mass": 88.0, "waist_circumference": 0.82},
+    ),
+    "Dancer": BodyChoice({"gender": 0.0, "age": 24.0}, measured={"stature": 1.67, "mass": 54.0}),
+    "Slim woman": BodyChoice(
+        {"gender": 0.0, "age": 30.0}, measured={"stature": 1.70, "mass": 52.0}
+    ),
+    "Heavy woman": BodyChoice(
+        {"gender": 0.0, "age": 42.0}, measured={"stature": 1.64, "mass": 104.0}
+    ),
+    "Heavy man": BodyChoice(
+        {"gender": 1.0, "age": 48.0}, measured={"stature": 1.78, "mass": 124.0}
+    ),
+    "Older man": BodyChoice(
+        {"gender": 1.0, "age": 74.0},
+        measured={"stature": 1.72, "mass": 82.0, "waist_circumference": 1.02},
+    ),
 }
-"""Sliders by name; those not named are at their defaults."""
+"""People by name: gender (0 female, 1 male), age in years, and what they measure."""
 
 _ORDER = ("stiffness", "damping", "gravity", "mass", "volume", "collisions", "ground", "muscle")
 """Controls of flesh that come first."""
@@ -45,7 +58,7 @@ def catalogue(model: PhenotypeModel) -> dict[str, Any]:
         "modifiers": [asdict(row) for row in model.local_parameters],
         "measures": [{"name": name, "unit": units[name]} for name in MEASURED],
         "learned": LEARNED,
-        "presets": PRESETS,
+        "presets": list(PRESETS),
         "motions": list(MOTIONS),
         "deformers": [
             {

@@ -16,6 +16,7 @@ from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.viewer.colouring import Colouring
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import SkinnedPlayer
+from corporeal.viewer.heat import heat
 from corporeal.viewer.quantised import quantised
 from corporeal.viewer.stage import Stage
 
@@ -34,7 +35,7 @@ def model_packet(model: PhenotypeModel) -> Packet:
         {
             "triangles": template.mesh.triangles.astype(np.uint32),
             "part_labels": template.part_labels.astype(np.uint8),
-            "dusk": ramp("dusk").astype(np.float32),
+            "heat": heat(),
             "tide": ramp("tide").astype(np.float32),
         },
     )

@@ -38,6 +38,7 @@ class Stage:
         """Takes from files, by name."""
         self.hands: dict[int, Hand] = {}
         """What the user holds, by view."""
+        self.plain.jump(self.moment)
 
     @property
     def moment(self) -> Moment:

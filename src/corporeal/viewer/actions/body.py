@@ -25,8 +25,11 @@ def somebody(session: Session, packet: Packet) -> None:
 
 def preset(session: Session, packet: Packet) -> None:
     """A body by name."""
-    sliders = PRESETS[packet.fields["name"]]
-    session.apply(replace(session.document, body=BodyChoice(dict(sliders))))
+    model, choice = session.model, PRESETS[packet.fields["name"]]
+    if choice.measured:
+        _later(session, lambda: solved(model, choice.measured, choice))
+    else:
+        session.apply(replace(session.document, body=choice))
 
 
 def mirror(session: Session, packet: Packet) -> None:

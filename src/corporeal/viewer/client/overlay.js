@@ -37,7 +37,7 @@ export function overlay(studio, stage) {
   function showLegend({ scale }) {
     legend.hidden = !scale;
     if (!scale) return;
-    const ramp = stage.model.arrays[studio.document.colour.what === "stiffness" ? "tide" : "dusk"];
+    const ramp = stage.model.arrays[studio.document.colour.what === "stiffness" ? "tide" : "heat"];
     const strip = element("canvas", { width: 256, height: 1 });
     const pen = strip.getContext("2d");
     for (let i = 0; i < 256; i += 1) {

@@ -16,7 +16,7 @@ export class Stage {
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.toneMapping = NeutralToneMapping;
-    this.renderer.toneMappingExposure = 1.0;
+    this.renderer.toneMappingExposure = 1.18;
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     this.renderer.localClippingEnabled = true;
     this.renderer.autoClear = false;
@@ -161,7 +161,7 @@ export class Stage {
   show(frame) {
     const { joints } = frame.arrays;
     const coloured = this.studio.document.colour.what !== "skin";
-    const ramp = this.studio.document.colour.what === "stiffness" ? this.model.arrays.tide : this.model.arrays.dusk;
+    const ramp = this.studio.document.colour.what === "stiffness" ? this.model.arrays.tide : this.model.arrays.heat;
     this.bodies.forEach((body, number) => {
       const view = frame.views[number];
       if (!view || frame.arrays[`skin ${number}`].length !== body.skin.positions.length) return;

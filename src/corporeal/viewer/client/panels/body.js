@@ -57,9 +57,9 @@ function build(home, { studio }) {
     facts,
     row(
       button("Somebody", () => studio.send("somebody", { seed: Math.floor(Math.random() * 2 ** 31) }), { title: "Draw an adult with real statistics" }),
-      button("Reset", () => studio.send("preset", { name: Object.keys(presets)[0] }), { title: "The average adult" }),
+      button("Reset", () => studio.send("preset", { name: presets[0] }), { title: "The average adult" }),
     ),
-    section("Presets", element("div", { className: "chips" }, ...Object.keys(presets).map((name) => button(name, () => studio.send("preset", { name }))))),
+    section("Presets", element("div", { className: "chips" }, ...presets.map((name) => button(name, () => studio.send("preset", { name }))))),
     section("Phenotype", ...knobs.map(([, knob]) => knob)),
     section("Measurements", note("Type what was measured: the body follows, the rest stays likely."), ...fields.map(([, field]) => field), asked),
     fold("Learned shapes", note("Directions in which captured bodies differ most."), ...learned),

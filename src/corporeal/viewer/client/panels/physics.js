@@ -39,7 +39,7 @@ function build(home, { studio, touch }) {
     if (home.hidden || !view) return;
     const steps = Math.max(1, Math.ceil(2 * studio.document.speed - 1e-6));
     const length = (1000 * studio.document.speed) / 60 / steps;
-    cost.textContent = `A frame: ${steps} step${steps > 1 ? "s" : ""} of ${length.toFixed(1)} ms, computed in ${view.step_ms.toFixed(1)} ms.`;
+    cost.textContent = `A frame: ${steps} step${steps > 1 ? "s" : ""} of ${length.toFixed(1)} ms, ${view.step_ms ? `computed in ${view.step_ms.toFixed(1)} ms` : "standing still"}.`;
   });
   follow();
 }
