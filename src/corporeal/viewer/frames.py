@@ -14,9 +14,9 @@ from corporeal.scene.materials import HAIR_COLOUR, SKIN_TONES, skin_tone
 from corporeal.scene.wardrobe import underwear
 from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.viewer.colouring import Colouring
+from corporeal.viewer.heat import heat
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import SkinnedPlayer
-from corporeal.viewer.heat import heat
 from corporeal.viewer.quantised import quantised
 from corporeal.viewer.stage import Stage
 

@@ -1,7 +1,7 @@
 """Numbers as heat: clay where nothing is, then yellow, red and plum.
 
-Lightness falls steadily along the way, so it can be read in grey and by colour-blind eyes; it begins
-light, because the room of the studio is dark.
+Lightness falls steadily along the way, so it can be read in grey and by colour-blind eyes; it
+begins light, because the room of the studio is dark.
 """
 
 import numpy as np
