@@ -122,7 +122,7 @@ def test_a_lent_file_is_never_taken_away(tmp_path):
 def test_a_malformed_file_is_refused_and_the_session_goes_on(visitor):
     before = visitor.session.document
     visitor.upload("broken.bvh", b"HIERARCHY\nROOT hips\n{ OFFSET 0 0")
-    assert visitor.last_refusal.startswith("broken.bvh: ")
+    assert visitor.last_refusal.startswith("broken.bvh starts with")
     assert str(visitor.session.folder) not in visitor.last_refusal
     assert visitor.session.document == before
     assert "broken.bvh" not in visitor.session.uploads.paths

@@ -311,7 +311,8 @@ class Session:
         self.uploads.forget(name)  # where it was a file that nobody could read
         if name == LAYERS:
             self.inside.give_up(self)
-        self.refuse(f"{name}: {why.replace(f'{self.uploads.folder}/', '')}")
+        told = why.replace(f"{self.uploads.folder}/", "")
+        self.refuse(told if told.startswith(name) else f"{name}: {told}")
 
 
 def _beginner(player: FleshPlayer) -> Callable[[Any], None]:
