@@ -70,7 +70,7 @@ class SkinDetection:
         from corporeal.physics.collisions.detection_cpu import find_inside, sort_by_cell
 
         vertices = np.arange(len(skin)) if chosen is None else chosen
-        low, cell, counts = self._grid(skin, len(vertices))
+        low, cell, counts = self._grid(skin if chosen is None else skin[chosen])
         per_metre = (1.0 / cell).astype(np.float32)
         grid = sort_by_cell(skin, base_points, vertices, low, per_metre, counts)
         slots, prisms = thread_count(), len(self.prisms)
@@ -94,15 +94,17 @@ class SkinDetection:
         return np.concatenate(results)
 
     def _grid(
-        self, skin: Float64[NumpyArray, "V 3"], count: int
+        self, points: Float64[NumpyArray, "k 3"]
     ) -> tuple[Float64[NumpyArray, "3"], Float64[NumpyArray, "3"], Int[NumpyArray, "3"]]:
-        """Corner, cell size (metres) and number of cells for `count` of the vertices; larger cells
-        for fewer, and for what is spread far."""
+        """Corner, cell size (metres) and number of cells around the points that are looked for;
+        larger cells for fewer, and for what is spread far."""
         from corporeal.physics.collisions.detection_cpu import box_of
 
-        low, high = box_of(skin)
+        low, high = box_of(points) if len(points) else (np.zeros(3), np.zeros(3))
         extent = high - low
-        cell = self.mean_edge * np.array(_CELL) * np.sqrt(len(skin) / max(count, 1))
+        cell = (
+            self.mean_edge * np.array(_CELL) * np.sqrt(len(self.base.bones) / max(len(points), 1))
+        )
         while True:
             counts = np.floor(extent / cell) + 1
             if counts.prod() <= _MOST_CELLS:

@@ -74,8 +74,9 @@ def _inside(corners, prisms, t, kind, ax, ay, az, x, y, z):
     of it or the other, so that two faces tell which tetrahedra are left to be asked. Those that
     are inside out hold nothing.
     """
-    b, c = prisms[t, 1], prisms[t, 2]
-    base_a, base_b, base_c = prisms[t, 3], prisms[t, 4], prisms[t, 5]
+    b, c = np.uint32(prisms[t, 1]), np.uint32(prisms[t, 2])
+    base_a, base_b = np.uint32(prisms[t, 3]), np.uint32(prisms[t, 4])
+    base_c = np.uint32(prisms[t, 5])
     out = np.float32(-1.0 if kind & COUNTER_CLOCKWISE else 1.0)
     x, y, z = out * (x - ax), out * (y - ay), out * (z - az)
     bx, by, bz = corners[b, 0] - ax, corners[b, 1] - ay, corners[b, 2] - az
@@ -123,11 +124,12 @@ def find_inside(
     candidates = np.empty(len(order) + 1, np.int32)
     count = 0
     for t in range(first, last):
-        a, b, c = prisms[t, 0], prisms[t, 1], prisms[t, 2]
+        a, b, c = np.uint32(prisms[t, 0]), np.uint32(prisms[t, 1]), np.uint32(prisms[t, 2])
         ax, ay, az = corners[a, 0], corners[a, 1], corners[a, 2]
         lx, ly, lz, hx, hy, hz = ax, ay, az, ax, ay, az
         for m in range(1, 6):
-            x, y, z = corners[prisms[t, m], 0], corners[prisms[t, m], 1], corners[prisms[t, m], 2]
+            p = np.uint32(prisms[t, m])
+            x, y, z = corners[p, 0], corners[p, 1], corners[p, 2]
             lx, ly, lz = min(lx, x), min(ly, y), min(lz, z)
             hx, hy, hz = max(hx, x), max(hy, y), max(hz, z)
         i0, i1 = max(int(lx * per_metre[0]), 0), min(int(hx * per_metre[0]), counts[0] - 1)
@@ -147,7 +149,8 @@ def find_inside(
         for i in range(i0, i1 + 1):
             for j in range(j0, j1 + 1):
                 row = (i * counts[1] + j) * counts[2]
-                for s in range(starts[row + k0], starts[row + k1 + 1]):
+                begin, end = np.uint32(starts[row + k0]), np.uint32(starts[row + k1 + 1])
+                for s in range(begin, end):
                     x, y, z = places[0, s], places[1, s], places[2, s]
                     candidates[near] = s
                     near += (
@@ -155,7 +158,7 @@ def find_inside(
                         & (nx * x + ny * y + nz * z < level)
                     )  # fmt: skip
         for m in range(near):
-            s = candidates[m]
+            s = np.uint32(candidates[m])
             v = order[s]
             if (v == a) | (v == b) | (v == c):
                 continue

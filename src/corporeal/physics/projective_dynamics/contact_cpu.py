@@ -6,6 +6,7 @@ rows (`starts`, `columns`, `values`): flesh is held by bones, so a push is felt 
 
 import numpy as np
 
+from corporeal.physics.projective_dynamics.quads_cpu import QUAD, add_multiple
 from corporeal.runtime.kernels import kernel
 
 MOST_SWEEPS = 4
@@ -14,7 +15,7 @@ SETTLED = 1e-5
 """Metres: sweeps end when no force changes its own gap by more."""
 SLIGHT = 0.02
 """Share of two rows' own compliances below which they take no notice of each other in a sweep."""
-UNFELT = 1e-6
+UNFELT = 5e-7
 """Metres: a change of force that moves its own row by less is left for later."""
 
 
@@ -69,7 +70,7 @@ def assemble_compliance(
             if u >= free or share == 0.0:
                 continue
             for e in range(starts[u], starts[u + 1]):
-                w = columns[e]
+                w = np.uint32(columns[e])
                 if vertex_starts[w] == vertex_starts[w + 1]:
                     continue
                 if not moving[w]:
@@ -79,9 +80,9 @@ def assemble_compliance(
                 moves[w] += share * values[e]
         found = 0
         for r in range(reached):
-            w = moved[r]
+            w = np.uint32(moved[r])
             for m in range(vertex_starts[w], vertex_starts[w + 1]):
-                j = vertex_rows[m]
+                j = np.uint32(vertex_rows[m])
                 if not seen[j]:
                     seen[j] = True
                     touched[found] = j
@@ -90,7 +91,7 @@ def assemble_compliance(
             moves[w], moving[w] = np.float32(0.0), False
         diagonal[i] = sums[i]
         for m in range(found):
-            j = touched[m]
+            j = np.uint32(touched[m])
             if total < len(others):
                 others[total] = j
                 entries[total] = sums[j]
@@ -147,15 +148,18 @@ def add_forces(vertices, coefficients, forces, right_side):
 
 
 @kernel()
-def _add_ahead(vertices, coefficients, delta, places):
-    """Σ_k c_k δ_k of every row's free vertices added to `places`, metres."""
+def _places_ahead(vertices, coefficients, z, delta, places):
+    """Σ_k c_k (x_k + δ_k) of every row, metres, into quads."""
     free = len(delta)
     for i in range(len(vertices)):
-        for k in range(4):
-            u, share = vertices[i, k], coefficients[i, k]
-            if u < free:
-                for c in range(3):
-                    places[i, c] += share * delta[u, c]
+        for c in range(3):
+            place, ahead = 0.0, 0.0
+            for k in range(4):
+                u, share = np.uint32(vertices[i, k]), coefficients[i, k]
+                place += share * z[u, c]
+                if u < free:
+                    ahead += share * delta[u, c]
+            places[QUAD * i + c] = place + ahead
 
 
 @kernel()
@@ -166,7 +170,7 @@ def _wanted_force(i, normals, offsets, softness, own, two_sided, limits, begun, 
     Plain numbers: views of rows would cost more than the arithmetic.
     """
     nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
-    px, py, pz = places[i, 0], places[i, 1], places[i, 2]
+    px, py, pz = places[QUAD * i], places[QUAD * i + 1], places[QUAD * i + 2]
     fx, fy, fz = forces[i, 0], forces[i, 1], forces[i, 2]
     pressure = nx * fx + ny * fy + nz * fz
     gap = nx * px + ny * py + nz * pz - offsets[i]
@@ -214,11 +218,25 @@ def _sweep(
         changes[i, 1] += y
         changes[i, 2] += z
         for e in range(row_starts[i], row_starts[i + 1]):
-            j, entry = others[e], entries[e]
-            places[j, 0] += entry * x
-            places[j, 1] += entry * y
-            places[j, 2] += entry * z
+            entry = np.float64(entries[e])
+            add_multiple(places, QUAD * others[e], entry, x, y, z)  # pyright: ignore[reportCallIssue]
     return largest
+
+
+@kernel()
+def _move(pushes, starts, columns, values, delta):
+    """Add A⁻¹ of the pushes, newtons, to `delta`, metres."""
+    moves = np.zeros(QUAD * len(delta), np.float32)
+    for u in range(len(pushes)):
+        x, y, z = pushes[u, 0], pushes[u, 1], pushes[u, 2]
+        if x != 0.0 or y != 0.0 or z != 0.0:
+            for e in range(starts[u], starts[u + 1]):
+                add_multiple(  # pyright: ignore[reportCallIssue]
+                    moves, QUAD * columns[e], values[e], x, y, z
+                )
+    for u in range(len(delta)):
+        for c in range(3):
+            delta[u, c] += moves[QUAD * u + c]
 
 
 @kernel()
@@ -231,9 +249,8 @@ def resolve(
     `begun` is where the rows were when the step began. `forces` and `delta` are changed in place.
     """
     free = len(delta)
-    places, changes = np.empty(forces.shape), np.zeros(forces.shape)
-    row_places(vertices, coefficients, z, places)
-    _add_ahead(vertices, coefficients, delta, places)
+    places, changes = np.empty(QUAD * len(forces)), np.zeros(forces.shape)
+    _places_ahead(vertices, coefficients, z, delta, places)
     for _ in range(MOST_SWEEPS):
         moved = _sweep(
             normals, offsets, softness, two_sided, limits, row_starts, others, entries, diagonal,
@@ -243,11 +260,4 @@ def resolve(
             break
     pushes = np.zeros((free, 3), np.float32)
     add_forces(vertices, coefficients, changes, pushes)
-    for u in range(free):
-        x, y, p = pushes[u, 0], pushes[u, 1], pushes[u, 2]
-        if x != 0.0 or y != 0.0 or p != 0.0:
-            for e in range(starts[u], starts[u + 1]):
-                w, value = columns[e], values[e]
-                delta[w, 0] += value * x
-                delta[w, 1] += value * y
-                delta[w, 2] += value * p
+    _move(pushes, starts, columns, values, delta)
