@@ -10,6 +10,7 @@ from corporeal.cli.main import main
 from corporeal.formats.native import read_animation, read_body
 from corporeal.viewer.command_line import command_lines
 from corporeal.viewer.document import BodyChoice, Document, MotionChoice, View
+from corporeal.viewer.rig import Rig, RigJoint
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,7 @@ def test_commands_tell_growth_files_and_takes():
         motion=MotionChoice(name="my walk.bvh"),
         views=(View("lbs"), View("take:jump.npz")),
         growth={"everywhere": 2.0, "belly": -1.5},
+        rig=Rig("dragon.off", "+z", (RigJoint("root", None, (0.0, 0.0, 0.0)),)),
     )
     assert command_lines(document, "take.glb") == [
         "# body.npz: save it with Out › Body at rest",
@@ -107,4 +109,6 @@ def test_commands_tell_growth_files_and_takes():
         "corporeal anatomy grow grown-1.npz --mass=-1.5 --region belly --out grown.npz",
         "corporeal animate --body grown.npz --motion 'my walk.bvh' --deformer lbs --out take-1.glb",
         "corporeal convert jump.npz take-2.glb",
+        "corporeal animate --mesh dragon.off --skeleton dragon.skel --mesh-up +z --mesh-front -y "
+        "--motion 'my walk.bvh' --out dragon-moved.npz",
     ]

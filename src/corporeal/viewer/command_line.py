@@ -2,8 +2,10 @@
 
 import shlex
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 
 from corporeal.viewer.document import BodyChoice, Document, View
+from corporeal.viewer.rig import FRONT
 
 _FLAGS = {
     "chest_circumference": "chest",
@@ -32,7 +34,19 @@ def command_lines(document: Document, out: str = "take.glb") -> list[str]:
             lines.append(shlex.join(["corporeal", "convert", take, name]))
         else:
             lines.append(animate_command(document, view, name, whose))
-    return lines
+    return lines + rig_commands(document)
+
+
+def rig_commands(document: Document) -> list[str]:
+    """The command that moves an own mesh by the skeleton that was built for it."""
+    rig = document.rig
+    if not rig.mesh or not rig.joints:
+        return []
+    stem = PurePosixPath(rig.mesh).stem
+    words = ["corporeal", "animate", "--mesh", rig.mesh, "--skeleton", f"{stem}.skel"]
+    if rig.up != "+y":
+        words += ["--mesh-up", rig.up, "--mesh-front", FRONT[rig.up]]
+    return [shlex.join([*words, "--motion", document.motion.name, "--out", f"{stem}-moved.npz"])]
 
 
 def growth_commands(growth: Mapping[str, float]) -> list[str]:

@@ -10,6 +10,8 @@ from corporeal.formats.joint_tree import Joint, joint_tree
 
 MOST_JOINTS = 512
 Up = Literal["+y", "+z"]
+FRONT: dict[str, str] = {"+y": "+z", "+z": "-y"}
+"""Where a mesh faces, by its upward axis."""
 
 
 @dataclass(frozen=True)

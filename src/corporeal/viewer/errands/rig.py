@@ -13,10 +13,7 @@ from corporeal.registration.skeleton_fit import fit_skeleton
 from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.errands.look import look
 from corporeal.viewer.packets import Packet
-from corporeal.viewer.rig import Rig, skeleton_of
-
-_FRONT = {"+y": "+z", "+z": "-y"}
-"""Where a mesh faces, by its upward axis."""
+from corporeal.viewer.rig import FRONT, Rig, skeleton_of
 
 
 @dataclass(frozen=True)
@@ -91,4 +88,4 @@ def move(order: RigOrder, way: RigTry, frames: str) -> Packet:
 
 def _options(order: RigOrder, skeleton: Path) -> MeshOptions:
     up = order.rig.up
-    return MeshOptions(mesh=Path(order.mesh), skeleton=skeleton, mesh_up=up, mesh_front=_FRONT[up])
+    return MeshOptions(mesh=Path(order.mesh), skeleton=skeleton, mesh_up=up, mesh_front=FRONT[up])
