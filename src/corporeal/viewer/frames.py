@@ -93,7 +93,7 @@ def frame_packet(
     compared = stage.players[min(colouring.choice.against, len(stage.players) - 1)].skin
     for place, player in enumerate(stage.players):
         skin = player.skin
-        packed = quantised(skin)
+        packed = quantised(stage.dressed(skin))
         values = colouring.values(skin, stage.plain.skin, compared)
         arrays[f"skin {place}"] = packed.numbers
         if colouring.scale is not None:

@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from corporeal._typing import Float32, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.deformers import ON_GPU, make_deformer
+from corporeal.scene.drape import Drape
+from corporeal.scene.wardrobe import underwear
 from corporeal.viewer.document import View
 from corporeal.viewer.hands import Hand
 from corporeal.viewer.players import (
@@ -29,6 +34,7 @@ class Stage:
     def __init__(self, model: PhenotypeModel, identity: Identity, motion: Motion) -> None:
         self.model, self.identity = model, identity
         self.playhead = Playhead(motion)
+        self._drape: Drape | None = None
         self._skinnings: dict[str, Skinning] = {}
         self.plain = self._skinned("lbs")
         """Linear blending of the same person: the measure of all others."""
@@ -64,6 +70,7 @@ class Stage:
     def become(self, identity: Identity) -> None:
         """Another person: skinning follows at once, flesh shows skinning until it is prepared."""
         self.identity = self.plain.identity = identity
+        self._drape = None
         self.hands.clear()
         for player in self.players:
             if isinstance(player, SkinnedPlayer):
@@ -85,6 +92,17 @@ class Stage:
         """Go to a frame."""
         self.playhead.seek(place)
         self.jump()
+
+    def dressed(self, skin: Float32[NumpyArray, "V 3"]) -> Float32[NumpyArray, "V 3"]:
+        """A skin of this person with cloth over it, metres; a foreign surface as it is."""
+        template = self.model.template
+        if len(skin) != template.mesh.vertex_count:
+            return skin
+        if self._drape is None:
+            coverage = underwear(template, self.identity)
+            rest = np.asarray(self.identity.rest_vertices)
+            self._drape = Drape(rest, template.mesh.triangles, coverage)
+        return np.asarray(self._drape.over(skin), np.float32)
 
     def jump(self) -> None:
         """Put everybody where the playhead is."""
