@@ -1,6 +1,6 @@
 """Train SMPL and its rivals on virtual captures and see how they meet new people and poses.
 
-    python benchmarks/smpl_captures.py DATA OUT [poses] [train] [rivals] [evaluate]
+    python benchmarks/smpl_captures.py DATA OUT [poses] [train] [rivals] [evaluate] [curves]
 
 DATA holds `poses.zarr`, `poses_test.zarr` and `shapes.zarr` (`benchmarks/capture.py --full`); OUT
 gets checkpoints and one model file each. `evaluate` writes `benchmarks/results/smpl_captures.json`
@@ -9,7 +9,9 @@ and the charts in `docs/pictures`.
 - `poses`: the first part of `train`, which needs `poses.zarr` alone; `train` goes on from there.
 - `train`: SMPL-LBS, from nothing, with checkpoints, as `corporeal train smpl` does.
 - `rivals`: from what that found: a retrained LBS and DQS (P = 0), SMPL-DQBS, SMPL-LBS-sparse.
-- `evaluate`: all of them, and LBS and DQS as the seed has them, SMPL with P = 0.
+- `evaluate`: pose generalisation of all of them, and of LBS and DQS as the seed has them, SMPL with
+  P = 0.
+- `curves`: model and pose generalisation of the main ones against the number of coefficients.
 """
 
 import argparse
@@ -51,16 +53,19 @@ CHARTS = Path(__file__).parents[1] / "docs" / "pictures"
 SHAPES = ShapeTraining(count=20)
 TRAINER = SmplTrainer(PoseTraining(), SHAPES)
 RIVALS = {
-    "LBS-retrained": replace(TRAINER.pose, joint_rounds=2, shape_rounds=0),
-    "DQS-retrained": replace(TRAINER.pose, joint_rounds=2, shape_rounds=0, blending="dqbs"),
-    "SMPL-DQBS": replace(TRAINER.pose, joint_rounds=0, shape_rounds=2, blending="dqbs"),
+    "LBS-retrained": replace(TRAINER.pose, joint_rounds=1, shape_rounds=0),
+    "DQS-retrained": replace(TRAINER.pose, joint_rounds=1, shape_rounds=0, blending="dqbs"),
+    "SMPL-DQBS": replace(TRAINER.pose, joint_rounds=0, shape_rounds=1, blending="dqbs"),
     "SMPL-LBS-sparse": replace(TRAINER.pose, joint_rounds=0, shape_rounds=1, sparse=True),
 }
 """Settings, from where SMPL-LBS ended."""
 CURVE = (2, 5, 10, 20)
 """Shape coefficients of the curves."""
-COMPARED = 10
+COMPARED = 20
 """Shape coefficients of the table."""
+MAIN = ("SMPL-LBS", "LBS", "DQS", "SMPL-DQBS")
+"""Models of the curves."""
+SEEN = "SMPL-LBS on training people"
 
 
 def told(stage: str, number: float) -> None:
@@ -107,7 +112,7 @@ def reached(out: Path, meshes: PosedMeshes, template: Template) -> Estimate:
     """What SMPL-LBS's training ended with."""
     identifier = pose_identifier(meshes, template, TRAINER.pose)
     kept = Checkpoints(out / "SMPL-LBS.checkpoint.npz", identifier)
-    _, estimate, _ = kept.latest(stages(TRAINER.pose))
+    _, estimate, _ = kept.latest(stages(TRAINER.pose, len(template.mesh.vertices)))
     assert estimate is not None
     return estimate
 
@@ -163,10 +168,9 @@ def evaluate(data: Path, out: Path) -> None:
     rows, errors = {}, {}
     for name, model in contenders(out).items():
         began = time.process_time()
-        counts = CURVE if name in ("SMPL-LBS", "LBS", "DQS", "SMPL-DQBS") else (COMPARED,)
-        found = generalisation(FittedSmpl(model), people, counts)
+        found = generalisation(FittedSmpl(model), people, (COMPARED,), pose_alone=True)
         rows[name], errors[name] = row(found), found.by_vertex
-        told(f"{name}: pose generalisation", float(found.mean_pose[counts.index(COMPARED)]))
+        told(f"{name}: pose generalisation", float(found.mean_pose[0]))
         rows[name]["cpu_seconds"] = time.process_time() - began
         np.savez(out / "by_vertex.npz", **errors)
         write(data, out, people, rows)
@@ -175,9 +179,22 @@ def evaluate(data: Path, out: Path) -> None:
         t.subject: np.asarray(t.vertices[0:20], np.float32)
         for t in trained.takes[:: max(1, len(trained.takes) // 6)][:6]
     }
-    found = generalisation(FittedSmpl(read_smpl(out / "SMPL-LBS.npz")), some, (COMPARED,))
-    rows["SMPL-LBS on training people"] = row(found)
+    fitted = FittedSmpl(read_smpl(out / "SMPL-LBS.npz"))
+    rows[SEEN] = row(generalisation(fitted, some, (COMPARED,), pose_alone=True))
     write(data, out, people, rows)
+
+
+def curves(data: Path, out: Path) -> None:
+    """Model and pose generalisation against the number of coefficients, of the main models."""
+    test = RegistrationsStore.open(data / "poses_test.zarr").read()
+    people = {t.subject: np.asarray(t.vertices[0 : t.frame_count], np.float32) for t in test.takes}
+    rows = json.loads(RESULTS.read_text())["models"]
+    for name, model in contenders(out).items():
+        if name in MAIN:
+            found = generalisation(FittedSmpl(model), people, CURVE)
+            rows[f"{name} by coefficients"] = row(found)
+            told(f"{name}: model generalisation", float(found.mean_model[-1]))
+            write(data, out, people, rows)
 
 
 def write(data: Path, out: Path, people: dict[str, np.ndarray], rows: dict) -> None:
@@ -204,7 +221,7 @@ def write(data: Path, out: Path, people: dict[str, np.ndarray], rows: dict) -> N
     }  # fmt: skip
     for kind, title in (("model", "Model generalisation"), ("pose", "Pose generalisation")):
         lines = {
-            name: Line(r["shape_counts"], r[f"{kind}_mm"])
+            name.removesuffix(" by coefficients"): Line(r["shape_counts"], r[f"{kind}_mm"])
             for name, r in rows.items()
             if len(r["shape_counts"]) > 1
         }
@@ -215,16 +232,24 @@ def write(data: Path, out: Path, people: dict[str, np.ndarray], rows: dict) -> N
         (CHARTS / f"{name}.svg").write_text(chart + "\n")
 
 
+STEPS = {
+    "poses": first_part,
+    "train": train,
+    "rivals": rivals,
+    "evaluate": evaluate,
+    "curves": curves,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("steps", nargs="*", default=["train", "rivals", "evaluate"])
+    parser.add_argument("steps", nargs="*", default=["train", "rivals", "evaluate", "curves"])
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     for step in asked.steps:
-        known = {"poses": first_part, "train": train, "rivals": rivals, "evaluate": evaluate}
-        known[step](asked.data, asked.out)
+        STEPS[step](asked.data, asked.out)
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def test_poses_from_edges_whatever_the_body_is_turned_to() -> None:
         truth.person(1), pose_offsets=np.zeros_like(truth.pose_offsets)
     )  # small parts without a vertex of their own may turn as they like
     met = solve_poses(again, meshes.vertices[own], found, iterations=0)
-    assert met.distances.max() < 1e-4
+    assert met.distances.max() < 1e-3
 
 
 def test_people_come_back() -> None:

@@ -61,6 +61,15 @@ def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
         other.fit(registrations, registrations, template, checkpoints=path)
 
 
+def test_takes_marked_as_test_are_warned_of() -> None:
+    """Whoever is trained on cannot test."""
+    registrations, template = data()
+    marked = tuple(replace(take, split="test") for take in registrations.takes[:2])
+    mixed = replace(registrations, takes=(*marked, *registrations.takes[2:]))
+    with pytest.warns(UserWarning, match=r"person0, person1 \(2 subjects\) are marked as test"):
+        TRAINER.fit(mixed, registrations, template)
+
+
 def test_bad_registrations_are_refused() -> None:
     """Another topology, one pose alone, numbers that are not finite, nothing at all."""
     registrations, template = data()

@@ -22,9 +22,9 @@ from corporeal.models.smpl.many_poses import LONGEST_TURN, joint_gradient
 from corporeal.models.smpl.passes import influences_of, pass_over
 from corporeal.models.smpl.turn_hessian import Moments, turn_hessians
 
-_ITERATIONS = 60
-_TOLERANCE = 1e-4
-"""Radians."""
+_ITERATIONS = 30
+_TOLERANCE = 1e-3
+"""Radians: vertices decide afterwards."""
 _AT_ONCE = 256
 """Registrations at a time."""
 

@@ -7,6 +7,7 @@ take over what a misplaced joint does.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -19,13 +20,26 @@ from corporeal.models.smpl.linearised import SkinnedPerson
 from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
 from corporeal.models.smpl.training.checkpoints import Checkpoints
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, distances
-from corporeal.models.smpl.training.initial import InitialModel, initial_model
+from corporeal.models.smpl.training.initial import InitialModel
 from corporeal.models.smpl.training.joint_regressor import around, solved_regressor
-from corporeal.models.smpl.training.pose_shapes import solved_pose_shapes
+from corporeal.models.smpl.training.pose_shapes import Ridge, solved_pose_shapes
 from corporeal.models.smpl.training.posed_joints import JointRule, solve_poses_and_joints
 from corporeal.models.smpl.training.poses import with_solved_poses
 from corporeal.models.smpl.training.priors import ridge_of
-from corporeal.models.smpl.training.subjects import SubjectRule, mirror_penalty, solved_subject
+from corporeal.models.smpl.training.subjects import (
+    SubjectRule,
+    mirror_penalty,
+    solved_rests,
+    solved_subject,
+)
+from corporeal.models.smpl.training.surface import (
+    Surface,
+    estimate_of_all,
+    estimate_of_some,
+    some_vertices,
+    thinned,
+    whole_surface,
+)
 
 Told = Callable[[str, float], None]
 """Is told what was done and the mean distance of vertices after it, metres."""
@@ -38,7 +52,7 @@ class PoseTraining:
 
     joint_rounds: int = 3
     """Turns with P = 0: subjects, weights, then joints and poses together."""
-    shape_rounds: int = 3
+    shape_rounds: int = 2
     """Turns with pose blend shapes: those, subjects, weights, poses."""
     rest_symmetry: float = 0.05
     """λ_Y, in registrations: as if every subject had so many more, symmetric ones."""
@@ -62,6 +76,8 @@ class PoseTraining:
     are pulled harder. 0 leaves it out."""
     smoothness: float = 0.0
     """Pull towards the neighbours' offsets, a share of λ_P."""
+    turn_vertices: int = 3000
+    """Turns use about so many vertices of a larger mesh; the others follow at the end."""
     learn_weights: bool = True
     learn_pose_shapes: bool = True
     pose_iterations: int = 4
@@ -78,10 +94,19 @@ class PoseModel:
     """After every turn: what was done, mean distance of vertices in metres."""
 
 
-Stage = Literal["first poses", "pose blend shapes", "subjects", "weights", "joints", "poses"]
+Stage = Literal[
+    "first poses",
+    "subjects",
+    "weights",
+    "joints",
+    "pose blend shapes",
+    "poses",
+    "all vertices",
+    "rest skins",
+]
 
 
-def stages(settings: PoseTraining) -> tuple[Stage, ...]:
+def stages(settings: PoseTraining, vertex_count: int) -> tuple[Stage, ...]:
     """What is solved, in order; each stage starts from the one before alone."""
     plan: list[Stage] = ["first poses"]
     for turn in range(settings.joint_rounds + settings.shape_rounds):
@@ -91,7 +116,18 @@ def stages(settings: PoseTraining) -> tuple[Stage, ...]:
         if settings.learn_weights:
             plan.append("weights")
         plan.append("joints" if turn < settings.joint_rounds else "poses")
+    if _stride(settings, vertex_count) > 1:
+        plan += ["all vertices", "rest skins"]
+        if settings.learn_weights:
+            plan.append("weights")
+        if settings.shape_rounds and settings.learn_pose_shapes:
+            plan.append("pose blend shapes")
+        plan.append("rest skins")
     return tuple(plan)
+
+
+def _stride(settings: PoseTraining, vertex_count: int) -> int:
+    return max(1, vertex_count // settings.turn_vertices)
 
 
 def train_pose(
@@ -108,58 +144,93 @@ def train_pose(
     last one, to the same result. `begin` is what another training of the same registrations found,
     to go on from with other settings.
     """
-    start = initial_model(template)
-    plan = stages(settings)
+    run = _Run(meshes, template, settings)
+    plan = stages(settings, run.whole.vertex_count)
     done, estimate, history = (0, None, []) if kept is None else kept.latest(plan)
     if begin is not None and done == 0:
-        done, estimate = 1, replace(begin, blending=settings.blending)
+        done, estimate = 1, run.begun(replace(begin, blending=settings.blending))
     for number, stage in enumerate(plan[done:], start=done):
-        estimate = _solved(stage, meshes, estimate, template, start, settings)
-        mean = float(distances(meshes, estimate).mean())
+        estimate = run.solved(stage, estimate)
+        mean = float(distances(run.meshes_of(estimate), estimate).mean())
         history = [*history, (stage, mean)]
         if told is not None:
             told(stage, mean)
         if kept is not None:
             kept.keep(number + 1, estimate, history)
     assert estimate is not None
+    start = run.whole.start
     support = around(start.regressor, start.edges, settings.regressor_rings)
     regressor = solved_regressor(estimate.rests, estimate.joints, start.regressor, support)
     return PoseModel(estimate, regressor, start, tuple(history))
 
 
-def _solved(
-    stage: Stage,
-    meshes: PosedMeshes,
-    estimate: Estimate | None,
-    template: Template,
-    start: InitialModel,
-    settings: PoseTraining,
-) -> Estimate:
-    """One set of unknowns, given the others."""
-    if stage == "first poses" or estimate is None:
-        return _started(meshes, template, start, settings.blending)
-    count = len(meshes.subjects)
-    if stage == "pose blend shapes":
-        ridge = ridge_of(
-            estimate,
-            start.edges,
-            strength=settings.pose_ridge * count,
-            sparse=settings.sparse,
-            locality=settings.locality,
-            lasso=settings.lasso,
-            smoothness=settings.smoothness,
-        )
-        return replace(estimate, pose_offsets=solved_pose_shapes(meshes, estimate, ridge))
-    if stage == "subjects":
-        return _with_subjects(meshes, estimate, template, start, settings)
-    if stage == "weights":
-        candidates = candidate_joints(start.diffused)
-        pull = settings.weight_pull * count
-        weights = solved_weights(meshes, estimate, candidates, start.weights, pull)
-        return replace(estimate, weights=weights)
-    if stage == "joints":
-        return _with_joints(meshes, estimate, template, start, settings)
-    return with_solved_poses(meshes, estimate, iterations=settings.pose_iterations)
+class _Run:
+    """One training: data and surface, whole and thinned."""
+
+    def __init__(self, meshes: PosedMeshes, template: Template, settings: PoseTraining) -> None:
+        self.meshes, self.template, self.settings = meshes, template, settings
+        self.whole = whole_surface(template)
+        self.stride = _stride(settings, self.whole.vertex_count)
+
+    @cached_property
+    def fewer(self) -> Surface:
+        return thinned(self.whole, self.stride)
+
+    @cached_property
+    def fewer_meshes(self) -> PosedMeshes:
+        return some_vertices(self.meshes, self.fewer)
+
+    def surface_of(self, estimate: Estimate) -> Surface:
+        """That of an estimate, by its number of vertices."""
+        return self.whole if len(estimate.weights) == self.whole.vertex_count else self.fewer
+
+    def meshes_of(self, estimate: Estimate) -> PosedMeshes:
+        """The registrations, of an estimate's vertices."""
+        return self.meshes if self.surface_of(estimate) is self.whole else self.fewer_meshes
+
+    def begun(self, estimate: Estimate) -> Estimate:
+        """An estimate of all vertices, as the turns take it."""
+        return estimate if self.stride == 1 else estimate_of_some(estimate, self.fewer)
+
+    def solved(self, stage: Stage, estimate: Estimate | None) -> Estimate:
+        """One set of unknowns, given the others."""
+        settings = self.settings
+        if stage == "first poses" or estimate is None:
+            first = _started(self.meshes, self.template, self.whole.start, settings.blending)
+            return self.begun(first)
+        if stage == "all vertices":
+            return estimate_of_all(estimate, self.fewer, self.template)
+        surface, meshes = self.surface_of(estimate), self.meshes_of(estimate)
+        count, start = len(meshes.subjects), surface.start
+        if stage == "rest skins":
+            return replace(estimate, rests=solved_rests(meshes, estimate))
+        if stage == "pose blend shapes":
+            ridge = _ridge(estimate, surface, settings, count)
+            return replace(estimate, pose_offsets=solved_pose_shapes(meshes, estimate, ridge))
+        if stage == "subjects":
+            return _with_subjects(meshes, estimate, surface, settings)
+        if stage == "weights":
+            candidates = candidate_joints(start.diffused)
+            pull = settings.weight_pull * count
+            weights = solved_weights(meshes, estimate, candidates, start.weights, pull)
+            return replace(estimate, weights=weights)
+        if stage == "joints":
+            return _with_joints(meshes, estimate, surface, settings)
+        return with_solved_poses(meshes, estimate, iterations=settings.pose_iterations)
+
+
+def _ridge(estimate: Estimate, surface: Surface, settings: PoseTraining, count: int) -> Ridge:
+    # neighbours are known on the whole surface alone
+    whole = surface.start.edges.shape[1] == surface.vertex_count
+    return ridge_of(
+        estimate,
+        surface.start.edges,
+        strength=settings.pose_ridge * count,
+        sparse=settings.sparse,
+        locality=settings.locality,
+        lasso=settings.lasso,
+        smoothness=settings.smoothness if whole else 0.0,
+    )
 
 
 def _started(
@@ -192,19 +263,18 @@ def _started(
 def _with_subjects(
     meshes: PosedMeshes,
     estimate: Estimate,
-    template: Template,
-    start: InitialModel,
+    surface: Surface,
     settings: PoseTraining,
 ) -> Estimate:
     rests, joints = [], []
     for subject in range(meshes.subject_count):
         count = len(meshes.of_subject(subject))
         rule = SubjectRule(
-            start.regressor,
-            template.mesh.mirror,
-            mirrored_joints(template.skeleton.names),
-            settings.rest_symmetry * (template.mesh.mirror is not None),
-            settings.joint_symmetry * count * (template.mesh.mirror is not None),
+            surface.start.regressor,
+            surface.mirror,
+            mirrored_joints(surface.joint_names),
+            settings.rest_symmetry * (surface.mirror is not None),
+            settings.joint_symmetry * count * (surface.mirror is not None),
             settings.ring * count,
         )
         rest, joint = solved_subject(meshes, estimate, subject, rule)
@@ -216,18 +286,17 @@ def _with_subjects(
 def _with_joints(
     meshes: PosedMeshes,
     estimate: Estimate,
-    template: Template,
-    start: InitialModel,
+    surface: Surface,
     settings: PoseTraining,
 ) -> Estimate:
     """Poses and joints together, without pose blend shapes."""
     rotations, translations = estimate.rotations.copy(), estimate.translations.copy()
     joints = estimate.joints.copy()
-    symmetry = mirror_penalty(mirrored_joints(template.skeleton.names))
-    symmetry = settings.joint_symmetry * (template.mesh.mirror is not None) * symmetry
+    symmetry = mirror_penalty(mirrored_joints(surface.joint_names))
+    symmetry = settings.joint_symmetry * (surface.mirror is not None) * symmetry
     for subject in range(meshes.subject_count):
         own = meshes.of_subject(subject)
-        near = start.regressor @ estimate.rests[subject]
+        near = surface.start.regressor @ estimate.rests[subject]
         rule = JointRule(near, settings.ring * len(own), len(own) * symmetry)
         poses, joints[subject] = solve_poses_and_joints(
             estimate.person(subject), meshes.vertices[own], estimate.poses(own), rule,

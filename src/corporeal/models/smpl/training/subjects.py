@@ -20,7 +20,7 @@ from corporeal.models.smpl.chains import Chains, chain_many, hanging
 from corporeal.models.smpl.joint_maps import joint_maps
 from corporeal.models.smpl.many_poses import AT_ONCE, corrected_skins
 from corporeal.models.smpl.passes import dual_quaternions, influences_of, pass_over
-from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
+from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, walk
 from corporeal.runtime.threads import over_slices
 
 _REFLECTION = np.array([-1.0, 1.0, 1.0])
@@ -64,6 +64,29 @@ def solved_subject(
     joints = np.linalg.solve(schur, joint_right - coupling.T @ solved[:, -1])
     rest = solved[:, -1] - solved[:, :-1] @ joints
     return rest.reshape(-1, 3), joints.reshape(-1, 3)
+
+
+def solved_rests(meshes: PosedMeshes, estimate: Estimate) -> Float64[NumpyArray, "I V 3"]:
+    """T̂ of all subjects, their joints held, by data alone: every vertex by itself."""
+    from corporeal.models.smpl.training.terms_cpu import pair_blend
+
+    influences, count = influences_of(estimate.weights), len(estimate.parents)
+    values, vertex_count = influences.values.astype(np.float64), len(estimate.weights)
+    rests = np.zeros(estimate.rests.shape)
+    squares = np.zeros((meshes.subject_count, vertex_count, 9))
+    bare = replace(estimate, rests=np.zeros_like(estimate.rests))
+    for some in walk(meshes, bare):
+        passed = pass_over(estimate.blending, influences, some.points, some.chains, some.targets)
+        rests[some.subject] -= passed.back.sum(axis=0, dtype=np.float64)
+        turns = some.chains.world
+        if estimate.blending == "dqbs":
+            squares[some.subject] += len(turns) * np.eye(3).reshape(-1)
+            continue
+        table = np.einsum("nkba,nlbc->klac", turns, turns, optimize=True)
+        flat, own = table.reshape(count, count, 9), squares[some.subject]
+        pair_blend(influences.joint_indices, values, flat, own, 0, vertex_count)
+    matrices = squares.reshape(*rests.shape, 3)
+    return np.linalg.solve(matrices, rests[..., None])[..., 0]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,106 @@
+"""What training knows of a skin beforehand: all of it, or every few vertices.
+
+Poses, joints and all that is shared by many vertices are found as well from a quarter of them;
+rest skins, weights and pose blend shapes of the others follow vertex by vertex.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from corporeal._typing import Int, NumpyArray
+from corporeal.body.template import Template
+from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
+from corporeal.models.smpl.training.initial import InitialModel, initial_model
+
+_LEAST_RING = 6
+"""A joint with fewer ring vertices among the kept ones keeps its whole ring."""
+_NEAREST = 3
+"""Kept vertices that a vertex in between takes its first guess from."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A skin, or some of its vertices."""
+
+    start: InitialModel
+    mirror: Int[NumpyArray, "V"] | None
+    """Vertex on the other side; None where nobody knows."""
+    joint_names: tuple[str, ...]
+    indices: Int[NumpyArray, "V"]
+    """The vertices' numbers in the whole skin."""
+
+    @property
+    def vertex_count(self) -> int:
+        return len(self.indices)
+
+
+def whole_surface(template: Template) -> Surface:
+    """All vertices of a rigged template."""
+    indices = np.arange(template.mesh.vertex_count)
+    return Surface(initial_model(template), template.mesh.mirror, template.skeleton.names, indices)
+
+
+def thinned(whole: Surface, stride: int) -> Surface:
+    """About every `stride`-th vertex, with its mirror image, and some of every ring."""
+    count, start = whole.vertex_count, whole.start
+    kept = np.arange(0, count, stride if whole.mirror is None else 2 * stride)
+    rings = start.regressor[:, kept] > 0
+    few = rings.sum(axis=1) < _LEAST_RING
+    kept = np.union1d(kept, np.flatnonzero((start.regressor[few] > 0).any(axis=0)))
+    if whole.mirror is not None:
+        kept = np.union1d(kept, whole.mirror[kept])
+    places = np.full(count, -1)
+    places[kept] = np.arange(len(kept))
+    mirror = None if whole.mirror is None else places[whole.mirror[kept]]
+    regressor = start.regressor[:, kept]
+    fewer = replace(
+        start,
+        parts=start.parts[kept],
+        regressor=regressor / regressor.sum(axis=1, keepdims=True),
+        weights=start.weights[kept],
+        diffused=start.diffused[kept],
+    )
+    return Surface(fewer, mirror, whole.joint_names, kept)
+
+
+def some_vertices(meshes: PosedMeshes, surface: Surface) -> PosedMeshes:
+    """The same registrations, of these vertices."""
+    return PosedMeshes(np.ascontiguousarray(meshes.vertices[:, surface.indices]), meshes.subjects)
+
+
+def estimate_of_some(estimate: Estimate, surface: Surface) -> Estimate:
+    """What is known of these vertices."""
+    return replace(
+        estimate,
+        rests=estimate.rests[:, surface.indices],
+        weights=estimate.weights[surface.indices],
+        pose_offsets=np.ascontiguousarray(estimate.pose_offsets[:, surface.indices]),
+    )
+
+
+def estimate_of_all(estimate: Estimate, surface: Surface, template: Template) -> Estimate:
+    """A first guess of all vertices, from the nearest ones of the same part that are known.
+
+    Rest skins differ from the template by what those do; weights and pose offsets are theirs.
+    """
+    rest = np.asarray(template.mesh.vertices, np.float64)
+    distances, near = cKDTree(rest[surface.indices]).query(rest, k=_NEAREST)
+    shares = 1 / np.maximum(distances, 1e-6)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    moved = estimate.rests - rest[surface.indices]
+    offsets = np.zeros((len(estimate.pose_offsets), len(rest), 3), estimate.dtype)
+    rests, weights = (
+        np.tile(rest, (len(moved), 1, 1)),
+        np.zeros((len(rest), estimate.weights.shape[1])),
+    )
+    for column in range(_NEAREST):
+        share, who = shares[:, column], near[:, column]
+        rests += share[:, None] * moved[:, who]
+        weights += share[:, None] * estimate.weights[who]
+        offsets += share[:, None].astype(estimate.dtype) * estimate.pose_offsets[:, who]
+    fourth = np.sort(weights, axis=1)[:, [-4]]
+    weights = np.where(weights >= fourth, weights, 0.0)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return replace(estimate, rests=rests, weights=weights, pose_offsets=offsets)
