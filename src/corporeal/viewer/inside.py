@@ -104,7 +104,8 @@ class Inside:
             self.layers.muscle.astype(np.float32), identity.joints, identity.parameters
         )
         self.muscle = session.stage.inner(inner)
-        session.send(answer)
+        told = {name: value for name, value in answer.fields.items() if name != "file"}
+        session.send(Packet("inside", told, answer.arrays))
         if is_new:
             session.become(layered.body.identity)
         else:

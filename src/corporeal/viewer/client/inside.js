@@ -1,7 +1,6 @@
 // What is inside: the muscle surface and bones among the bodies, and a plane that cuts them open.
 
 import { BackSide, BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, Group, Mesh, MeshBasicMaterial, MeshStandardMaterial, Plane, Vector3 } from "./vendor/three.js";
-import { setMatrix } from "./stage.js";
 
 const AXES = { x: new Vector3(-1, 0, 0), y: new Vector3(0, -1, 0), z: new Vector3(0, 0, -1) };
 const linear = (r, g, b) => new Color().setRGB(r, g, b);
@@ -30,17 +29,18 @@ export class Inside {
 
   // New layers: bones go with their joints, the muscle surface comes with every frame.
   take({ bones, arrays }) {
+    this.rest = arrays.rest_joints;
     for (const bone of this.bones.children) bone.geometry.dispose();
     this.bones.clear();
-    for (const joint of bones) {
-      const geometry = surface(arrays[`bone ${joint} triangles`], arrays[`bone ${joint} vertices`]);
+    bones.forEach((weights, number) => {
+      const geometry = surface(arrays[`bone ${number} triangles`], arrays[`bone ${number} vertices`]);
       geometry.computeVertexNormals();
       const bone = new Mesh(geometry, this.boneSkin);
       bone.matrixAutoUpdate = false;
-      bone.userData.joint = joint;
+      bone.userData.weights = weights;
       bone.castShadow = true;
       this.bones.add(bone);
-    }
+    });
     if (this.muscle) {
       this.group.remove(this.muscle, this.wall);
       this.muscle.geometry.dispose();
@@ -57,7 +57,7 @@ export class Inside {
   }
 
   move({ arrays, muscle }) {
-    for (const bone of this.bones.children) setMatrix(bone, arrays.joints, bone.userData.joint);
+    if (this.bones.visible) for (const bone of this.bones.children) this.pose(bone, arrays.joints);
     if (this.muscle && arrays.muscle) {
       const places = this.muscle.geometry.getAttribute("position");
       const { origin, step } = muscle;
@@ -66,6 +66,23 @@ export class Inside {
       this.muscle.geometry.computeVertexNormals();
     }
     this.aim(arrays.joints);
+  }
+
+  // A bone moves as one: by the mean of its joints, M = Σ w · world_from_joint · (−rest joint).
+  pose(bone, joints) {
+    const rows = new Float32Array(12);
+    for (const [joint, weight] of bone.userData.weights) {
+      const [x, y, z] = this.rest.subarray(3 * joint, 3 * joint + 3);
+      for (let row = 0; row < 3; row += 1) {
+        const [a, b, c, d] = joints.subarray(16 * joint + 4 * row, 16 * joint + 4 * row + 4);
+        rows[4 * row] += weight * a;
+        rows[4 * row + 1] += weight * b;
+        rows[4 * row + 2] += weight * c;
+        rows[4 * row + 3] += weight * (d - a * x - b * y - c * z);
+      }
+    }
+    bone.matrix.set(...rows, 0, 0, 0, 1);
+    bone.matrixWorldNeedsUpdate = true;
   }
 
   // What is shown, and what is cut.
@@ -83,7 +100,10 @@ export class Inside {
       body.material.clippingPlanes = this.planes;
       this.line(body, cut);
     }
-    if (this.joints) this.aim(this.joints);
+    if (this.joints) {
+      this.aim(this.joints);
+      for (const made of this.bones.children) this.pose(made, this.joints);
+    }
     this.stage.dirty = true;
   }
 

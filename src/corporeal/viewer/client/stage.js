@@ -129,6 +129,7 @@ export class Stage {
       body.taken = views[number].deformer.startsWith("take:");
       body.bones.lines.visible = body.bones.balls.visible = look.skeleton && !body.taken;
       body.material.wireframe = look.wireframe;
+      if (body.material.transparent !== look.skin_opacity < 1) body.material.needsUpdate = true;
       body.material.transparent = look.skin_opacity < 1;
       body.material.opacity = look.skin_opacity;
       body.material.depthWrite = look.skin_opacity === 1;

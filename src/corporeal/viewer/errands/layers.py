@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
-from corporeal._typing import Int, NumpyArray
+from corporeal._typing import NumpyArray
 from corporeal.anatomy.template import layered_template
 from corporeal.anatomy.warp import transfer_bones
 from corporeal.assets.anatomy import BoneMesh
@@ -23,8 +23,10 @@ from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.errands.person import chosen_body
 from corporeal.viewer.packets import Packet
 
-_ENOUGH = 4000
-"""Vertices of one bone that say which joint moves it."""
+_ENOUGH = 1000
+"""Vertices of one bone that say which joints move it."""
+_SHARP, _LEAST = 3, 0.01
+"""Power of mean weights, and the share of the largest below which a joint does not count."""
 
 
 def layers(
@@ -52,27 +54,31 @@ def inside_packet(layered: LayeredBody, path: str) -> Packet:
     found = layered.layers
     fields: dict[str, Any] = {"masses": masses(layered), "file": path}
     inner = found.triangles[found.layered[found.triangles].all(axis=1)]
-    arrays = {"muscle_triangles": inner.astype(np.uint32)}
+    arrays: dict[str, NumpyArray] = {"muscle_triangles": inner.astype(np.uint32)}
     bones = transfer_bones(found, layered_template(sex_of(layered.body, found)))
-    joints = moving_joints(bones, layered)
-    rest = np.asarray(layered.body.identity.joints, np.float64)
-    for joint in np.unique(joints):
-        mine = [bone for bone, moved in zip(bones, joints, strict=True) if moved == joint]
-        starts = np.cumsum([0, *(len(bone.vertices) for bone in mine)])
-        vertices = np.concatenate([bone.vertices for bone in mine]) - rest[joint]
-        triangles = [bone.triangles + start for bone, start in zip(mine, starts, strict=False)]
-        arrays[f"bone {joint} vertices"] = vertices.astype(np.float32)
-        arrays[f"bone {joint} triangles"] = np.concatenate(triangles).astype(np.uint32)
-    return Packet("inside", fields | {"bones": np.unique(joints).tolist()}, arrays)
+    arrays["rest_joints"] = np.asarray(layered.body.identity.joints, np.float32)
+    for number, bone in enumerate(bones):
+        arrays[f"bone {number} vertices"] = bone.vertices.astype(np.float32)
+        arrays[f"bone {number} triangles"] = bone.triangles.astype(np.uint32)
+    return Packet("inside", fields | {"bones": bone_weights(bones, layered)}, arrays)
 
 
-def moving_joints(bones: tuple[BoneMesh, ...], layered: LayeredBody) -> Int[NumpyArray, "n"]:
-    """The joint that moves every bone: the one with most weight on the bone surface around it."""
+def bone_weights(
+    bones: tuple[BoneMesh, ...], layered: LayeredBody
+) -> list[list[tuple[int, float]]]:
+    """Joints that move every bone, with weights that sum to one.
+
+    They are the mean skin weights of the bone surface around it, to the third power: a long bone
+    keeps to its joint, while a rib between two goes between them as the skin over it does.
+    """
     weights = layered.body.template.weights.dense()
-    tree = cKDTree(layered.layers.bone)
-    joints = []
+    tree = KDTree(layered.layers.bone)
+    found = []
     for bone in bones:
         some = bone.vertices[:: max(1, len(bone.vertices) // _ENOUGH)]
         _, near = tree.query(some)
-        joints.append(int(weights[near].sum(axis=0).argmax()))
-    return np.array(joints)
+        sharp = weights[near].mean(axis=0) ** _SHARP
+        sharp[sharp < _LEAST * sharp.max()] = 0.0
+        sharp /= sharp.sum()
+        found.append([(int(joint), float(sharp[joint])) for joint in np.flatnonzero(sharp)])
+    return found
