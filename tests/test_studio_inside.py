@@ -10,8 +10,9 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.formats.layers import LayeredBody, read_layers, write_layers
 from corporeal.formats.native import Body
+from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.viewer.errands.layers import bone_weights
+from corporeal.viewer.errands.layers import bone_weights, kept_under
 from corporeal.viewer.packets import Packet
 
 
@@ -153,6 +154,16 @@ def test_a_bone_goes_with_the_joints_around_it(model, thin):
         assert sum(weight for _, weight in found) == pytest.approx(1.0)
         assert names[max(found, key=lambda row: row[1])[0]] == bone.name
         assert max(weight for _, weight in found) > 0.9
+
+
+def test_bone_that_looks_out_is_put_under_the_muscle():
+    """Over the unit square z = 0 (facing +z): a point above goes 1 mm below, one inside stays."""
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    triangles = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+    layers = Layers(corners, corners, corners, triangles, np.zeros(4, bool))
+    points = np.array([[0.5, 0.4, 0.02], [0.5, 0.4, -0.02]])
+    kept = kept_under(points, SurfaceTree(corners, triangles), layers)
+    np.testing.assert_allclose(kept, [[0.5, 0.4, -0.001], [0.5, 0.4, -0.02]], atol=1e-12)
 
 
 @pytest.mark.slow

@@ -82,6 +82,7 @@ class Uploads:
         path = self.paths.pop(name, None)
         if path is not None and path.is_relative_to(self.folder):
             path.unlink(missing_ok=True)
+        self.place(name, ".npy").unlink(missing_ok=True)
 
     def place(self, name: str, suffix: str) -> Path:
         """Where something that is made from a file may be kept."""

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.spatial import KDTree
 
-from corporeal._typing import NumpyArray
+from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.template import layered_template
 from corporeal.anatomy.warp import transfer_bones
 from corporeal.assets.anatomy import BoneMesh
+from corporeal.body.layers import Layers
 from corporeal.formats.layers import LayeredBody, read_layers
 from corporeal.formats.native import Body, write_body
+from corporeal.geometry.surface import triangle_area_vectors
+from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.pipelines.anatomy import FitConfig, GrowConfig, fit_anatomy, grow_anatomy, masses
 from corporeal.pipelines.layered_body import sex_of
 from corporeal.viewer.command_line import EVERYWHERE
@@ -25,6 +28,8 @@ from corporeal.viewer.packets import Packet
 
 _ENOUGH = 1000
 """Vertices of one bone that say which joints move it."""
+_UNDER = 0.001
+"""Metres between muscle surface and shown bone."""
 _SHARP, _LEAST = 3, 0.01
 """Power of mean weights, and the share of the largest below which a joint does not count."""
 
@@ -57,10 +62,27 @@ def inside_packet(layered: LayeredBody, path: str) -> Packet:
     arrays: dict[str, NumpyArray] = {"muscle_triangles": inner.astype(np.uint32)}
     bones = transfer_bones(found, layered_template(sex_of(layered.body, found)))
     arrays["rest_joints"] = np.asarray(layered.body.identity.joints, np.float32)
+    surface = SurfaceTree(found.muscle, found.triangles)
     for number, bone in enumerate(bones):
-        arrays[f"bone {number} vertices"] = bone.vertices.astype(np.float32)
+        shown = kept_under(bone.vertices, surface, found)
+        arrays[f"bone {number} vertices"] = shown.astype(np.float32)
         arrays[f"bone {number} triangles"] = bone.triangles.astype(np.uint32)
     return Packet("inside", fields | {"bones": bone_weights(bones, layered)}, arrays)
+
+
+def kept_under(
+    points: Float64[NumpyArray, "n 3"], surface: SurfaceTree, found: Layers
+) -> Float64[NumpyArray, "n 3"]:
+    """Points with those that lie over the muscle surface put right under it.
+
+    Detailed bones follow their envelope to a few millimetres; where there is hardly any flesh, a
+    rib's edge would look out of the skin.
+    """
+    nearest, triangle = surface.closest(points)
+    normals = triangle_area_vectors(found.muscle, found.triangles)[triangle]
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    over = np.einsum("nc,nc->n", points - nearest, normals) > -_UNDER
+    return np.where(over[:, None], nearest - _UNDER * normals, points)
 
 
 def bone_weights(
