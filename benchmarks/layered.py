@@ -176,7 +176,7 @@ def carried_along(
     """Points of the rest shape that go with the tetrahedron that holds them, or nearly so."""
     tetrahedra = np.asarray(moved.body.model.tetrahedra)
     corners = moved.body.rest[tetrahedra]
-    _, candidates = KDTree(corners.mean(axis=1)).query(points, k=near)
+    candidates = np.asarray(KDTree(corners.mean(axis=1)).query(points, k=near)[1])
     sides = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)[candidates]
     away = points[:, None] - corners[candidates][:, :, 0]
     last = np.linalg.solve(sides, away[..., None])[..., 0]
