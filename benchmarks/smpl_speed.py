@@ -133,20 +133,23 @@ def body_models(data: LinearBodyModel, compiled: bool) -> Contender:
 
 def reference(data: LinearBodyModel, rotations: np.ndarray) -> np.ndarray:
     """The paper's equations in float64, pose by pose."""
-    exact = [np.asarray(a, np.float64) for a in (data.mean_vertices, data.weights.dense())]
-    shapes, regressor, blends = (
-        np.asarray(a, np.float64)
-        for a in (data.shape_offsets, data.joint_regressor, data.pose_offsets)
+    template, weights, shapes, regressor, blends = (
+        np.asarray(array, np.float64)
+        for array in (
+            data.mean_vertices,
+            data.weights.dense(),
+            data.shape_offsets,
+            data.joint_regressor,
+            data.pose_offsets,
+        )
     )
+    still = np.zeros(data.shape_count)
     return np.stack(
         [
-            equations.smpl(
-                np.zeros(data.shape_count), theta.astype(np.float64), *exact, shapes, regressor,
-                blends, data.parents,
-            )
-            for theta in rotations
+            equations.smpl(still, theta, template, weights, shapes, regressor, blends, data.parents)
+            for theta in rotations.astype(np.float64)
         ]
-    )  # fmt: skip
+    )
 
 
 def checked_error(contender: Contender, rotations: np.ndarray, data: LinearBodyModel) -> float:

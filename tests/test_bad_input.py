@@ -63,7 +63,7 @@ class TestNumbersThatAreNone:
         assert list(inside.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", DEFORMERS)
+@pytest.mark.parametrize("name", [name for name in DEFORMERS if not name.startswith("smpl")])
 def test_wrong_joint_counts(name: str) -> None:
     template = small_template()
     deformer = make_deformer(name, template)

@@ -35,8 +35,8 @@ WEIGHTLESS: dict[str, dict[str, np.ndarray]] = {
 BALANCE: dict[str, float] = {"projective": 2e-5, "layered": 5e-5}
 """Metres that a solver's own tolerance adds to rounding: a ten-thousandth of a limb's thickness."""
 
-ONLY_ON: dict[str, str] = {"layered": "default-body"}
-"""The one body that a deformer knows the inside of."""
+ONLY_ON: dict[str, str] = dict.fromkeys(("layered", "smpl", "smpl-sparse"), "default-body")
+"""The one body that a deformer knows the inside of, or has learned to move."""
 
 
 @dataclass(frozen=True)

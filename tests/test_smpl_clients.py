@@ -13,6 +13,7 @@ from client_files import SCRIPTS, TOLERANCE_MM, blender_python, node_package, pr
 
 from corporeal.body.animation import Animation
 from corporeal.body.pose import Pose
+from corporeal.cli.main import main
 from corporeal.formats.gltf import split_seams
 from corporeal.formats.native import read_animation
 from corporeal.geometry.rotations import axis_angle_from_quaternion
@@ -20,14 +21,14 @@ from corporeal.models.smpl.shipped import SmplSkinning
 from corporeal.runtime.manifest import manifest_path, read_manifest
 
 FRAMES = (0, 4, 7)
+KINDS = {"baked": "", "live": "--live"}
 LINE = "animate --motion punching --deformer smpl --duration 2 --fps 5"
 
 
 @cache
-def made(name: str, flags: str, folder: Path) -> Path:
-    """A result of the command line."""
-    from corporeal.cli.main import main
-
+def made(name: str, folder: Path) -> Path:
+    """A result of the command line; what is called `live` has live weights."""
+    flags = KINDS.get(Path(name).stem, "")
     assert main(shlex.split(f"{LINE} {flags} --out {folder / name}")) == 0
     return folder / name
 
@@ -40,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def take(folder: Path) -> Animation:
     """What the model itself gives, frame by frame."""
-    return read_animation(made("take.npz", "", folder))
+    return read_animation(made("take.npz", folder))
 
 
 def largest_mm(found: np.ndarray, expected: np.ndarray) -> float:
@@ -50,11 +51,11 @@ def largest_mm(found: np.ndarray, expected: np.ndarray) -> float:
     return apart
 
 
-@pytest.mark.parametrize("flags", ["", "--live"], ids=["baked", "live"])
-def test_three_js_plays_the_take(folder: Path, take: Animation, flags: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_three_js_plays_the_take(folder: Path, take: Animation, kind: str) -> None:
     """In Chromium every vertex is within the error that the bake states."""
     three, chromium = node_package("three"), program("chromium")
-    glb = made(f"take{flags}.glb", flags, folder)
+    glb = made(f"{kind}.glb", folder)
     stated = read_manifest(manifest_path(glb))["report"]["max_error_mm"]
     times = ",".join(str(frame / take.motion.fps) for frame in FRAMES)
     page, files = SCRIPTS / "three.html", {"three": three, "character.glb": glb}
@@ -69,7 +70,7 @@ def test_three_js_plays_the_take(folder: Path, take: Animation, flags: str) -> N
 
 def test_three_js_follows_any_pose(folder: Path, take: Animation, tmp_path: Path) -> None:
     """Posed by hand, away from the take, the script gives what the model gives."""
-    glb = made("take--live.glb", "--live", folder)
+    glb = made("live.glb", folder)
     random = np.random.default_rng(1)
     turns_wxyz = random.normal(size=(2, take.template.skeleton.joint_count, 4)) * 0.15
     turns_wxyz[..., 0] = 1.0
@@ -77,7 +78,7 @@ def test_three_js_follows_any_pose(folder: Path, take: Animation, tmp_path: Path
     job = {
         "three": str(node_package("three")),
         "glb": str(glb),
-        "module": str(glb.with_name("take--live_correctives.mjs")),
+        "module": str(glb.with_name("live_correctives.mjs")),
         "poses": turns_wxyz[..., [1, 2, 3, 0]].tolist(),
     }
     (tmp_path / "job.json").write_text(json.dumps(job))
@@ -91,11 +92,11 @@ def test_three_js_follows_any_pose(folder: Path, take: Animation, tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flags", ["", "--live"], ids=["baked", "live"])
-def test_blender_plays_the_take(folder: Path, take: Animation, flags: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_blender_plays_the_take(folder: Path, take: Animation, kind: str, tmp_path: Path) -> None:
     """The same in Blender, whose z points up."""
     python = blender_python()
-    glb = made(f"take{flags}.glb", flags, folder)
+    glb = made(f"{kind}.glb", folder)
     stated = read_manifest(manifest_path(glb))["report"]["max_error_mm"]
     job = {
         "fps": take.motion.fps,

@@ -68,7 +68,9 @@ class Evaluate:
             raise InputError(
                 f"--counts {self.counts!r}; expected whole numbers with commas, such as 1,5,10."
             ) from error
-        shared = {f.name: getattr(self, f.name) for f in fields(EvaluateModelsConfig)}
+        shared: dict[str, Any] = {
+            f.name: getattr(self, f.name) for f in fields(EvaluateModelsConfig)
+        }
         made = evaluate_models(EvaluateModelsConfig(**shared | {"counts": counts}), told=say)
         for note in made.notes:
             say(note)

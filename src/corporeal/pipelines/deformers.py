@@ -9,6 +9,8 @@ from corporeal.errors import InputError
 DEFORMERS: dict[str, str] = {
     "lbs": "corporeal.skinning.linear:LinearBlendSkinning",
     "dqs": "corporeal.skinning.dual_quaternion:DualQuaternionSkinning",
+    "smpl": "corporeal.models.smpl.shipped:SmplSkinning",
+    "smpl-sparse": "corporeal.models.smpl.shipped:SparseSmplSkinning",
     "projective": "corporeal.physics.projective.deformer:ProjectiveSkinning",
     "layered": "corporeal.anatomy.layered.deformer:LayeredSkinning",
 }

@@ -131,7 +131,7 @@ def _figures(scores: Sequence[ModelScores]) -> list[str]:
         ),
     ]
     explained = {
-        s.name: Line(list(range(1, len(s.explained) + 1)), (100 * s.explained).tolist())
+        s.name: Line([float(n + 1) for n in range(len(s.explained))], (100 * s.explained).tolist())
         for s in scores
         if s.explained is not None
     }

@@ -8,7 +8,8 @@ import numpy as np
 
 from corporeal.errors import InputError
 
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 560, 330, 62, 168, 34, 48
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 560.0, 330.0, 62.0, 168.0, 34.0, 48.0
+"""Pixels."""
 _COLOURS = ("#1f5fa8", "#b0305f", "#2e7d4f", "#c77b16", "#6a4fa3", "#4a4a4a", "#0e8a93", "#8a5a2b")
 
 
@@ -37,7 +38,7 @@ def line_chart(title: str, across: str, up: str, lines: Mapping[str, Line]) -> s
             bottom - (bottom - _TOP) * (y - y_low) / ((y_high - y_low) or 1.0),
         )
 
-    parts = [_text(_LEFT, 20, title, size=14, weight="bold")]
+    parts = [_text(_LEFT, 20.0, title, size=14, weight="bold")]
     for tick in y_ticks:
         _, at = place(x_low, tick)
         parts.append(_rule(_LEFT, at, right, at))
@@ -48,13 +49,13 @@ def line_chart(title: str, across: str, up: str, lines: Mapping[str, Line]) -> s
         parts.append(_text(at, bottom + 18, f"{tick:g}", anchor="middle"))
     parts.append(_text((_LEFT + right) / 2, _HEIGHT - 10, across, anchor="middle"))
     turned = f'transform="rotate(-90 16 {(_TOP + bottom) / 2:.0f})"'
-    parts.append(_text(16, (_TOP + bottom) / 2, up, anchor="middle", extra=turned))
+    parts.append(_text(16.0, (_TOP + bottom) / 2, up, anchor="middle", extra=turned))
     for number, (name, line) in enumerate(lines.items()):
         places = [place(x, y) for x, y in zip(line.across, line.up, strict=True)]
         parts += _curve(places, name, number, right)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        f'width="{_WIDTH}" height="{_HEIGHT}" font-family="sans-serif" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" '
+        f'width="{_WIDTH:g}" height="{_HEIGHT:g}" font-family="sans-serif" role="img" '
         f'aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
     )
 
@@ -69,7 +70,7 @@ def _curve(
     return [
         f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>',
         *dots,
-        _rule(right + 12, row, right + 30, row, colour, 3),
+        _rule(right + 12, row, right + 30, row, colour, 3.0),
         _text(right + 36, row + 4, name),
     ]
 
@@ -84,11 +85,11 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _rule(
-    x1: float, y1: float, x2: float, y2: float, colour: str = "#ddd", width: float = 1
+    x1: float, y1: float, x2: float, y2: float, colour: str = "#ddd", width: float = 1.0
 ) -> str:
     return (
         f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
-        f'stroke-width="{width}"/>'
+        f'stroke-width="{width:g}"/>'
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from corporeal.assets.default_body import load_default_body
 from corporeal.assets.learned_smpl import LearnedName, LearnedSmpl, learned_smpl
 from corporeal.body.correctives import PoseCorrectives
 from corporeal.body.template import Template
@@ -46,7 +47,8 @@ def _rigged(
     names = template.skeleton.names
     if names == learned.view.skeleton.names:
         return replace(template, weights=learned.weights), learned.correctives
-    weights = embedded_weights(learned.weights, template)
+    # fingers share as on the default body, whatever weights the template came with
+    weights = embedded_weights(learned.weights, load_default_body().template)
     exact = np.asarray(weights.values, np.float32)
     weights = replace(weights, values=exact / exact.sum(axis=1, keepdims=True))
     return replace(template, weights=weights), embedded_correctives(learned.correctives)
