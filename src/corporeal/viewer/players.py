@@ -19,6 +19,9 @@ _JUMP_TURN, _JUMP_WAY = 0.35, 0.10
 """Radians and metres from one shown frame to the next beyond which flesh is put down anew."""
 _QUIET = 2e-3
 """m/s: slower flesh is at rest."""
+_WAKE = 15
+"""Steps after something has changed for which flesh is not believed to be at rest: held flesh is
+quiet, and begins to move only when it is let go."""
 
 
 @runtime_checkable
@@ -110,6 +113,7 @@ class FleshPlayer:
         self._simulation: ProjectiveSimulation | None = None
         self._state: SimulationState | None = None
         self._skin = stand_in.skin
+        self._awake = 0
         self.step_ms = 0.0
 
     @property
@@ -123,7 +127,9 @@ class FleshPlayer:
     @property
     def restless(self) -> bool:
         state = self._state
-        return state is not None and float(np.abs(state.flesh.velocities).max()) > _QUIET
+        if state is None:
+            return False
+        return self._awake > 0 or float(np.abs(state.flesh.velocities).max()) > _QUIET
 
     @property
     def simulation(self) -> ProjectiveSimulation | None:
@@ -155,7 +161,7 @@ class FleshPlayer:
             state = replace(before, flesh=replace(before.flesh, pressures=None, touching=None))
         if state is None or state.identity is not self._stand_in.identity:
             return
-        self._simulation, self._state = simulation, state
+        self._simulation, self._state, self._awake = simulation, state, _WAKE
         self._show()
 
     def wait(self, identity: Identity) -> None:
@@ -168,6 +174,7 @@ class FleshPlayer:
             self._stand_in.jump(moment)
             return
         start, pose = perf_counter(), moment.pose
+        self._awake = _WAKE if grabs else max(0, self._awake - 1)
         turn, way = _between(self._state.pose, pose)
         if turn > _JUMP_TURN:
             self._state = self._simulation.start(self._state.identity, pose)
