@@ -209,6 +209,8 @@ def test_pictures_look_as_they_did(page: StudioPage):
     kept = PICTURES / "compared.png"
     if TAKING:
         Image.fromarray(now.astype(np.uint8)).save(kept)
+    if not kept.exists():
+        pytest.skip("no picture is kept yet; CORPOREAL_STUDIO_PICTURES=1 takes it")
     before = np.asarray(Image.open(kept).convert("RGB"), np.int16)
     assert now.shape == before.shape
     apart = np.abs(coarse(now) - coarse(before))
