@@ -50,7 +50,7 @@ from corporeal.scene.charts import Line, line_chart
 
 RESULTS = Path(__file__).parent / "results" / "smpl_captures.json"
 CHARTS = Path(__file__).parents[1] / "docs" / "pictures"
-SHAPES = ShapeTraining(count=20)
+SHAPES = ShapeTraining(count=30)
 TRAINER = SmplTrainer(PoseTraining(), SHAPES)
 RIVALS = {
     "LBS-retrained": replace(TRAINER.pose, joint_rounds=1, shape_rounds=0),
@@ -59,9 +59,9 @@ RIVALS = {
     "SMPL-LBS-sparse": replace(TRAINER.pose, joint_rounds=0, shape_rounds=1, sparse=True),
 }
 """Settings, from where SMPL-LBS ended."""
-CURVE = (2, 5, 10, 20)
+CURVE = (2, 5, 10, 30)
 """Shape coefficients of the curves."""
-COMPARED = 20
+COMPARED = 30
 """Shape coefficients of the table."""
 MAIN = ("SMPL-LBS", "LBS", "DQS", "SMPL-DQBS")
 """Models of the curves."""
@@ -121,8 +121,10 @@ def rivals(data: Path, out: Path) -> None:
     """The others, from where SMPL-LBS ended."""
     poses, shapes = sets(data)
     template = smpl_template(load_default_body().template)
-    meshes, _ = posed_meshes(poses, template)
+    meshes, names = posed_meshes(poses, template)
     standing = standing_meshes(shapes, template)
+    seen = {take.subject for take in shapes.takes}
+    others = [i for i, name in enumerate(names) if name not in seen]
     whole = reached(out, meshes, template)
     bare = replace(whole, pose_offsets=np.zeros_like(whole.pose_offsets))
     for name, settings in RIVALS.items():
@@ -131,7 +133,8 @@ def rivals(data: Path, out: Path) -> None:
         begin = bare if settings.joint_rounds else whole
         learned = train_pose(meshes, template, settings, told, begin=begin)
         first = model_of(learned, template)
-        model, found = train_shape(standing, first, learned.initial.edges, SHAPES)
+        edges, rests = learned.initial.edges, learned.estimate.rests[others]
+        model, found = train_shape(standing, first, edges, SHAPES, rests)
         write_smpl(out / f"{name}.npz", model)
         report = {
             "stages": [{"stage": s, "mean_distance": m} for s, m in learned.history],

@@ -49,7 +49,8 @@ class SmplTrainer:
     ) -> TrainedSmpl:
         """Learn from many poses of some people (`poses`) and one scan each of many (`shapes`).
 
-        Both have the template's topology; `template` gives parts, names and the mirror map.
+        Both have the template's topology; `template` gives parts, names and the mirror map. Those
+        of `poses` who are not among `shapes` join the shape space with the rest skins found.
         """
         _warn_of_test_takes(poses, shapes)
         meshes, names = posed_meshes(poses, template)
@@ -58,7 +59,11 @@ class SmplTrainer:
         kept = None if checkpoints is None else Checkpoints(checkpoints, identifier)
         learned = train_pose(meshes, template, self.pose, told, kept)
         first = model_of(learned, template)
-        model, found = train_shape(standing, first, learned.initial.edges, self.shape)
+        seen = {take.subject for take in shapes.takes}
+        others = [i for i, name in enumerate(names) if name not in seen]
+        model, found = train_shape(
+            standing, first, learned.initial.edges, self.shape, learned.estimate.rests[others]
+        )
         if told is not None:
             told("shape space", float(found.explained[-1]))
         errors = distances(meshes, learned.estimate)
@@ -67,7 +72,7 @@ class SmplTrainer:
             "data": {
                 "registrations": len(meshes.subjects),
                 "subjects": names,
-                "people": len(standing),
+                "people": len(standing) + len(others),
                 "hash": _digest(meshes.vertices, meshes.subjects, standing),
             },
             "stages": [{"stage": s, "mean_distance": m} for s, m in learned.history],

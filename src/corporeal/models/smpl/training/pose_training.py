@@ -64,7 +64,7 @@ class PoseTraining:
     """λ_P, in registrations, of squared features."""
     weight_pull: float = 1e-6
     """λ_W, m² a registration for a weight that is wrong by one."""
-    regressor_rings: int = 2
+    regressor_rings: int = 6
     """Edges from the initial ring to the furthest vertex a joint may use."""
     blending: Blending = "lbs"
     sparse: bool = False
@@ -99,6 +99,7 @@ Stage = Literal[
     "subjects",
     "weights",
     "joints",
+    "regressor",
     "pose blend shapes",
     "poses",
     "all vertices",
@@ -108,21 +109,16 @@ Stage = Literal[
 
 def stages(settings: PoseTraining, vertex_count: int) -> tuple[Stage, ...]:
     """What is solved, in order; each stage starts from the one before alone."""
+    weights: list[Stage] = ["weights"] if settings.learn_weights else []
+    shapes: list[Stage] = ["pose blend shapes"] if settings.learn_pose_shapes else []
     plan: list[Stage] = ["first poses"]
-    for turn in range(settings.joint_rounds + settings.shape_rounds):
-        if turn >= settings.joint_rounds and settings.learn_pose_shapes:
-            plan.append("pose blend shapes")
-        plan.append("subjects")
-        if settings.learn_weights:
-            plan.append("weights")
-        plan.append("joints" if turn < settings.joint_rounds else "poses")
+    plan += settings.joint_rounds * ["subjects", *weights, "joints"]
+    if settings.joint_rounds:
+        plan += ["regressor", "poses", "rest skins"]
+    plan += settings.shape_rounds * [*shapes, "rest skins", *weights, "poses"]
     if _stride(settings, vertex_count) > 1:
-        plan += ["all vertices", "rest skins"]
-        if settings.learn_weights:
-            plan.append("weights")
-        if settings.shape_rounds and settings.learn_pose_shapes:
-            plan.append("pose blend shapes")
-        plan.append("rest skins")
+        last = shapes if settings.shape_rounds else []
+        plan += ["all vertices", "rest skins", *weights, *last, "rest skins"]
     return tuple(plan)
 
 
@@ -158,10 +154,7 @@ def train_pose(
         if kept is not None:
             kept.keep(number + 1, estimate, history)
     assert estimate is not None
-    start = run.whole.start
-    support = around(start.regressor, start.edges, settings.regressor_rings)
-    regressor = solved_regressor(estimate.rests, estimate.joints, start.regressor, support)
-    return PoseModel(estimate, regressor, start, tuple(history))
+    return PoseModel(estimate, run.regressor(estimate), run.whole.start, tuple(history))
 
 
 class _Run:
@@ -187,6 +180,16 @@ class _Run:
     def meshes_of(self, estimate: Estimate) -> PosedMeshes:
         """The registrations, of an estimate's vertices."""
         return self.meshes if self.surface_of(estimate) is self.whole else self.fewer_meshes
+
+    def regressor(self, estimate: Estimate) -> Float64[NumpyArray, "J V"]:
+        """𝒥 for an estimate's vertices; where turns use fewer, it does too."""
+        whole, surface = self.whole.start, self.surface_of(estimate)
+        support = around(whole.regressor, whole.edges, self.settings.regressor_rings)
+        if self.stride > 1:
+            support[:, np.setdiff1d(self.whole.indices, self.fewer.indices)] = 0
+        support = support[:, surface.indices]
+        initial = surface.start.regressor
+        return solved_regressor(estimate.rests, estimate.joints, initial, support)
 
     def begun(self, estimate: Estimate) -> Estimate:
         """An estimate of all vertices, as the turns take it."""
@@ -216,6 +219,8 @@ class _Run:
             return replace(estimate, weights=weights)
         if stage == "joints":
             return _with_joints(meshes, estimate, surface, settings)
+        if stage == "regressor":
+            return replace(estimate, joints=self.regressor(estimate) @ estimate.rests)
         return with_solved_poses(meshes, estimate, iterations=settings.pose_iterations)
 
 

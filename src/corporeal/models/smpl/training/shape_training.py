@@ -69,15 +69,18 @@ def train_shape(
     model: LinearBodyModel,
     edges: csr_array,
     settings: ShapeTraining,
+    rests: Float[NumpyArray, "I V 3"] | None = None,
 ) -> tuple[LinearBodyModel, PrincipalComponents]:
     """The model with its mean and shape space from these people; one coefficient is one
-    standard deviation."""
+    standard deviation. `rests` are more people, in the zero pose already."""
     found = None
     for turn in range(max(settings.rounds, 1)):
-        rests = _normalised(model, registrations, edges, settings.count if turn else 0)
+        people = _normalised(model, registrations, edges, settings.count if turn else 0)
+        if rests is not None:
+            people = np.concatenate([people, _rooted(model, rests)])
 
-        def pieces(rests: NumpyArray = rests) -> Iterator[NumpyArray]:
-            flat = rests.reshape(len(rests), -1)
+        def pieces(people: NumpyArray = people) -> Iterator[NumpyArray]:
+            flat = people.reshape(len(people), -1)
             return (flat[i : i + _PIECE] for i in range(0, len(flat), _PIECE))
 
         found = principal_components(pieces, settings.count, settings.seed)
@@ -97,14 +100,18 @@ def _normalised(
     poses = first_poses(registrations, person_of(model, dtype=dtype), edges)
     if shape_count:
         poses = solve_people(model, registrations, poses, shape_count).poses
-    # where a body stands is pose, not shape: all have their root joint in one place
-    root = model.joint_regressor[0]
     rests = np.empty(registrations.shape)
     for n, vertices in enumerate(registrations):
         pose = PoseState(poses.rotations[n], poses.translations[n])
-        rest = in_zero_pose(model, vertices, pose)
-        rests[n] = rest - root @ rest + root @ model.mean_vertices
-    return rests
+        rests[n] = in_zero_pose(model, vertices, pose)
+    return _rooted(model, rests)
+
+
+def _rooted(model: LinearBodyModel, rests: NumpyArray) -> Float64[NumpyArray, "M V 3"]:
+    """Where a body stands is pose, not shape: all have their root joint in one place."""
+    root = model.joint_regressor[0]
+    off = root @ model.mean_vertices - np.tensordot(rests, root, axes=(1, 0))
+    return rests + off[:, None]
 
 
 def _with_shapes(model: LinearBodyModel, found: PrincipalComponents) -> LinearBodyModel:

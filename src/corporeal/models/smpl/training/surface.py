@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from corporeal._typing import Int, NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.template import Template
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
 from corporeal.models.smpl.training.initial import InitialModel, initial_model
@@ -30,6 +30,8 @@ class Surface:
     joint_names: tuple[str, ...]
     indices: Int[NumpyArray, "V"]
     """The vertices' numbers in the whole skin."""
+    rest: Float64[NumpyArray, "V 3"]
+    """The template's, metres."""
 
     @property
     def vertex_count(self) -> int:
@@ -38,8 +40,14 @@ class Surface:
 
 def whole_surface(template: Template) -> Surface:
     """All vertices of a rigged template."""
-    indices = np.arange(template.mesh.vertex_count)
-    return Surface(initial_model(template), template.mesh.mirror, template.skeleton.names, indices)
+    mesh = template.mesh
+    return Surface(
+        initial_model(template),
+        mesh.mirror,
+        template.skeleton.names,
+        np.arange(mesh.vertex_count),
+        np.asarray(mesh.vertices, np.float64),
+    )
 
 
 def thinned(whole: Surface, stride: int) -> Surface:
@@ -54,15 +62,31 @@ def thinned(whole: Surface, stride: int) -> Surface:
     places = np.full(count, -1)
     places[kept] = np.arange(len(kept))
     mirror = None if whole.mirror is None else places[whole.mirror[kept]]
-    regressor = start.regressor[:, kept]
     fewer = replace(
         start,
         parts=start.parts[kept],
-        regressor=regressor / regressor.sum(axis=1, keepdims=True),
+        regressor=_rings_of_some(start.regressor, whole.rest, kept),
         weights=start.weights[kept],
         diffused=start.diffused[kept],
     )
-    return Surface(fewer, mirror, whole.joint_names, kept)
+    return Surface(fewer, mirror, whole.joint_names, kept, whole.rest[kept])
+
+
+def _rings_of_some(
+    regressor: Float64[NumpyArray, "J V"],
+    rest: Float64[NumpyArray, "V 3"],
+    kept: Int[NumpyArray, "v"],
+) -> Float64[NumpyArray, "J v"]:
+    """Shares of the kept ring vertices, as equal as gives the template's ring averages."""
+    fewer = np.zeros((len(regressor), len(kept)))
+    wanted = np.concatenate([regressor @ rest, np.ones((len(regressor), 1))], axis=1)
+    for joint, row in enumerate(regressor[:, kept]):
+        used = np.flatnonzero(row > 0)
+        columns = np.concatenate([rest[kept[used]], np.ones((len(used), 1))], axis=1).T
+        shares = np.full(len(used), 1 / len(used))
+        off = wanted[joint] - columns @ shares
+        fewer[joint, used] = shares + np.linalg.lstsq(columns, off, rcond=None)[0]
+    return fewer
 
 
 def some_vertices(meshes: PosedMeshes, surface: Surface) -> PosedMeshes:
