@@ -176,7 +176,7 @@ class _Attack:
     ("flags", "words"),
     [
         ("--model {home}/my_smpl.npz --shape 1,x", "--shape '1,x'; expected numbers with commas"),
-        ("--model {home}/my_smpl.npz --shape 1,2,3,4", "the model has 3 shape coefficients"),
+        ("--model {home}/my_smpl.npz --shape -1,2,3,4", "the model has 3 shape coefficients"),
         ("--model {home}/my_smpl.npz --shape nan", "expected numbers with commas"),
         ("--model {home}/my_smpl.npz --shape 99", "one is a standard deviation"),
         ("--model fancy", "there is no model fancy; expected a .npz or .pkl"),

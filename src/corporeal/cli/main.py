@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -123,11 +124,12 @@ def _command(arguments: list[str]) -> Command:
 
 
 def _axes_joined(flags: list[str]) -> list[str]:
-    """`--front -y` as `--front=-y`: an axis is a value, not a flag."""
+    """`--front -y` as `--front=-y`: an axis is a value, not a flag; so are numbers with commas."""
     joined: list[str] = []
     for flag in flags:
         before = joined[-1] if joined else ""
-        if flag in ("-x", "-y", "-z") and before.startswith("--") and "=" not in before:
+        is_value = flag in ("-x", "-y", "-z") or re.match(r"-[\d.]+,", flag)
+        if is_value and before.startswith("--") and "=" not in before:
             joined[-1] = f"{before}={flag}"
         else:
             joined.append(flag)
