@@ -21,6 +21,7 @@ class Studio:
 
     Examples:
       corporeal studio
+      corporeal studio take.npz other.glb
       corporeal studio --no-browser --port 8791
 
     The page is served to this machine alone, at an address that holds a random token.
@@ -39,12 +40,15 @@ class Studio:
         """Serve until Ctrl-C."""
         if not 0 <= self.port <= 65535:
             raise InputError(f"port is {self.port}; expected 0 to 65535.")
+        for path in self.files:
+            if not path.is_file():
+                raise InputError(f"there is no file {path}. Check the path.")
         if self.host not in _LOOPBACK:
             say(
                 f"warning: {self.host} can be reached by others. Whoever learns the address can "
                 f"use this studio and this machine's processor."
             )
-        server = StudioServer(self.host, self.port)
+        server = StudioServer(self.host, self.port, files=self.files)
         try:
             with contextlib.suppress(KeyboardInterrupt):
                 asyncio.run(server.run(self._tell))
