@@ -106,11 +106,12 @@ def offset_rows(
 ) -> tuple[Float64[NumpyArray, "N m P"], Float64[NumpyArray, "N J 3 P"]]:
     """J_θᵀ times rest offsets p_n of the skin (turns, then translation), and Σ_v w_k B p_n."""
     arms, sums = _about_origin(parts, chains)
-    count, width = len(arms), 3 * arms.shape[-1]
+    count, features = len(arms), len(parts[0].values) // 4
+    width = 3 * features
     arms = (below.T @ arms.reshape(count, -1, width)).reshape(arms.shape)
     gathered = (below.T @ sums.reshape(count, -1, width)).reshape(sums.shape)
     arms -= _crossed(chains.centres, gathered)
-    rows = np.concatenate([arms.reshape(count, -1, arms.shape[-1]), gathered[:, 0]], axis=1)
+    rows = np.concatenate([arms.reshape(count, -1, features), gathered[:, 0]], axis=1)
     return rows, sums
 
 

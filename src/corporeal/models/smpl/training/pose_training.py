@@ -112,13 +112,17 @@ def stages(settings: PoseTraining, vertex_count: int) -> tuple[Stage, ...]:
     weights: list[Stage] = ["weights"] if settings.learn_weights else []
     shapes: list[Stage] = ["pose blend shapes"] if settings.learn_pose_shapes else []
     plan: list[Stage] = ["first poses"]
-    plan += settings.joint_rounds * ["subjects", *weights, "joints"]
+    with_joints: list[Stage] = ["subjects", *weights, "joints"]
+    regressed: list[Stage] = ["regressor", "poses", "rest skins"]
+    with_shapes: list[Stage] = [*shapes, "rest skins", *weights, "poses"]
+    plan += settings.joint_rounds * with_joints
     if settings.joint_rounds:
-        plan += ["regressor", "poses", "rest skins"]
-    plan += settings.shape_rounds * [*shapes, "rest skins", *weights, "poses"]
+        plan += regressed
+    plan += settings.shape_rounds * with_shapes
     if _stride(settings, vertex_count) > 1:
         last = shapes if settings.shape_rounds else []
-        plan += ["all vertices", "rest skins", *weights, *last, "rest skins"]
+        everyone: list[Stage] = ["all vertices", "rest skins", *weights, *last, "rest skins"]
+        plan += everyone
     return tuple(plan)
 
 
@@ -226,7 +230,7 @@ class _Run:
 
 def _ridge(estimate: Estimate, surface: Surface, settings: PoseTraining, count: int) -> Ridge:
     # neighbours are known on the whole surface alone
-    whole = surface.start.edges.shape[1] == surface.vertex_count
+    whole = np.array_equal(surface.indices, np.arange(surface.vertex_count))
     return ridge_of(
         estimate,
         surface.start.edges,

@@ -7,7 +7,7 @@ rest skins, weights and pose blend shapes of the others follow vertex by vertex.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.template import Template
@@ -110,7 +110,7 @@ def estimate_of_all(estimate: Estimate, surface: Surface, template: Template) ->
     Rest skins differ from the template by what those do; weights and pose offsets are theirs.
     """
     rest = np.asarray(template.mesh.vertices, np.float64)
-    distances, near = cKDTree(rest[surface.indices]).query(rest, k=_NEAREST)
+    distances, near = KDTree(rest[surface.indices]).query(rest, k=_NEAREST)
     shares = 1 / np.maximum(distances, 1e-6)
     shares = shares / shares.sum(axis=1, keepdims=True)
     moved = estimate.rests - rest[surface.indices]
