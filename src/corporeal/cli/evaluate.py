@@ -71,7 +71,8 @@ class Evaluate:
         shared: dict[str, Any] = {
             f.name: getattr(self, f.name) for f in fields(EvaluateModelsConfig)
         }
-        made = evaluate_models(EvaluateModelsConfig(**shared | {"counts": counts}), told=say)
+        shared["counts"] = counts
+        made = evaluate_models(EvaluateModelsConfig(**shared), told=say)
         for note in made.notes:
             say(note)
         if self.json:

@@ -110,7 +110,7 @@ def estimate_of_all(estimate: Estimate, surface: Surface, template: Template) ->
     Rest skins differ from the template by what those do; weights and pose offsets are theirs.
     """
     rest = np.asarray(template.mesh.vertices, np.float64)
-    distances, near = KDTree(rest[surface.indices]).query(rest, k=_NEAREST)
+    distances, near = map(np.asarray, KDTree(rest[surface.indices]).query(rest, k=_NEAREST))
     shares = 1 / np.maximum(distances, 1e-6)
     shares = shares / shares.sum(axis=1, keepdims=True)
     moved = estimate.rests - rest[surface.indices]
