@@ -15,6 +15,7 @@ import smpl_truth
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.body.registrations import Registrations
 from corporeal.cli.main import main
+from corporeal.errors import InputError
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.smpl import read_smpl, write_smpl
 from corporeal.runtime.manifest import read_manifest
@@ -159,7 +160,8 @@ def test_bad_sets_are_refused_by_name(
     broken = np.array(held.takes[0].vertices)
     broken[1, 7] = np.nan
     broken_take = replace(held.takes[0], vertices=broken)
-    refused("hold 3 numbers that are not finite", replace(held, takes=(broken_take,)))
+    with pytest.raises(InputError, match="person0__poses is not finite in frame 1"):
+        write_store(tmp_path / "broken.zarr", replace(held, takes=(broken_take,)))
     sets = f"--poses {home}/train.zarr --shapes {home}/train.zarr --out {tmp_path}/never.npz"
     assert call(f"train smpl {sets}") == 2
     assert "Give --template" in capsys.readouterr().err

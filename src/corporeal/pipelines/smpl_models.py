@@ -36,20 +36,23 @@ def is_shipped(which: Path) -> bool:
 
 def model_file(which: Path | None) -> Path | None:
     """The file that a model comes from; None for one that ships with the package."""
-    return None if which is None or is_shipped(which) else which
-
-
-def load_model(which: Path) -> LinearBodyModel:
-    """A model from a `.npz` or `.pkl` file with SMPL's keys, or the one that ships."""
-    if is_shipped(which):
-        name: LearnedName = "smpl" if which.name == "smpl" else "smpl-sparse"
-        return learned_smpl(name).model()
+    if which is None or is_shipped(which):
+        return None
     if which.suffix.lower() not in (".npz", ".pkl"):
         raise InputError(
             f"there is no model {which}; expected a .npz or .pkl file with SMPL's keys, or "
             f"{' or '.join(get_args(LearnedName))}, which ship with the package."
         )
-    return read_smpl(which)
+    return which
+
+
+def load_model(which: Path) -> LinearBodyModel:
+    """A model from a `.npz` or `.pkl` file with SMPL's keys, or the one that ships."""
+    file = model_file(which)
+    if file is not None:
+        return read_smpl(file)
+    name: LearnedName = "smpl" if which.name == "smpl" else "smpl-sparse"
+    return learned_smpl(name).model()
 
 
 def read_shape(text: str, count: int) -> Float64[NumpyArray, "n"]:
