@@ -10,6 +10,8 @@ from studio_page import PATIENCE_MS, StudioPage, browser, running_studio
 from corporeal.formats.gltf_read import read_glb_character
 from corporeal.formats.skeletons import read_skeleton
 
+pytestmark = pytest.mark.slow  # software GL draws a frame in a quarter of a second
+
 CUBE = """
 v -0.3 0 -0.3
 v 0.3 0 -0.3

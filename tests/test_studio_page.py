@@ -14,6 +14,8 @@ from studio_page import StudioPage, browser, running_studio
 
 from corporeal.formats.gltf_read import read_glb_character
 
+pytestmark = pytest.mark.slow  # software GL draws a frame in a quarter of a second
+
 PICTURES = Path(__file__).parents[1] / "docs/pictures/studio"
 TAKING = bool(os.environ.get("CORPOREAL_STUDIO_PICTURES"))
 SKINNED = "[{ deformer: 'lbs', controls: {} }, { deformer: 'dqs', controls: {} }]"
