@@ -135,6 +135,8 @@ def find_inside(
         i0, i1 = max(int(lx * per_metre[0]), 0), min(int(hx * per_metre[0]), counts[0] - 1)
         j0, j1 = max(int(ly * per_metre[1]), 0), min(int(hy * per_metre[1]), counts[1] - 1)
         k0, k1 = max(int(lz * per_metre[2]), 0), min(int(hz * per_metre[2]), counts[2] - 1)
+        if (i0 > i1) | (j0 > j1) | (k0 > k1):  # beside the points that are looked for
+            continue
         side = np.float32(1.0 if kinds[t] & COUNTER_CLOCKWISE else -1.0)
         ux, uy, uz = corners[b, 0] - ax, corners[b, 1] - ay, corners[b, 2] - az
         wx, wy, wz = corners[c, 0] - ax, corners[c, 1] - ay, corners[c, 2] - az
