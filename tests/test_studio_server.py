@@ -124,7 +124,7 @@ def alive(process_id: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="processes are looked up in /proc")
-@pytest.mark.xfail(run=False, reason="the second tab's frames have not been seen to come")
+@pytest.mark.xfail(run=False, reason="passes alone, does not end after the tests before it")
 def test_tabs_have_processes_of_their_own_that_end_with_them():
     """Two tabs send frames; one closes and its process is gone, the other goes on."""
     with running_studio() as (server, address):
