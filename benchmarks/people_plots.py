@@ -4,6 +4,7 @@ python benchmarks/people_plots.py
 """
 
 import json
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,19 @@ SEXES = {"female": "women", "male": "men"}
 
 
 def moment_figure(report: dict[str, Any]) -> str:
-    """A row a dimension: mean off in standard deviations, and ratio of standard deviations."""
+    """A row a dimension: mean off in standard deviations, and ratio of standard deviations.
+
+    Bars are what 95 of 100 samples of so many people stay within, were both of one population.
+    """
     names = report["matched"]
     height = TOP + ROW * len(names) + 30
     width = LEFT + 2 * PANEL + GAP + 30
     parts = [_text(16, 18, "bodies of 1 000 sampled people against ANSUR II", size=13)]
     panels = (
-        ("mean_off_in_sd", "difference of means, in sd of the survey", -0.25, 0.25, 0.0),
-        ("sd_ratio", "ratio of standard deviations", 0.8, 1.2, 1.0),
+        ("mean_off_in_sd", "difference of means, in sd of the survey", -0.3, 0.3, 0.0, 1.0),
+        ("sd_ratio", "ratio of standard deviations", 0.8, 1.2, 1.0, 0.5),
     )
-    for column, (key, title, low, high, ideal) in enumerate(panels):
+    for column, (key, title, low, high, ideal, variance) in enumerate(panels):
         start = LEFT + column * (PANEL + GAP)
         at = _scale(start, low, high)
         parts.append(_text(start + PANEL / 2, 36, title, anchor="middle"))
@@ -34,11 +38,14 @@ def moment_figure(report: dict[str, Any]) -> str:
             for sex, colour, shift in (("female", "#b0305f", -4), ("male", "#1f5fa8", 4)):
                 value = report[sex]["moments"][name][key]
                 y = TOP + ROW * (row + 0.5) + shift
+                chance = 1.96 * sqrt(variance * _shares(report[sex]))
+                parts.append(_bar(at(ideal - chance), at(ideal + chance), y, colour))
                 parts.append(f'<circle cx="{at(value):.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>')
     for row, name in enumerate(names):
         parts.append(_text(LEFT - 10, TOP + ROW * (row + 0.5) + 4, _words(name), anchor="end"))
     parts.append(_text(16, height - 12, "● women", colour="#b0305f"))
-    parts.append(_text(80, height - 12, "● men", colour="#1f5fa8"))
+    parts.append(_text(76, height - 12, "● men", colour="#1f5fa8"))
+    parts.append(_text(122, height - 12, "▬ chance", colour="#888888"))
     return _svg(width, height, parts)
 
 
@@ -67,6 +74,18 @@ def correlation_figure(report: dict[str, Any]) -> str:
     for row, name in enumerate(names):
         parts.append(_text(LEFT - 10, TOP + CELL * (row + 0.5) + 4, _words(name), anchor="end"))
     return _svg(width, height, parts)
+
+
+def _shares(found: dict[str, Any]) -> float:
+    """1/n + 1/N of the people compared."""
+    return 1 / found["people"] + 1 / found["survey_people"]
+
+
+def _bar(x0: float, x1: float, y: float, colour: str) -> str:
+    return (
+        f'<rect x="{x0:.1f}" y="{y - 2.5:.1f}" width="{x1 - x0:.1f}" height="5" rx="2.5" '
+        f'fill="{colour}" fill-opacity="0.18"/>'
+    )
 
 
 def _scale(start: float, low: float, high: float):
