@@ -22,6 +22,7 @@ from corporeal.body.registrations import Registrations, Take
 from corporeal.errors import FormatError, InputError
 from corporeal.runtime.extras import import_extra
 from corporeal.runtime.files import atomic_write
+from corporeal.runtime.input_files import reading
 
 FPS = 60.0
 """Of DFAUST and Dyna, frames a second."""
@@ -168,8 +169,8 @@ def _require_plain(path: Path, file: Any, key: str) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     hdf5 = import_extra("h5py", "hdf5", "reading .hdf5")
-    if not path.is_file():
-        raise InputError(f"there is no file {path}. Check the path.")
+    with reading(path), path.open("rb"):
+        pass
     try:
         with hdf5.File(path, "r") as file:
             yield file

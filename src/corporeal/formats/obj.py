@@ -16,9 +16,10 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.body.mesh import Mesh
-from corporeal.errors import FormatError, InputError
+from corporeal.errors import FormatError
 from corporeal.formats.polygons import fan_triangles, triangles_and_quads
 from corporeal.runtime.files import atomic_write
+from corporeal.runtime.input_files import read_input
 
 
 def read_obj(path: str | Path) -> Mesh:
@@ -72,12 +73,10 @@ def _rows(kind: str, values: NumpyArray) -> list[str]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
+        text = read_input(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{path} is not text; expected a Wavefront OBJ file.") from error
-    return text.replace("\\\n", " ").splitlines()
+    return text.replace("\r\n", "\n").replace("\\\n", " ").splitlines()
 
 
 def _take(values: list[str], count: int, *, at_least: bool = False) -> list[str]:

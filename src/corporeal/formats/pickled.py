@@ -17,6 +17,7 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.errors import FormatError, InputError
+from corporeal.runtime.input_files import read_input
 
 MAX_BYTES = 2 * 1024**3
 """Most bytes that one file may have."""
@@ -174,15 +175,7 @@ def read_pickled_arrays(path: str | Path) -> dict[str, NumpyArray | str]:
     Sparse matrices come back dense.
     """
     path = Path(path)
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise FormatError(f"{path} has {size} bytes; expected at most {MAX_BYTES}.")
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+    data = read_input(path, at_most=MAX_BYTES)
     try:
         content = _Reader(io.BytesIO(data), encoding="latin1").load()
         if not isinstance(content, dict):

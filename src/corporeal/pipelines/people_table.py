@@ -1,6 +1,7 @@
 """A table of people (`.csv`): a row a person, columns named like the flags of `corporeal body`."""
 
 import csv
+import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from corporeal.errors import FormatError, InputError
 from corporeal.pipelines.make_body import MakeBodyConfig
 from corporeal.population.given import completed, survey_persons
 from corporeal.population.sampling import AGES, Persons
+from corporeal.runtime.input_files import read_input
 
 _MAX_BYTES = 64 * 1024**2
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
@@ -115,14 +117,11 @@ def _surveyed(path: Path, rows: list[dict[str, str]]) -> Persons:
 
 
 def _rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+    data = read_input(path, at_most=_MAX_BYTES)
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise FormatError(f"{path} is larger than {_MAX_BYTES} bytes; split it.")
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restkey="(too many values)", restval="")
-            rows = list(reader)
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
+        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        reader = csv.DictReader(text, restkey="(too many values)", restval="")
+        rows = list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path} is not a table in UTF-8 text: {error}.") from error
     header = [column.strip() for column in reader.fieldnames or ()]

@@ -20,6 +20,7 @@ import numpy as np
 import corporeal
 from corporeal.errors import FormatError, InputError
 from corporeal.runtime.files import file_sha256, write_bytes
+from corporeal.runtime.input_files import read_input
 
 SUFFIX = ".manifest.json"
 _MAX_BYTES = 64 * 1024**2
@@ -74,15 +75,10 @@ def finish_run(
 def read_manifest(path: str | Path) -> Json:
     """A manifest's content; `FormatError` for anything else."""
     path = Path(path)
+    data = read_input(path, at_most=_MAX_BYTES)
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise FormatError(f"{path} is larger than {_MAX_BYTES} bytes; expected a manifest.")
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}. Check the path.") from error
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
+        content = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path} is not a corporeal manifest: {error}.") from error
     wanted = {"corporeal": str, "verb": str, "config": dict, "inputs": list, "outputs": list}
     if not isinstance(content, dict) or any(
