@@ -39,6 +39,7 @@ SLOWEST, FASTEST = 1.0, 30.0  # Hz
 NEAR = 0.07  # metres around the nipple that count as breast
 PUBLISHED_HZ = {
     "belly": ((4.0, 8.0), "abdomen under vertical vibration, Griffin 1990"),
+    "breast": ((4.0, 4.0), "most against the thorax, one size 80B, Chen et al. 2013"),
     "thigh": ((10.0, 50.0), "muscles of the leg after heel strike, Wakeling and Nigg 2001"),
 }
 
@@ -106,7 +107,10 @@ def drop(person: Person, template) -> dict[str, np.ndarray]:
 
 
 def describe(swing: np.ndarray) -> tuple[dict[str, float], tuple[np.ndarray, np.ndarray]]:
-    """Largest excursion (mm, most mobile tenth), spectral peak (Hz), time to fall by e (s)."""
+    """Largest excursion (mm, most mobile tenth), spectral peak (Hz), time to fall by e (s).
+
+    The damping ratio is that of one oscillator of this peak and this time: 1/(2π f τ).
+    """
     size = np.linalg.norm(swing, axis=2).max(axis=0)
     mobile = size >= np.percentile(size, 90)
     signal = swing[:, mobile].mean(axis=1)
@@ -125,6 +129,7 @@ def describe(swing: np.ndarray) -> tuple[dict[str, float], tuple[np.ndarray, np.
         "excursion_mm": round(float(1e3 * size[mobile].mean()), 2),
         "peak_hz": round(peak, 2),
         "decay_s": round(decay, 3),
+        "damping_ratio": round(1 / (2 * np.pi * peak * decay), 3),
     }
     return facts, (frequency[band], power[band] / power[band].max())
 
@@ -164,7 +169,8 @@ def plot(spectra: dict) -> str:
             (low, top), _ = PUBLISHED_HZ[place]
             a, b = (x0 + wide * min(f, FASTEST) / FASTEST for f in (low, top))
             parts.append(
-                f'<rect x="{a:.1f}" y="{y0}" width="{b - a:.1f}" height="{high}" fill="#dfeadf"/>'
+                f'<rect x="{a - 1:.1f}" y="{y0}" width="{b - a + 2:.1f}" height="{high}" '
+                f'fill="#cfe3cf"/>'
             )
         for tick in (0, 10, 20, 30):
             parts.append(

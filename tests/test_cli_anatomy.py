@@ -138,6 +138,16 @@ class TestFit:
         )
         assert "A missing limb, or a skin in another pose" in words
 
+    def test_a_lying_body_is_refused_before_it_is_weighed(self, capsys: Capture) -> None:
+        """z up: volume, mass and stature mean nothing, so the axes must be what is named."""
+        body = read_body("anna.npz")
+        old = body.identity
+        skin, joints = (
+            np.array(x)[:, [0, 2, 1]] * [1, 1, -1] for x in (old.rest_vertices, old.joints)
+        )
+        write_body("lying.npz", Body(body.template, type(old)(skin, joints, old.parameters), {}))
+        assert "y up, in metres" in refused("anatomy fit lying.npz --out layers.npz", capsys)
+
     def test_a_body_without_gender_is_asked_for_its_sex(self, capsys: Capture) -> None:
         model = PhenotypeModel()
         nameless = model.prepare()

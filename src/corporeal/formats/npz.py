@@ -27,6 +27,8 @@ MAX_BYTES = 16 * 1024**3
 """Most bytes that one archive may unpack to."""
 
 MAX_ENTRIES = 4096
+_NAMED = 12
+"""Arrays that a refusal names."""
 _COMPRESS_BELOW = 4 * 1024**2
 """Larger arrays are stored as they are: moving vertices hardly shrink and take long to pack."""
 
@@ -76,8 +78,10 @@ class NpzReader:
         """The array `name`: of kind `f`, `i`, `U` or `S`; a letter in `shape` is a kept length."""
         header = self.headers.get(name)
         if header is None:
+            names = sorted(self.headers)
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             raise FormatError(
-                f"{self.path} has no array {name!r}; it has {', '.join(sorted(self.headers))}."
+                f"{self.path} has no array {name!r}; it has {', '.join(names[:_NAMED])}{more}."
             )
         self._require_layout(name, header, kind, shape)
         with _damage_named(self.path, name), self.archive.open(f"{name}.npy") as file:

@@ -6,7 +6,8 @@ import numpy as np
 
 from corporeal.anatomy.composition.predict import predict_composition
 from corporeal.anatomy.fit.layers import fit_layers
-from corporeal.anatomy.template import LayeredTemplate
+from corporeal.anatomy.fit.requirements import require_same_body
+from corporeal.anatomy.template import LayeredTemplate, layered_template
 from corporeal.anthropometry.measure import measure
 from corporeal.assets.anatomy import SEXES
 from corporeal.assets.default_body import load_default_body
@@ -62,6 +63,11 @@ def fitted_layers(
     sex = sex_of(body) if sex is None else sex
     if sex not in SEXES:
         raise InputError(f"sex is {sex!r}; expected {' or '.join(SEXES)}.")
+    template = layered_template(sex) if template is None else template
+    skin, joints = (
+        np.asarray(x, np.float64) for x in (body.identity.rest_vertices, body.identity.joints)
+    )
+    require_same_body(template, skin, joints)  # what is no body is named before it is weighed
     given = [mass for mass in (fat_mass, muscle_mass) if mass is not None]
     _require_masses(given, float(measure(body.identity, body.template).mass))
     if fat_mass is None or muscle_mass is None:
