@@ -266,6 +266,12 @@ def test_protocols_refuse_what_they_cannot_do() -> None:
         PosesProtocol(0)
     with pytest.raises(InputError, match="expected some of"):
         DynaProtocol(motions=("moonwalk",))
+    with pytest.raises(InputError, match=r"0\.0 frames a second; expected 1 to 1000"):
+        DynaProtocol(fps=0.0)
+    with pytest.raises(InputError, match=r"last 0\.5 s; expected 2 to 600"):
+        DynaProtocol(duration=0.5)
+    with pytest.raises(InputError, match=r"clips asked at -1\.0 frames a second"):
+        MocapProtocol((Path("walk.bvh"),), fps=-1.0)
     with pytest.raises(InputError, match="without clips"):
         MocapProtocol(())
     with pytest.raises(InputError, match=r"0 to 0\.3"):

@@ -87,6 +87,13 @@ def test_the_first_writer_of_a_part_wins(store: ZarrStore) -> None:
     np.testing.assert_array_equal(read_rows(store), ROWS)
 
 
+def test_names_and_folders_that_are_typing_mistakes_are_refused(tmp_path: Path) -> None:
+    for path, words in (("a.npz", "ends in .zarr"), ("none/a.zarr", "is not a folder")):
+        with pytest.raises(OutputError, match=words):
+            ZarrStore.create(tmp_path / path, KIND, {"seed": 1}, ("parts",))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_store_of_another_run_or_kind_is_refused(store: ZarrStore, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="begun with seed = 1; this run has 2"):
         ZarrStore.create(store.path, KIND, {"seed": 2}, ("parts",))

@@ -20,6 +20,7 @@ from corporeal.runtime.manifest import to_json
 
 _FORMAT, _VERSION, _RUN = "format", "version", "run"
 _FINISHED = "finished"
+_SUFFIX = ".zarr"
 
 
 class ZarrStore:
@@ -46,6 +47,7 @@ class ZarrStore:
         """
         target = Path(path)
         if not target.exists():
+            _require_place(target)
             with atomic_folder(target) as hidden:
                 _write_root(hidden, kind, run, folders, arrays or {}, attributes or {}, version)
         store = cls.open(target, kind, version)
@@ -140,6 +142,19 @@ class ZarrStore:
                 f"'_', '-', '.', starting with a letter, digit or '_'."
             )
         return self._folder(folder) / name
+
+
+def _require_place(target: Path) -> None:
+    """Refuse names of other formats, and folders that are not there: both are typing mistakes."""
+    if target.suffix.lower() != _SUFFIX:
+        raise OutputError(
+            f"cannot write a Zarr store as {target}; expected a name that ends in {_SUFFIX}."
+        )
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        raise OutputError(
+            f"cannot write {target}: {folder} is not a folder. Create it, or choose another."
+        )
 
 
 def _write_root(

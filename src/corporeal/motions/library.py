@@ -63,10 +63,7 @@ def make_motion(
     """
     if name not in MOTIONS:
         raise InputError(f"no motion is called {name!r}; there are {', '.join(sorted(MOTIONS))}.")
-    if not 1.0 <= fps <= 1000.0:
-        raise InputError(f"motion asked at {fps} frames a second; expected 1 to 1000.")
-    if not 2.0 <= duration <= 600.0:
-        raise InputError(f"motion asked to last {duration} s; expected 2 to 600.")
+    require_timing(fps, duration)
     rest = template.skeleton
     skeleton = Skeleton(rest.names, rest.parents, np.asarray(identity.joints))
     sketch = Sketch.empty(
@@ -79,3 +76,11 @@ def make_motion(
     )
     rotations, translation = MOTIONS[name](sketch)
     return Motion(name, fps, rotations, translation, skeleton)
+
+
+def require_timing(fps: float, duration: float) -> None:
+    """Raise `InputError` for frames a second or seconds that no motion is authored at."""
+    if not 1.0 <= fps <= 1000.0:
+        raise InputError(f"motion asked at {fps} frames a second; expected 1 to 1000.")
+    if not 2.0 <= duration <= 600.0:
+        raise InputError(f"motion asked to last {duration} s; expected 2 to 600.")

@@ -51,8 +51,9 @@ class Choice:
             )
         )
         if not chosen.takes:
+            asked = (*self.subjects, *self.sequences, *([self.split] if self.split else []))
             raise InputError(
-                f"no take is of {', '.join((*self.subjects, *self.sequences, self.split))}; the "
+                f"no take is of {' and '.join(asked) or 'anybody'}; the "
                 f"set has subjects {_some({t.subject for t in registrations.takes})} and sequences "
                 f"{_some({t.sequence for t in registrations.takes})}."
             )

@@ -9,7 +9,7 @@ from corporeal.capture.moving_clearance import cleared_motion
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
 from corporeal.errors import InputError
-from corporeal.motions.library import MOTIONS, make_motion
+from corporeal.motions.library import MOTIONS, make_motion, require_timing
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class DynaProtocol:
     name = "dyna"
 
     def __post_init__(self) -> None:
+        require_timing(self.fps, self.duration)
         unknown = [motion for motion in self.motions if motion not in MOTIONS]
         if unknown or not self.motions or len(set(self.motions)) != len(self.motions):
             raise InputError(

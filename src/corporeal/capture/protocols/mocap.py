@@ -28,6 +28,8 @@ class MocapProtocol:
     def __post_init__(self) -> None:
         if not self.clips:
             raise InputError("protocol mocap came without clips; give --clips A.bvh B.bvh …")
+        if self.fps is not None and not 1.0 <= self.fps <= 1000.0:
+            raise InputError(f"clips asked at {self.fps} frames a second; expected 1 to 1000.")
         names = self.sequences()
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
