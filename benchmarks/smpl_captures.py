@@ -2,9 +2,9 @@
 
     python benchmarks/smpl_captures.py DATA OUT [poses] [train] [rivals] [evaluate] [curves]
 
-DATA holds `poses.zarr`, `poses_test.zarr` and `shapes.zarr` (`benchmarks/capture.py --full`); OUT
-gets checkpoints and one model file each. `evaluate` writes `benchmarks/results/smpl_captures.json`
-and the charts in `docs/pictures`.
+DATA holds `poses.zarr`, `poses_test.zarr` and `shapes.zarr` (`benchmarks/capture.py --full`;
+`--shapes` names another file of standing people); OUT gets checkpoints and one model file each.
+`evaluate` writes `benchmarks/results/smpl_captures.json` and the charts in `docs/pictures`.
 
 - `poses`: the first part of `train`, which needs `poses.zarr` alone; `train` goes on from there.
 - `train`: SMPL-LBS, from nothing, with checkpoints, as `corporeal train smpl` does.
@@ -20,7 +20,7 @@ import platform
 import resource
 import subprocess
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,7 +50,7 @@ from corporeal.scene.charts import Line, line_chart
 
 RESULTS = Path(__file__).parent / "results" / "smpl_captures.json"
 CHARTS = Path(__file__).parents[1] / "docs" / "pictures"
-SHAPES = ShapeTraining(count=30)
+SHAPES = ShapeTraining(count=100)
 TRAINER = SmplTrainer(PoseTraining(), SHAPES)
 RIVALS = {
     "LBS-retrained": replace(TRAINER.pose, joint_rounds=1, shape_rounds=0),
@@ -59,9 +59,9 @@ RIVALS = {
     "SMPL-LBS-sparse": replace(TRAINER.pose, joint_rounds=0, shape_rounds=1, sparse=True),
 }
 """Settings, from where SMPL-LBS ended."""
-CURVE = (2, 5, 10, 30)
+CURVE = (2, 5, 10, 20, 50, 100)
 """Shape coefficients of the curves."""
-COMPARED = 30
+COMPARED = 100
 """Shape coefficients of the table."""
 MAIN = ("SMPL-LBS", "LBS", "DQS", "SMPL-DQBS")
 """Models of the curves."""
@@ -73,37 +73,55 @@ def told(stage: str, number: float) -> None:
     print(f"{datetime.now(UTC):%H:%M:%S} {stage}: {1e3 * number:.3f} mm ({now})", flush=True)
 
 
-def sets(data: Path) -> tuple[Registrations, Registrations]:
-    """Poses and shapes of the people who train."""
-    poses = RegistrationsStore.open(data / "poses.zarr").read()
-    shapes = RegistrationsStore.open(data / "shapes.zarr").read()
-    return poses, shapes.where(lambda take: take.split != "test")
+@dataclass(frozen=True)
+class Sets:
+    """Where registrations are."""
+
+    folder: Path
+    standing: str
+
+    @property
+    def poses(self) -> Registrations:
+        """Many poses of the people who train."""
+        return RegistrationsStore.open(self.folder / "poses.zarr").read()
+
+    @property
+    def shapes(self) -> Registrations:
+        """One pose of many people who train."""
+        held = RegistrationsStore.open(self.folder / self.standing).read()
+        return held.where(lambda take: take.split != "test")
+
+    @property
+    def test_people(self) -> dict[str, np.ndarray]:
+        """Frames of everybody who tests."""
+        held = RegistrationsStore.open(self.folder / "poses_test.zarr").read()
+        return {
+            t.subject: np.asarray(t.vertices[0 : t.frame_count], np.float32) for t in held.takes
+        }
 
 
-def first_part(data: Path, out: Path) -> None:
+def first_part(data: Sets, out: Path) -> None:
     """Pose training of SMPL-LBS, to its checkpoint."""
-    poses = RegistrationsStore.open(data / "poses.zarr").read()
     template = smpl_template(load_default_body().template)
-    meshes, _ = posed_meshes(poses, template)
+    meshes, _ = posed_meshes(data.poses, template)
     identifier = pose_identifier(meshes, template, TRAINER.pose)
     kept = Checkpoints(out / "SMPL-LBS.checkpoint.npz", identifier)
     train_pose(meshes, template, TRAINER.pose, told, kept)
 
 
-def train(data: Path, out: Path) -> None:
+def train(data: Sets, out: Path) -> None:
     """SMPL-LBS."""
-    poses, shapes = sets(data)
     template = smpl_template(load_default_body().template)
     began, used = time.perf_counter(), time.process_time()
-    trained = TRAINER.fit(
-        poses, shapes, template, told=told, checkpoints=out / "SMPL-LBS.checkpoint.npz"
-    )
+    kept = out / "SMPL-LBS.checkpoint.npz"
+    trained = TRAINER.fit(data.poses, data.shapes, template, told=told, checkpoints=kept)
     write_smpl(out / "SMPL-LBS.npz", trained.model)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     report = dict(trained.report) | {
         "wall_seconds": time.perf_counter() - began,
         "cpu_seconds": time.process_time() - used,
         "peak_gib": peak,
+        "standing": data.standing,
     }
     (out / "SMPL-LBS.json").write_text(json.dumps(report, indent=1, default=str))
 
@@ -117,14 +135,11 @@ def reached(out: Path, meshes: PosedMeshes, template: Template) -> Estimate:
     return estimate
 
 
-def rivals(data: Path, out: Path) -> None:
+def rivals(data: Sets, out: Path) -> None:
     """The others, from where SMPL-LBS ended."""
-    poses, shapes = sets(data)
     template = smpl_template(load_default_body().template)
-    meshes, names = posed_meshes(poses, template)
-    standing = standing_meshes(shapes, template)
-    seen = {take.subject for take in shapes.takes}
-    others = [i for i, name in enumerate(names) if name not in seen]
+    meshes, names = posed_meshes(data.poses, template)
+    standing = standing_meshes(data.shapes, template, without=names)
     whole = reached(out, meshes, template)
     bare = replace(whole, pose_offsets=np.zeros_like(whole.pose_offsets))
     for name, settings in RIVALS.items():
@@ -133,8 +148,8 @@ def rivals(data: Path, out: Path) -> None:
         begin = bare if settings.joint_rounds else whole
         learned = train_pose(meshes, template, settings, told, begin=begin)
         first = model_of(learned, template)
-        edges, rests = learned.initial.edges, learned.estimate.rests[others]
-        model, found = train_shape(standing, first, edges, SHAPES, rests)
+        edges = learned.initial.edges
+        model, found = train_shape(standing, first, edges, SHAPES, learned.estimate.rests)
         write_smpl(out / f"{name}.npz", model)
         report = {
             "stages": [{"stage": s, "mean_distance": m} for s, m in learned.history],
@@ -164,10 +179,9 @@ def row(found: Generalisation) -> dict[str, object]:
     }
 
 
-def evaluate(data: Path, out: Path) -> None:
+def evaluate(data: Sets, out: Path) -> None:
     """Every model on test people, SMPL-LBS on some training people too."""
-    test = RegistrationsStore.open(data / "poses_test.zarr").read()
-    people = {t.subject: np.asarray(t.vertices[0 : t.frame_count], np.float32) for t in test.takes}
+    people = data.test_people
     rows, errors = {}, {}
     for name, model in contenders(out).items():
         began = time.process_time()
@@ -176,31 +190,30 @@ def evaluate(data: Path, out: Path) -> None:
         told(f"{name}: pose generalisation", float(found.mean_pose[0]))
         rows[name]["cpu_seconds"] = time.process_time() - began
         np.savez(out / "by_vertex.npz", **errors)
-        write(data, out, people, rows)
-    trained, _ = sets(data)
+        write(out, people, rows)
+    takes = data.poses.takes
     some = {
         t.subject: np.asarray(t.vertices[0:20], np.float32)
-        for t in trained.takes[:: max(1, len(trained.takes) // 6)][:6]
+        for t in takes[:: max(1, len(takes) // 6)][:6]
     }
     fitted = FittedSmpl(read_smpl(out / "SMPL-LBS.npz"))
     rows[SEEN] = row(generalisation(fitted, some, (COMPARED,), pose_alone=True))
-    write(data, out, people, rows)
+    write(out, people, rows)
 
 
-def curves(data: Path, out: Path) -> None:
+def curves(data: Sets, out: Path) -> None:
     """Model and pose generalisation against the number of coefficients, of the main models."""
-    test = RegistrationsStore.open(data / "poses_test.zarr").read()
-    people = {t.subject: np.asarray(t.vertices[0 : t.frame_count], np.float32) for t in test.takes}
+    people = data.test_people
     rows = json.loads(RESULTS.read_text())["models"]
     for name, model in contenders(out).items():
         if name in MAIN:
             found = generalisation(FittedSmpl(model), people, CURVE)
             rows[f"{name} by coefficients"] = row(found)
             told(f"{name}: model generalisation", float(found.mean_model[-1]))
-            write(data, out, people, rows)
+            write(out, people, rows)
 
 
-def write(data: Path, out: Path, people: dict[str, np.ndarray], rows: dict) -> None:
+def write(out: Path, people: dict[str, np.ndarray], rows: dict) -> None:
     """Figures and charts."""
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
     training = json.loads((out / "SMPL-LBS.json").read_text())
@@ -249,10 +262,11 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("steps", nargs="*", default=["train", "rivals", "evaluate", "curves"])
+    parser.add_argument("--shapes", default="shapes.zarr", help="file of standing people in DATA")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     for step in asked.steps:
-        STEPS[step](asked.data, asked.out)
+        STEPS[step](Sets(asked.data, asked.shapes), asked.out)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def train_smpl(config: TrainSmplConfig, told: Told | None = None) -> TrainedFile
     template = _template(config, poses)
     trainer = SmplTrainer(
         replace(PoseTraining(), blending=config.skinning, sparse=config.sparse),
-        replace(ShapeTraining(), count=_count(config, shapes)),
+        replace(ShapeTraining(), count=_count(config, poses, shapes)),
     )
     checkpoint = config.out.with_name(config.out.name + ".checkpoint.npz")
     made = trainer.fit(poses, shapes, template, told=told, checkpoints=checkpoint)
@@ -115,12 +115,13 @@ def _chosen(config: TrainSmplConfig, path: Path, notes: list[str]) -> Registrati
     return kept
 
 
-def _count(config: TrainSmplConfig, shapes: Registrations) -> int:
-    people = len({take.subject for take in shapes.takes})
+def _count(config: TrainSmplConfig, *sets: Registrations) -> int:
+    people = len({take.subject for held in sets for take in held.takes})
     if not 1 <= config.shape_count < people:
         raise InputError(
-            f"{config.shape_count} shape coefficients were asked for; {config.shapes} has "
-            f"{people} people, which allow 1 to {people - 1}. Give --shape-count, or more people."
+            f"{config.shape_count} shape coefficients were asked for; {config.poses} and "
+            f"{config.shapes} have {people} people, which allow 1 to {people - 1}. Give "
+            f"--shape-count, or more people."
         )
     return config.shape_count
 

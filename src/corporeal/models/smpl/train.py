@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,20 +50,17 @@ class SmplTrainer:
         """Learn from many poses of some people (`poses`) and one scan each of many (`shapes`).
 
         Both have the template's topology; `template` gives parts, names and the mirror map. Those
-        of `poses` who are not among `shapes` join the shape space with the rest skins found.
+        of `poses` join the shape space with the rest skins found there, not with their scans.
         """
         _warn_of_test_takes(poses, shapes)
         meshes, names = posed_meshes(poses, template)
-        standing = standing_meshes(shapes, template)
+        standing = standing_meshes(shapes, template, without=names)
         identifier = pose_identifier(meshes, template, self.pose)
         kept = None if checkpoints is None else Checkpoints(checkpoints, identifier)
         learned = train_pose(meshes, template, self.pose, told, kept)
         first = model_of(learned, template)
-        seen = {take.subject for take in shapes.takes}
-        others = [i for i, name in enumerate(names) if name not in seen]
-        model, found = train_shape(
-            standing, first, learned.initial.edges, self.shape, learned.estimate.rests[others]
-        )
+        rests = learned.estimate.rests
+        model, found = train_shape(standing, first, learned.initial.edges, self.shape, rests)
         if told is not None:
             told("shape space", float(found.explained[-1]))
         errors = distances(meshes, learned.estimate)
@@ -72,7 +69,7 @@ class SmplTrainer:
             "data": {
                 "registrations": len(meshes.subjects),
                 "subjects": names,
-                "people": len(standing) + len(others),
+                "people": len(standing) + len(names),
                 "hash": _digest(meshes.vertices, meshes.subjects, standing),
             },
             "stages": [{"stage": s, "mean_distance": m} for s, m in learned.history],
@@ -106,15 +103,18 @@ def posed_meshes(
     return meshes, tuple(names)
 
 
-def standing_meshes(registrations: Registrations, template: Template) -> Float[NumpyArray, "M V 3"]:
-    """The first frame of everybody's first take."""
+def standing_meshes(
+    registrations: Registrations, template: Template, without: Collection[str] = ()
+) -> Float[NumpyArray, "M V 3"]:
+    """The first frame of everybody's first take, but for some people."""
     _require_topology(registrations, template)
     found: dict[str, NumpyArray] = {}
     for take in registrations.takes:
-        if take.subject not in found:
+        if take.subject not in found and take.subject not in without:
             found[take.subject] = np.asarray(take.vertices[0:1], np.float32)[0]
             _require_finite(found[take.subject], f"{take.subject} {take.sequence}")
-    return np.stack(list(found.values()))
+    nobody = np.zeros((0, registrations.vertex_count, 3), np.float32)
+    return np.stack(list(found.values())) if found else nobody
 
 
 def model_of(learned: PoseModel, template: Template) -> LinearBodyModel:

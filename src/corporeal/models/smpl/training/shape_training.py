@@ -2,13 +2,13 @@
 
 Loper et al. 2015, section 4.2: every registration is brought to the zero pose, then principal
 components are taken. The pose is found from edges (eq. 15), first with the average person, then
-with the shape space of the round before; the shape that, posed, is the registration follows from a
+together with coefficients of the space so far: that of people with many registrations, where there
+are some, and of the round before; the shape that, posed, is the registration follows from a
 linear system, since joints come from the shape itself:
 
     B_v t_v + Σ_m C_vm j_m = y_v,   j = 𝒥 t   ⇒   (I + 𝒥 B⁻¹ C) j = 𝒥 B⁻¹ y.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,7 @@ class ShapeTraining:
     count: int = 10
     """Shape coefficients."""
     rounds: int = 2
-    """How often poses are found: first with the average person, then with the space so far."""
+    """How often everybody is brought to the zero pose, each time with the space so far."""
     seed: int = 0
     """Of the random sketch."""
 
@@ -72,21 +72,31 @@ def train_shape(
     rests: Float[NumpyArray, "I V 3"] | None = None,
 ) -> tuple[LinearBodyModel, PrincipalComponents]:
     """The model with its mean and shape space from these people; one coefficient is one
-    standard deviation. `rests` are more people, in the zero pose already."""
+    standard deviation.
+
+    `rests` are more people, whose zero pose many registrations have told. Their own space is the
+    first one, so that the others are brought to the same zero pose.
+    """
+    known = np.zeros((0, model.vertex_count, 3)) if rests is None else _rooted(model, rests)
+    count = min(settings.count, len(known) - 1) if len(registrations) else settings.count
     found = None
-    for turn in range(max(settings.rounds, 1)):
-        people = _normalised(model, registrations, edges, settings.count if turn else 0)
-        if rests is not None:
-            people = np.concatenate([people, _rooted(model, rests)])
-
-        def pieces(people: NumpyArray = people) -> Iterator[NumpyArray]:
-            flat = people.reshape(len(people), -1)
-            return (flat[i : i + _PIECE] for i in range(0, len(flat), _PIECE))
-
-        found = principal_components(pieces, settings.count, settings.seed)
+    if count > 0:
+        found = _components(known, count, settings.seed)
+        model = _with_shapes(model, found)
+    for _ in range(max(settings.rounds, 1) if len(registrations) else 0):
+        used = 0 if found is None else len(found.deviations)
+        people = _normalised(model, registrations, edges, used)
+        found = _components(np.concatenate([people, known]), settings.count, settings.seed)
         model = _with_shapes(model, found)
     assert found is not None
     return model, found
+
+
+def _components(people: Float64[NumpyArray, "M V 3"], count: int, seed: int) -> PrincipalComponents:
+    flat = people.reshape(len(people), -1)
+    return principal_components(
+        lambda: (flat[i : i + _PIECE] for i in range(0, len(flat), _PIECE)), count, seed
+    )
 
 
 def _normalised(
