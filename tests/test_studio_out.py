@@ -1,6 +1,7 @@
 """What the studio gives away: files made in a process, and commands that make the same."""
 
 import shlex
+import shutil
 
 import numpy as np
 import pytest
@@ -28,6 +29,8 @@ def test_the_command_makes_what_the_studio_exports(visitor, tmp_path, monkeypatc
         (["views"], [{"deformer": "dqs"}]),
     ):
         visitor.ask("change", path=path, value=value)
+    paint = {"vertices": np.arange(50, dtype=np.uint32), "factors": np.full(50, 2.0, np.float32)}
+    visitor.ask("paint", paint, what="exaggeration")
     visitor.ask("make", view=0, format="npz")
     visitor.settle()
     made = visitor.said("made")[-1].fields
@@ -36,6 +39,7 @@ def test_the_command_makes_what_the_studio_exports(visitor, tmp_path, monkeypatc
     exported = read_animation(path)
     assert path.stat().st_size == made["bytes"]
     monkeypatch.chdir(tmp_path)
+    shutil.copy(path.with_name("exaggerated.npy"), tmp_path)
     lines = command_lines(visitor.session.document, "take.npz")
     for line in lines:
         assert main(shlex.split(line)[1:]) == 0

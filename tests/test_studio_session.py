@@ -247,6 +247,26 @@ def test_paint_and_controls_reach_the_flesh(fleshed: Page):
     assert not page.session.document.painted
 
 
+def test_painted_exaggeration_carries_the_shown_skin_further(page: Page):
+    """x = x_lbs + e (x − x_lbs) of dual quaternions; linear blending stays where it is."""
+    stage = page.session.stage
+    page.ask("seek", place=60)
+    vertices = np.arange(200, dtype=np.uint32)
+    factors = np.full(200, 3.0, np.float32)
+    page.ask("paint", {"vertices": vertices, "factors": factors}, what="exaggeration")
+    assert len(page.session.document.exaggerated) == 200
+    plain, curved = (player.skin for player in stage.players)
+    np.testing.assert_array_equal(stage.shown(stage.players[0]), plain)
+    wanted = curved.copy()
+    wanted[:200] = plain[:200] + 3.0 * (curved - plain)[:200]
+    np.testing.assert_allclose(stage.shown(stage.players[1]), wanted, atol=1e-6)
+    page.change("colour", "what", value="exaggeration")
+    assert page.frames(1)[-1].arrays["shades 1"][:201].tolist() == [188] * 200 + [128]
+    assert "--exaggeration-map exaggerated.npy" in page.of("document")[-1].fields["commands"][1]
+    page.ask("unpaint", what="exaggeration")
+    np.testing.assert_array_equal(stage.shown(stage.players[1]), stage.players[1].skin)
+
+
 def test_bodies_come_and_go(page: Page):
     page.change("views", value=[{"deformer": name} for name in ("lbs", "dqs", "lbs", "dqs")])
     assert len(page.frames(1)[-1].fields["views"]) == 4

@@ -20,7 +20,9 @@ from corporeal.errors import InputError
 from corporeal.formats.native import Body, write_animation, write_body, write_motion
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.document import as_json
-from corporeal.viewer.job_process import REFUSED, JobProcess, Limits
+from corporeal.viewer.job_process import REFUSED, Errand, JobProcess, Limits
+from corporeal.viewer.packets import Packet
+from corporeal.viewer.session import Session
 from corporeal.viewer.uploads import MOST_BYTES, Uploads, safe_name
 
 
@@ -51,7 +53,7 @@ def answer_of(job: JobProcess):
 
 
 def test_a_process_that_takes_too_long_is_ended():
-    job = JobProcess(time.sleep, (600.0,), Limits(0.2, 8 << 30))
+    job = JobProcess(Errand(time.sleep, (600.0,), Limits(0.2, 8 << 30)))
     number = job.process_id
     answer = answer_of(job)
     assert answer.kind == REFUSED
@@ -61,16 +63,16 @@ def test_a_process_that_takes_too_long_is_ended():
 
 def test_a_process_that_takes_too_much_memory_is_refused():
     """8 GiB of ones do not fit into an address space of 4."""
-    answer = answer_of(JobProcess(np.ones, (1 << 30,), Limits(200.0, 4 << 30)))
+    answer = answer_of(JobProcess(Errand(np.ones, (1 << 30,), Limits(200.0, 4 << 30))))
     assert answer.kind == REFUSED
     assert "4 GiB" in answer.fields["why"]
 
 
 def test_a_process_that_dies_is_told_and_one_that_is_not_wished_ends():
-    answer = answer_of(JobProcess(os._exit, (3,), Limits(200.0, 8 << 30)))
+    answer = answer_of(JobProcess(Errand(os._exit, (3,), Limits(200.0, 8 << 30))))
     assert answer.kind == REFUSED
     assert "exit code 3" in answer.fields["why"]
-    job = JobProcess(time.sleep, (600.0,), Limits(600.0, 8 << 30))
+    job = JobProcess(Errand(time.sleep, (600.0,), Limits(600.0, 8 << 30)))
     job.kill()
     assert ended(job.process_id)
 
@@ -175,6 +177,33 @@ def test_an_own_take_is_a_view_beside_its_own_motion(visitor, model, tmp_path):
     np.testing.assert_allclose(session.stage.players[-1].skin, rest + 0.5, atol=1e-6)
     visitor.ask("forget", name="take.npz")
     assert "in use" in visitor.last_refusal
+
+
+def test_files_of_the_command_line_stand_side_by_side_alone(model, tmp_path):
+    """Two takes are the two bodies; the longer one's motion leads, whichever is read first."""
+    identity, skeleton = model.prepare(), model.template.skeleton
+    rest = np.asarray(identity.rest_vertices, np.float32)
+    for name, count in (("long", 5), ("short", 3)):
+        still = np.zeros((count, skeleton.joint_count, 3))
+        motion = Motion(name, 60.0, still, np.zeros((count, 3)), skeleton)
+        world = np.tile(np.eye(4), (count, skeleton.joint_count, 1, 1))
+        frames = np.tile(rest, (count, 1, 1))
+        take = Animation("lbs", model.template, identity, motion, frames, world)
+        write_animation(tmp_path / f"{name}.npz", take, {})
+    (tmp_path / "broken.glb").write_bytes(b"glTF")
+    files = [tmp_path / name for name in ("long.npz", "short.npz", "broken.glb")]
+    heard: list[Packet] = []
+    session = Session(heard.append, tmp_path / "tab", files)
+    session.open()
+    while session.background.busy:
+        session.background.poll()
+        time.sleep(0.02)
+    shown = {view.deformer for view in session.document.views}
+    assert shown == {"take:long.npz", "take:short.npz"}
+    assert session.document.motion.name == "long.npz"
+    (why,) = [packet.fields["why"] for packet in heard if packet.kind == "refused"]
+    assert why.startswith("broken.glb")
+    session.close()
 
 
 def test_a_take_of_another_topology_brings_its_triangles(visitor, tmp_path):

@@ -2,6 +2,9 @@
 
 import asyncio
 import contextlib
+import errno
+import os
+import socket
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +13,9 @@ from tyro.conf import Positional
 
 from corporeal.cli.speech import say
 from corporeal.errors import InputError
+from corporeal.viewer.document import MOST_VIEWS
 from corporeal.viewer.server import Address, StudioServer
+from corporeal.viewer.uploads import require_suffix
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -28,7 +33,7 @@ class Studio:
     """
 
     files: Positional[tuple[Path, ...]] = ()
-    """Results to look at side by side: animations (.npz, .glb)."""
+    """Results to look at side by side: takes (.npz, .glb); a motion, body or mesh opens, too."""
     port: int = 0
     """Port; a free one unless given."""
     host: str = "127.0.0.1"
@@ -43,6 +48,12 @@ class Studio:
         for path in self.files:
             if not path.is_file():
                 raise InputError(f"there is no file {path}. Check the path.")
+            require_suffix(path.name)
+        if len(self.files) > MOST_VIEWS:
+            raise InputError(
+                f"{len(self.files)} files came; {MOST_VIEWS} stand side by side. Open fewer; "
+                f"others can be dropped on the page."
+            )
         if self.host not in _LOOPBACK:
             say(
                 f"warning: {self.host} can be reached by others. Whoever learns the address can "
@@ -53,11 +64,16 @@ class Studio:
             with contextlib.suppress(KeyboardInterrupt):
                 asyncio.run(server.run(self._tell))
         except OSError as error:
-            raise InputError(
-                f"cannot serve at {self.host}:{self.port}: {error.strerror or error}. "
-                f"Choose another --port."
-            ) from error
+            raise InputError(self._why(error)) from error
         return 0
+
+    def _why(self, error: OSError) -> str:
+        """Why the address cannot be served, and what to do."""
+        place = f"cannot serve at {self.host}:{self.port}"
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            return f"{place}: this machine has no address {self.host!r}. Leave --host out."
+        words = os.strerror(error.errno) if error.errno else str(error)
+        return f"{place}: {words}. Choose another --port, or leave it out to take a free one."
 
     def _tell(self, address: Address) -> None:
         print(f"studio: {address.url}", flush=True)

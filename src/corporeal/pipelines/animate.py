@@ -18,7 +18,8 @@ from corporeal.formats.registry import format_to_read
 from corporeal.motions.own_skeleton import OwnMotion, by_way_of_a_person, motion_from_file
 from corporeal.pipelines.controls import as_arrays, require_controls
 from corporeal.pipelines.deformers import require_place
-from corporeal.pipelines.flesh_options import deformer_for, layered_deformer
+from corporeal.pipelines.exaggeration import exaggerated, require_offsets
+from corporeal.pipelines.flesh_options import deformer_for, layered_deformer, painted_map
 from corporeal.pipelines.layered_body import LAYERED, layers_for
 from corporeal.pipelines.live_character import require_live, write_live_character
 from corporeal.pipelines.options import AnimateOptions
@@ -68,6 +69,7 @@ def animate(config: AnimateConfig) -> Animated:
     require_animation_output(config.out, config.frame)
     require_controls(config.deformer, config.controls)
     require_place(config.deformer, config.device)
+    require_offsets(config)
     animation, body, report, deformer = _animation(config)
     if config.live:
         parts = attachments_of(animation.template, animation.identity)
@@ -102,7 +104,7 @@ def _animation(config: AnimateConfig) -> Moved:
     if config.deformer == LAYERED:
         layers, notes = layers_for(config.body, body, config.controls.get("age"))
         deformer = layered_deformer(config, body.template, layers)
-        moved = deformer.animate(body.identity, motion, as_arrays(config.controls))
+        moved = _deformed(config, deformer, body, motion)
         return moved, body, came | {"body_notes": notes}, deformer
     deformer = deformer_for(config, body.template)
     return _deformed(config, deformer, body, motion), body, came, deformer
@@ -126,13 +128,21 @@ def _model_animation(config: AnimateConfig, person: ModelPerson) -> Moved:
 def _own_animation(config: AnimateConfig, own: OwnBody) -> Moved:
     motion, notes = _own_motion(config, own.skin.template.skeleton)
     deformer = deformer_for(config, own.skin.template, own)
-    animation = own.whole(_deformed(config, deformer, own.skin, motion))
+    animation = own.whole(_deformed(config, deformer, own.skin, motion, own))
     report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
     return animation, own.body, report, deformer
 
 
-def _deformed(config: AnimateConfig, deformer: Deformer, body: Body, motion: Motion) -> Animation:
-    return deformer.animate(body.identity, motion, as_arrays(config.controls))
+def _deformed(
+    config: AnimateConfig,
+    deformer: Deformer,
+    body: Body,
+    motion: Motion,
+    own: OwnBody | None = None,
+) -> Animation:
+    moved = deformer.animate(body.identity, motion, as_arrays(config.controls))
+    factors = painted_map(config.exaggeration_map, body.template, own)
+    return moved if factors is None else exaggerated(moved, factors)
 
 
 def is_animated(config: AnimateConfig) -> bool:

@@ -94,6 +94,8 @@ class AnimateOptions(ModelOptions, MeshOptions, MotionOptions):
     """Painted stiffness factors, one a vertex (.npy)."""
     mass_map: Path | None = None
     """Painted density factors, one a vertex (.npy)."""
+    exaggeration_map: Path | None = None
+    """Painted factors of how far the skin goes from plain skinning, one a vertex (.npy)."""
     scene: Path | None = None
     """Colliders and wind around the body (.json); see the documentation of the command line."""
 
@@ -106,5 +108,6 @@ class AnimateOptions(ModelOptions, MeshOptions, MotionOptions):
             self.name_map,
             self.stiffness_map,
             self.mass_map,
+            self.exaggeration_map,
             self.scene,
         )

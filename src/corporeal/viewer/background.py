@@ -8,17 +8,30 @@ thread, so nothing else needs a lock.
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from corporeal.errors import CorporealError
-from corporeal.viewer.job_process import JobProcesses, Limits, Work
+from corporeal.errors import CorporealError, InputError
+from corporeal.viewer.job_process import REFUSED, Errand, JobProcess
 from corporeal.viewer.packets import Packet
 
 Result = TypeVar("Result")
+Done = Callable[[Any], None]
+"""Takes what work gave."""
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """Work that has ended."""
+
+    result: Callable[[], Any]
+    """What it gave; raises a `CorporealError` where it gave nothing."""
+    done: Done
 
 
 class Background:
-    """Two lanes: `quick` for answers within a second, `slow` for the rest; one thread each."""
+    """Threads in two lanes, `quick` for answers within a second and `slow` for the rest, one each;
+    and a process for every errand."""
 
     def __init__(self, refused: Callable[[str, str], None]) -> None:
         """`refused` is told the name of work that failed, and why."""
@@ -26,8 +39,8 @@ class Background:
         self._lanes = {
             lane: ThreadPoolExecutor(1, thread_name_prefix=lane) for lane in ("quick", "slow")
         }
-        self._waiting: dict[str, tuple[Future[Any], Callable[[Any], None]]] = {}
-        self._processes = JobProcesses(refused)
+        self._threads: dict[str, tuple[Future[Any], Done]] = {}
+        self._processes: dict[str, tuple[JobProcess, Done]] = {}
 
     def start(
         self,
@@ -38,49 +51,71 @@ class Background:
     ) -> None:
         """Do `work` in a thread, then `done` with what it gave in the session's."""
         self.cancel(name)
-        self._waiting[name] = (self._lanes[lane].submit(work), done)
+        self._threads[name] = (self._lanes[lane].submit(work), done)
 
-    def spawn(
-        self,
-        name: str,
-        work: Work,
-        arguments: tuple[Any, ...],
-        done: Callable[[Packet], None],
-        limits: Limits,
-    ) -> None:
-        """Do `work` in a process of its own, then `done` with its answer in the session's."""
+    def spawn(self, name: str, errand: Errand, done: Callable[[Packet], None]) -> None:
+        """Do an errand in a process of its own, then `done` with its answer in the session's."""
         self.cancel(name)
-        self._processes.start(name, work, arguments, done, limits)
+        self._processes[name] = (JobProcess(errand), done)
 
     def cancel(self, name: str) -> None:
         """Forget work: a process ends at once; what a thread has begun runs out, unheard."""
-        self._processes.cancel(name)
-        if name in self._waiting:
-            self._waiting.pop(name)[0].cancel()
+        if name in self._processes:
+            self._processes.pop(name)[0].kill()
+        if name in self._threads:
+            self._threads.pop(name)[0].cancel()
 
     @property
     def busy(self) -> tuple[str, ...]:
         """Names of what is not done yet."""
-        return (*self._waiting, *self._processes.busy)
+        return (*self._threads, *self._processes)
 
     def poll(self) -> bool:
         """Hand over what is done; True if there was any."""
-        ready = [name for name, (future, _) in self._waiting.items() if future.done()]
-        for name in ready:
-            future, done = self._waiting.pop(name)
-            error = future.exception()
-            if error is not None and not isinstance(error, CorporealError):
-                traceback.print_exception(error)
-                self._refused(name, f"{type(error).__name__}: {error}. This is a bug.")
-                continue
+        ready = self._from_threads() | self._from_processes()
+        for name, ended in ready.items():
             try:
-                done(future.result())
+                ended.done(ended.result())
             except CorporealError as refusal:
                 self._refused(name, str(refusal))
-        return self._processes.poll() or bool(ready)
+        return bool(ready)
+
+    def _from_threads(self) -> dict[str, _Ready]:
+        names = [name for name, (future, _) in self._threads.items() if future.done()]
+        ended = {name: self._threads.pop(name) for name in names}
+        return {n: _Ready(_thread_result(future), done) for n, (future, done) in ended.items()}
+
+    def _from_processes(self) -> dict[str, _Ready]:
+        answers = {name: job.poll() for name, (job, _) in self._processes.items()}
+        return {
+            name: _Ready(_process_result(answer), self._processes.pop(name)[1])
+            for name, answer in answers.items()
+            if answer is not None
+        }
 
     def close(self) -> None:
         """Wait for nothing."""
-        self._processes.close()
+        for name in self.busy:
+            self.cancel(name)
         for lane in self._lanes.values():
             lane.shutdown(wait=False, cancel_futures=True)
+
+
+def _thread_result(future: Future[Any]) -> Callable[[], Any]:
+    def result() -> Any:
+        error = future.exception()
+        if error is not None and not isinstance(error, CorporealError):
+            traceback.print_exception(error)
+            raise CorporealError(f"{type(error).__name__}: {error}. This is a bug.") from error
+        return future.result()
+
+    return result
+
+
+def _process_result(answer: Packet) -> Callable[[], Packet]:
+    def result() -> Packet:
+        if answer.kind == REFUSED:
+            raise InputError(str(answer.fields["why"]))
+        return answer
+
+    return result

@@ -30,6 +30,7 @@ _SCALES = {
     "error": Scale("Away from the chosen body", "mm", 0.0, 40.0),
     "weight": Scale("Skin weight", "", 0.0, 1.0),
     "stiffness": Scale("Painted stiffness, powers of ten", "", -1.0, 1.0),
+    "exaggeration": Scale("Painted exaggeration, powers of ten", "", -1.0, 1.0),
     "layer": Scale("Fat under the skin", "mm", 0.0, 60.0),
 }
 
@@ -83,7 +84,8 @@ class Colouring:
         painted: Mapping[str, float],
         thickness: Float32[NumpyArray, "V"] | None = None,
     ) -> None:
-        """`thickness` of the fat is in millimetres; None while it is not known."""
+        """`painted` are factors of stiffness, or of exaggeration where that is shown; `thickness`
+        of the fat is in millimetres, None while it is not known."""
         self.choice, self.scale = choice, scale_of(choice)
         self._template, self._identity, self._painted = template, identity, painted
         self._thickness = thickness

@@ -95,6 +95,8 @@ def animate_command(document: Document, view: View, out: str, body: str | None) 
     words += ["--deformer", view.deformer, *_flags(view.controls)]
     if document.painted and view.deformer in ("projective", "layered"):
         words += ["--stiffness-map", "painted.npy"]
+    if document.exaggerated and view.deformer != "lbs":
+        words += ["--exaggeration-map", "exaggerated.npy"]
     return shlex.join([*words, "--out", out])
 
 

@@ -21,7 +21,9 @@ MOST_SIZE = 16 << 20
 """Bytes of a session file."""
 
 Root = Literal["free", "in-place", "fixed"]
-Colouring = Literal["skin", "offset", "strain", "error", "weight", "stiffness", "layer"]
+Colouring = Literal[
+    "skin", "offset", "strain", "error", "weight", "stiffness", "exaggeration", "layer"
+]
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ class Document:
     look: Look = field(default_factory=Look)
     painted: Mapping[str, float] = field(default_factory=dict)
     """Stiffness factors by vertex number; 1 where none is named."""
+    exaggerated: Mapping[str, float] = field(default_factory=dict)
+    """Factors on the skin's way from linear blending by vertex number; 1 where none is named."""
     growth: Mapping[str, float] = field(default_factory=dict)
     """Fat gained (or lost) by region, kg."""
     rig: Rig = field(default_factory=Rig)
@@ -179,6 +183,7 @@ def parse(plain: Any) -> Document:
         "colour": lambda row: ColourChoice(**_flat("colour", row, ColourChoice)),
         "look": lambda row: Look(**_flat("look", row, Look)),
         "painted": lambda row: _numbers("painted", row, 1e-3, 1e3),
+        "exaggerated": lambda row: _numbers("exaggerated", row, 1e-3, 1e2),
         "growth": lambda row: _numbers("growth", row, -80.0, 80.0),
         "rig": read_rig,
         "playing": lambda value: _plain("playing", value, bool),

@@ -90,9 +90,10 @@ def frame_packet(
     )
     arrays: dict[str, NumpyArray] = {"joints": world_from_joint.astype(np.float32)}
     views: list[dict[str, Any]] = []
-    compared = stage.players[min(colouring.choice.against, len(stage.players) - 1)].skin
+    other = stage.players[min(colouring.choice.against, len(stage.players) - 1)]
+    compared = stage.shown(other)
     for place, player in enumerate(stage.players):
-        skin = player.skin
+        skin = stage.shown(player)
         packed = quantised(stage.dressed(skin))
         values = colouring.values(skin, stage.plain.skin, compared)
         arrays[f"skin {place}"] = packed.numbers

@@ -11,7 +11,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.formats.layers import read_layers
 from corporeal.viewer.document import BodyChoice, Document
-from corporeal.viewer.job_process import MAKING
+from corporeal.viewer.job_process import Errand
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.person import shaped
 from corporeal.viewer.players import SkinnedPlayer
@@ -68,7 +68,7 @@ class Inside:
             self._fitted, self._grown = body, growth
             self._take(session, answer)
 
-        session.background.spawn(NAME, layers, arguments, done, MAKING)
+        session.background.spawn(NAME, Errand(layers, arguments), done)
         session.tell_busy()
 
     def give_up(self, session: "Session") -> None:

@@ -19,7 +19,7 @@ from corporeal.errors import CorporealError, FormatError
 from corporeal.viewer.packets import Packet, decode
 
 Work = Callable[..., Packet]
-"""A function of a module; its arguments must be small: paths, numbers, choices."""
+"""A function of a module, of paths, numbers and choices."""
 
 REFUSED = "refused"
 """Kind of answer that says why there is no other."""
@@ -42,17 +42,27 @@ MAKING = Limits(3600.0, 24 << 30)
 """For making something that was asked for."""
 
 
+@dataclass(frozen=True)
+class Errand:
+    """Something to be done in a process."""
+
+    work: Work
+    arguments: tuple[Any, ...]
+    """Small ones: more than a pipe holds would block until the child has started."""
+    limits: Limits = MAKING
+
+
 class JobProcess:
     """One function in one process."""
 
-    def __init__(self, work: Work, arguments: tuple[Any, ...], limits: Limits) -> None:
+    def __init__(self, errand: Errand) -> None:
         context = multiprocessing.get_context("spawn")
-        self._limits = limits
-        self._until = monotonic() + limits.seconds
+        self._limits = errand.limits
+        self._until = monotonic() + errand.limits.seconds
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(
             target=_answer,
-            args=(theirs, work, arguments, limits.memory),
+            args=(theirs, errand),
             name="corporeal studio job",
             daemon=True,
         )
@@ -101,64 +111,14 @@ class JobProcess:
         )
 
 
-class JobProcesses:
-    """Processes by name; the newest of a name wins."""
-
-    def __init__(self, refused: Callable[[str, str], None]) -> None:
-        """`refused` is told the name of work that failed, and why."""
-        self._refused = refused
-        self._running: dict[str, tuple[JobProcess, Callable[[Packet], None]]] = {}
-
-    def start(
-        self,
-        name: str,
-        work: Work,
-        arguments: tuple[Any, ...],
-        done: Callable[[Packet], None],
-        limits: Limits,
-    ) -> None:
-        """Do `work` in a process, then `done` with its answer in the session's thread."""
-        self.cancel(name)
-        self._running[name] = (JobProcess(work, arguments, limits), done)
-
-    def cancel(self, name: str) -> None:
-        """End work at once."""
-        if name in self._running:
-            self._running.pop(name)[0].kill()
-
-    @property
-    def busy(self) -> tuple[str, ...]:
-        """Names of what is not done yet."""
-        return tuple(self._running)
-
-    def poll(self) -> bool:
-        """Hand over what is done; True if there was any."""
-        answers = {name: job.poll() for name, (job, _) in self._running.items()}
-        ready = {name: answer for name, answer in answers.items() if answer is not None}
-        waiting = {name: self._running.pop(name)[1] for name in ready}
-        for name, answer in ready.items():
-            if answer.kind == REFUSED:
-                self._refused(name, str(answer.fields["why"]))
-                continue
-            try:
-                waiting[name](answer)
-            except CorporealError as error:
-                self._refused(name, str(error))
-        return bool(ready)
-
-    def close(self) -> None:
-        """End all."""
-        for name in self.busy:
-            self.cancel(name)
-
-
-def _answer(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory: int) -> None:
+def _answer(pipe: Connection, errand: Errand) -> None:
     """What the child does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
+    memory = errand.limits.memory
     _limit_memory(memory)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     try:
-        answer = work(*arguments)
+        answer = errand.work(*errand.arguments)
     except CorporealError as error:
         answer = _refusal(str(error))
     except MemoryError:

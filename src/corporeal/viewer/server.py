@@ -70,7 +70,6 @@ class StudioServer:
 
     async def run(self, opened: Callable[[Address], None]) -> None:
         """Serve until cancelled; `opened` is told the address."""
-        self._spare = Tab(self._files)
         try:
             async with serve(
                 self._socket,
@@ -82,6 +81,7 @@ class StudioServer:
                 compression=None,
                 write_limit=1 << 20,
             ) as server:
+                self._spare = Tab(self._files)
                 port = next(iter(server.sockets)).getsockname()[1]
                 opened(Address(self._host, port, self._token))
                 await asyncio.get_running_loop().create_future()
@@ -139,7 +139,7 @@ class StudioServer:
     async def _socket(self, socket: ServerConnection) -> None:
         """One tab, as long as its page is open."""
         if len(self._tabs) >= MOST_TABS:
-            await socket.close(1013, f"{MOST_TABS} tabs are open; close one first")
+            await socket.close(1013, f"{MOST_TABS} tabs are open; close one first.")
             return
         tab = self._spare or await asyncio.to_thread(Tab, self._files)
         self._spare = None
@@ -160,7 +160,7 @@ async def _joined(socket: ServerConnection, tab: Tab) -> None:
     async def out() -> None:
         while (content := await outgoing.get()) is not None:
             await socket.send(content)
-        await socket.close(1011, "the session has ended")
+        await socket.close(1011, "This tab's session has ended.")
 
     sender = asyncio.create_task(out())
     try:

@@ -1,7 +1,7 @@
 """One tab's session: keeps the document, does what the page asks, moves the stage, sends frames."""
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -12,12 +12,12 @@ from corporeal.errors import CorporealError, InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.background import Background
 from corporeal.viewer.colouring import Colouring, painted_map
-from corporeal.viewer.document import Document, as_json
+from corporeal.viewer.document import Document, View, as_json
 from corporeal.viewer.flesh import FleshMaker
 from corporeal.viewer.frames import frame_packet, model_packet, person_packet, tone_packet
 from corporeal.viewer.inside import NAME as LAYERS
 from corporeal.viewer.inside import Inside
-from corporeal.viewer.job_process import READING
+from corporeal.viewer.job_process import READING, Errand
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.person import authored, facts, shaped
 from corporeal.viewer.players import FleshPlayer
@@ -46,7 +46,9 @@ class Session:
         self.send, self.folder, self._files = send, folder, files
         self.background = Background(self._refused)
         self.model = PhenotypeModel()
-        self.document = Document()
+        self.stands_in = bool(files)
+        """Whether the one body on the stage only waits for the first take of `files`."""
+        self.document = Document(views=(View("lbs"),)) if files else Document()
         self.past: list[Document] = []
         self.future: list[Document] = []
         self.uploads = Uploads(folder / "uploads")
@@ -145,9 +147,10 @@ class Session:
             self._cast()
         elif final and now.body != settled.body:
             self._prepare(range(len(now.views)))
-        if (now.colour, now.painted) != (before.colour, before.painted) or (
-            now.body != before.body
-        ):
+        if now.exaggerated != before.exaggerated:
+            count = self.model.template.mesh.vertex_count
+            self.stage.exaggeration = painted_map(now.exaggerated, count)
+        if _coloured(now) != _coloured(before):
             self._colouring = self._new_colouring()
         if now.look.tone != before.look.tone:
             self.send(tone_packet(self.model, now.look.tone))
@@ -268,7 +271,7 @@ class Session:
             self.stage.perform(rooted(motion, choice.root))
 
         arguments = (str(self.uploads.paths[choice.name]), body, self.grown_file)
-        self.background.spawn("motion", retarget, arguments, done, READING)
+        self.background.spawn("motion", Errand(retarget, arguments, READING), done)
 
     def _measure(self) -> None:
         model, identity = self.model, self.stage.identity
@@ -283,7 +286,7 @@ class Session:
             self.document.colour,
             self.model.template,
             self.stage.identity,
-            self.document.painted,
+            _shown_paint(self.document),
             self.inside.thickness,
         )
 
@@ -313,6 +316,17 @@ class Session:
             self.inside.give_up(self)
         told = why.replace(f"{self.uploads.folder}/", "")
         self.refuse(told if told.startswith(name) else f"{name}: {told}")
+
+
+def _coloured(document: Document) -> tuple[Any, ...]:
+    """What numbers on the skin depend on."""
+    return document.colour, document.body, _shown_paint(document)
+
+
+def _shown_paint(document: Document) -> Mapping[str, float]:
+    """The painted factors that colours show."""
+    is_exaggeration = document.colour.what == "exaggeration"
+    return document.exaggerated if is_exaggeration else document.painted
 
 
 def _beginner(player: FleshPlayer) -> Callable[[Any], None]:

@@ -44,6 +44,8 @@ class Stage:
         """Takes from files, by name."""
         self.hands: dict[int, Hand] = {}
         """What the user holds, by view."""
+        self.exaggeration: NumpyArray | None = None
+        """Painted factors (V) on the way from linear blending; None is 1 everywhere."""
         self.plain.jump(self.moment)
 
     @property
@@ -92,6 +94,13 @@ class Stage:
         """Go to a frame."""
         self.playhead.seek(place)
         self.jump()
+
+    def shown(self, player: Player) -> Float32[NumpyArray, "V 3"]:
+        """A player's skin as it is shown, metres: x_lbs + e (x − x_lbs). Takes stay as they are."""
+        if self.exaggeration is None or isinstance(player, TakePlayer):
+            return player.skin
+        plain, factors = self.plain.skin, self.exaggeration.astype(np.float32)
+        return plain + factors[:, None] * (player.skin - plain)
 
     def dressed(self, skin: Float32[NumpyArray, "V 3"]) -> Float32[NumpyArray, "V 3"]:
         """A skin of this person with cloth over it, metres; a foreign surface as it is."""

@@ -120,12 +120,18 @@ def safe_name(name: str) -> str:
     Raises `InputError` for kinds of files that the studio does not read.
     """
     last = re.split(r"[/\\]", name)[-1]
-    stem, dot, suffix = last.rpartition(".")
+    suffix = require_suffix(last)
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", last[: -len(suffix)]).strip("._-")[:60]
+    return f"{stem or 'file'}{suffix}"
+
+
+def require_suffix(name: str) -> str:
+    """The suffix of a file's name, in small letters; raises `InputError` for one of no use here."""
+    _, dot, suffix = name.rpartition(".")
     suffix = f"{dot}{suffix}".lower()
     if suffix not in MOST_BYTES:
-        raise InputError(f"{last[:60]!r} is none of {', '.join(MOST_BYTES)}. Convert it first.")
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).strip("._-")[:60]
-    return f"{stem or 'file'}{suffix}"
+        raise InputError(f"{name[:60]!r} is none of {', '.join(MOST_BYTES)}. Convert it first.")
+    return suffix
 
 
 def motion_in(answer: Packet, template: Template) -> Motion:

@@ -7,7 +7,7 @@ from corporeal.errors import InputError
 from corporeal.viewer.actions.out import made_at, place_for
 from corporeal.viewer.actions.upload import look_at, show_take, use_joints
 from corporeal.viewer.errands.rig import RigOrder, RigTry, fit, move, save
-from corporeal.viewer.job_process import MAKING
+from corporeal.viewer.job_process import Errand
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.rig import Rig, skeleton_of
 from corporeal.viewer.session import Action, Session
@@ -26,7 +26,7 @@ def find(session: Session, packet: Packet) -> None:
         count, sure = len(answer.fields["names"]), float(answer.fields["confidence"])
         session.tell(f"{count} joints; {100 * sure:.0f} % of the surface lies on the fitted body.")
 
-    session.background.spawn("skeleton", fit, (mesh, up), done, MAKING)
+    session.background.spawn("skeleton", Errand(fit, (mesh, up)), done)
     session.tell_busy()
 
 
@@ -39,7 +39,7 @@ def write(session: Session, packet: Packet) -> None:
     skeleton_of(rig)
     out = place_for(session, f"{Path(rig.mesh).stem}.{suffix}")
     order = RigOrder(rig, mesh, str(out))
-    session.background.spawn(out.name, save, (order,), made_at(session, out), MAKING)
+    session.background.spawn(out.name, Errand(save, (order,)), made_at(session, out))
     session.tell_busy()
 
 
@@ -60,7 +60,7 @@ def attempt(session: Session, packet: Packet) -> None:
     def done(answer: Packet) -> None:
         show_take(session, out, body, answer)
 
-    session.background.spawn(out, move, (order, way, str(frames)), done, MAKING)
+    session.background.spawn(out, Errand(move, (order, way, str(frames))), done)
     session.tell_busy()
 
 

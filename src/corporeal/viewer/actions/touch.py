@@ -1,13 +1,13 @@
-"""Hands on the skin: grabbing flesh, painting stiffness."""
+"""Hands on the skin: grabbing flesh, painting stiffness and exaggeration."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.errors import InputError
+from corporeal.viewer.document import changed
 from corporeal.viewer.hands import take
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import FleshPlayer
@@ -45,20 +45,26 @@ def release(session: Session, packet: Packet) -> None:
     session.stage.hands.pop(int(packet.fields["view"]), None)
 
 
+_PAINTS = {"stiffness": "painted", "exaggeration": "exaggerated"}
+"""Where the document keeps what is painted."""
+
+
 def paint(session: Session, packet: Packet) -> None:
-    """Stiffness factors of some vertices; 1 takes the paint off."""
+    """Factors of some vertices, of stiffness or exaggeration; 1 takes the paint off."""
+    field = _PAINTS[packet.fields.get("what", "stiffness")]
     vertices, factors = packet.arrays["vertices"], packet.arrays["factors"]
-    painted = dict(session.document.painted)
+    painted = dict(getattr(session.document, field))
     for vertex, factor in zip(vertices.tolist(), factors.tolist(), strict=True):
         painted.pop(str(vertex), None)
         if abs(factor - 1.0) > 0.01:
             painted[str(vertex)] = round(factor, 3)
-    session.apply(replace(session.document, painted=painted))
+    session.apply(changed(session.document, [field], painted))
 
 
 def unpaint(session: Session, packet: Packet) -> None:
-    """Take all paint off."""
-    session.apply(replace(session.document, painted={}))
+    """Take all paint of a kind off."""
+    field = _PAINTS[packet.fields.get("what", "stiffness")]
+    session.apply(changed(session.document, [field], {}))
 
 
 def _place(numbers: Any) -> Float64[NumpyArray, "3"]:

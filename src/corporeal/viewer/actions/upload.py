@@ -7,8 +7,8 @@ import numpy as np
 
 from corporeal.errors import InputError
 from corporeal.viewer.document import MOST_VIEWS, BodyChoice, View, changed, parse
-from corporeal.viewer.errands.look import look
-from corporeal.viewer.job_process import READING
+from corporeal.viewer.errands.look import MOST_SECONDS, look
+from corporeal.viewer.job_process import READING, Errand
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import TakePlayer
 from corporeal.viewer.rig import Rig
@@ -34,7 +34,7 @@ def look_at(session: Session, name: str) -> None:
             raise InputError(f"{name} is a {answer.kind}, which the studio has no use for.")
         _USES[answer.kind](session, name, body, answer)
 
-    session.background.spawn(name, look, arguments, done, READING)
+    session.background.spawn(name, Errand(look, arguments, READING), done)
     session.tell_busy()
 
 
@@ -74,15 +74,27 @@ def show_take(session: Session, name: str, body: BodyChoice, answer: Packet) -> 
     document = session.document
     if "motion" in answer.fields:
         moved = Packet("motion", answer.fields["motion"], answer.arrays)
-        session.uploads.motions[name] = (None, motion_in(moved, session.model.template))
-        chosen = replace(document.motion, name=name, root="free")
-        document = replace(document, motion=chosen)
+        motion = motion_in(moved, session.model.template)
+        session.uploads.motions[name] = (None, motion)
+        if motion.frame_count >= _taken_frames(session):
+            document = replace(document, motion=replace(document.motion, name=name, root="free"))
         if "sliders" in answer.fields:
             document = replace(document, body=_choice(answer))
+    elif document.motion.name not in session.uploads.motions:
+        seconds = min(len(frames) / float(answer.fields["fps"]), MOST_SECONDS)
+        lasting = max(document.motion.duration, seconds)
+        document = replace(document, motion=replace(document.motion, duration=lasting))
     tell_files(session)
-    views = [*document.views, View(f"take:{name}")]
+    views = [*(() if session.stands_in else document.views), View(f"take:{name}")]
+    session.stands_in = False
     session.apply(replace(document, views=tuple(views[-MOST_VIEWS:])))
     session.tell(f"{name}: {len(frames)} frames by {answer.fields['deformer']}.")
+
+
+def _taken_frames(session: Session) -> int:
+    """Length of the take that is played; 0 where another motion is. The longest take leads."""
+    kept = session.uploads.motions.get(session.document.motion.name)
+    return kept[1].frame_count if kept is not None and kept[0] is None else 0
 
 
 def _mesh(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:

@@ -4,6 +4,9 @@ import { button, element, number } from "./widgets.js";
 
 export const NAMES = { lbs: "Linear blending", dqs: "Dual quaternions", projective: "Projective flesh", layered: "Layered flesh", smpl: "SMPL" };
 
+// Painted factors have a middle, and a ramp of two sides.
+export const isPaint = (what) => what === "stiffness" || what === "exaggeration";
+
 export function deformerName(name) {
   return name.startsWith("take:") ? name.slice(5) : NAMES[name] ?? name;
 }
@@ -37,7 +40,7 @@ export function overlay(studio, stage) {
   function showLegend({ scale }) {
     legend.hidden = !scale;
     if (!scale) return;
-    const ramp = stage.model.arrays[studio.document.colour.what === "stiffness" ? "tide" : "heat"];
+    const ramp = stage.model.arrays[isPaint(studio.document.colour.what) ? "tide" : "heat"];
     const strip = element("canvas", { width: 256, height: 1 });
     const pen = strip.getContext("2d");
     for (let i = 0; i < 256; i += 1) {

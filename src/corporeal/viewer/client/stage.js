@@ -6,6 +6,7 @@ import {
 } from "./vendor/three.js";
 import { BodyMesh, skinMaterial } from "./body_mesh.js";
 import { Bones } from "./bones.js";
+import { isPaint } from "./overlay.js";
 import { makeRoom } from "./room.js";
 
 export class Stage {
@@ -162,7 +163,7 @@ export class Stage {
   show(frame) {
     const { joints } = frame.arrays;
     const coloured = this.studio.document.colour.what !== "skin";
-    const ramp = this.studio.document.colour.what === "stiffness" ? this.model.arrays.tide : this.model.arrays.heat;
+    const ramp = isPaint(this.studio.document.colour.what) ? this.model.arrays.tide : this.model.arrays.heat;
     this.bodies.forEach((body, number) => {
       const view = frame.views[number];
       if (!view || frame.arrays[`skin ${number}`].length !== body.skin.positions.length) return;

@@ -8,7 +8,7 @@ export class Studio {
     this.catalogue = null; // what there is to choose from
     this.facts = {}; // measurements of the body
     this.commands = []; // the same, for the command line
-    this.view = 0; // the body that panels speak about
+    this.view = 0; // the body that panels speak about; at first one with flesh
     this.tool = "grab";
     this.listeners = new Map();
     this.lastSent = new Map();
@@ -20,7 +20,7 @@ export class Studio {
     this.socket = new WebSocket(address);
     this.socket.binaryType = "arraybuffer";
     this.socket.onmessage = ({ data }) => this.receive(decode(data));
-    this.socket.onclose = ({ reason }) => this.emit("closed", reason || "The studio has ended.");
+    this.socket.onclose = ({ reason }) => this.emit("closed", reason ? `${reason} Reload the page to begin again.` : "The studio has ended. Start it again in its terminal, and open the new address.");
   }
 
   // Listen to a kind of message: model, person, frame, document, facts, busy, told, refused, made …
@@ -35,6 +35,7 @@ export class Studio {
 
   receive(message) {
     if (message.kind === "document") {
+      if (!this.document) this.view = Math.max(0, message.document.views.findIndex(({ deformer }) => this.deformer(deformer)?.flesh));
       Object.assign(this, { document: message.document, commands: message.commands });
       this.view = Math.min(this.view, this.document.views.length - 1);
     } else if (message.kind === "catalogue") this.catalogue = message;

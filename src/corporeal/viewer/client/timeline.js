@@ -1,5 +1,6 @@
 // Play, pause, scrub; and what the chosen numbers did, frame by frame.
 
+import { isPaint } from "./overlay.js";
 import { button, element, icon, select } from "./widgets.js";
 
 const COLOURS = ["#e8a87c", "#7fb3d9", "#9dcb8a", "#cf9bd6"];
@@ -122,10 +123,10 @@ export class Timeline {
   }
 
   caption(top) {
-    const titles = { skin: "distance from linear blending", offset: "distance from linear blending", strain: "strain of the skin", error: "distance from the chosen body", weight: "weight", stiffness: "painted stiffness", layer: "fat under the skin" };
+    const titles = { skin: "distance from linear blending", offset: "distance from linear blending", strain: "strain of the skin", error: "distance from the chosen body", weight: "weight", stiffness: "painted stiffness", exaggeration: "painted exaggeration", layer: "fat under the skin" };
     if (this.what.value === "2") return `time a frame, up to ${top.toFixed(1)} ms`;
     const what = this.studio.document?.colour.what ?? "skin";
-    const unit = what === "strain" ? "%" : ["weight", "stiffness"].includes(what) ? "" : "mm";
+    const unit = what === "strain" ? "%" : what === "weight" || isPaint(what) ? "" : "mm";
     return `${this.what.value === "1" ? "largest" : "mean"} ${titles[what]}, up to ${top.toFixed(1)} ${unit}`;
   }
 }

@@ -1,8 +1,9 @@
-// Hands: grab flesh and let it go; paint stiffness on the skin.
+// Hands: grab flesh and let it go; paint stiffness or exaggeration on the skin.
 
 import { Plane, Vector3 } from "./vendor/three.js";
 
-const HARDER = 3; // a stroke's factor on the stiffness at its middle
+// What can be painted: where the document keeps it, and a stroke's factor at its middle.
+export const PAINTS = { stiffness: { kept: "painted", factor: 3 }, exaggeration: { kept: "exaggerated", factor: 2 } };
 
 export class Touch {
   constructor(studio, stage) {
@@ -10,7 +11,7 @@ export class Touch {
     this.stage = stage;
     this.held = null; // { view, plane } while flesh is held
     this.stroke = null; // Map vertex → factor while painting
-    this.brush = { radius: 0.06, factor: 1 / HARDER };
+    this.brush = { radius: 0.06, what: "stiffness", sign: -1 }; // sign: -1 less, 1 more, 0 erases
     const { canvas } = stage;
     canvas.addEventListener("pointerdown", (event) => this.down(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
@@ -36,7 +37,7 @@ export class Touch {
     if (event.button !== 0 || !this.studio.document || this.studio.tool === "orbit") return;
     const { view, hit } = this.stage.pick(event);
     if (view >= 0 && view !== this.studio.view) this.studio.choose(view);
-    if (!hit || !["grab", "paint"].includes(this.studio.tool)) return;
+    if (!hit || this.stage.bodies[view].surface || !["grab", "paint"].includes(this.studio.tool)) return;
     if (this.studio.tool === "grab" && !this.isFlesh(view)) return;
     this.stage.controls.enabled = false;
     this.stage.canvas.setPointerCapture(event.pointerId);
@@ -68,7 +69,7 @@ export class Touch {
     if (this.held) this.studio.send("release", { view: this.held.view });
     if (this.stroke?.size) {
       const vertices = Uint32Array.from(this.stroke.keys());
-      this.studio.send("paint", {}, { vertices, factors: Float32Array.from(this.stroke.values()) });
+      this.studio.send("paint", { what: this.brush.what }, { vertices, factors: Float32Array.from(this.stroke.values()) });
     }
     this.held = this.stroke = null;
     if (this.stage.controls) this.stage.controls.enabled = true;
@@ -78,15 +79,17 @@ export class Touch {
   // A soft round brush: the full factor in its middle, none at its rim, on skin that faces alike.
   paint(view, { point, face }) {
     const { positions: p, normals: n, colours } = this.stage.bodies[view].skin;
-    const { radius, factor } = this.brush;
+    const { radius, what, sign } = this.brush;
+    const { kept, factor } = PAINTS[what];
+    const painted = this.studio.document[kept];
     const normal = face.normal;
     for (let v = 0; v < p.length / 3; v += 1) {
       const dx = p[3 * v] - point.x, dy = p[3 * v + 1] - point.y, dz = p[3 * v + 2] - point.z;
       const far = Math.hypot(dx, dy, dz) / radius;
       if (far >= 1 || n[3 * v] * normal.x + n[3 * v + 1] * normal.y + n[3 * v + 2] * normal.z < 0) continue;
-      const before = this.studio.document.painted[v] ?? 1;
+      const before = painted[v] ?? 1;
       const share = (1 - far * far) ** 2;
-      const mixed = factor === 1 ? before ** (1 - share) : before * factor ** share;
+      const mixed = sign ? before * factor ** (sign * share) : before ** (1 - share);
       const strongest = this.stroke.get(v);
       if (strongest === undefined || Math.abs(Math.log(mixed / before)) > Math.abs(Math.log(strongest / before))) {
         this.stroke.set(v, Math.min(20, Math.max(0.05, mixed)));

@@ -33,7 +33,7 @@ export function choose(studio, kinds = KINDS) {
 
 async function send(studio, file) {
   if (file.size > MOST) {
-    toast(`${file.name} has ${Math.round(file.size / 2 ** 20)} MiB; files may have 63. Give a smaller one.`, true);
+    toast(`${file.name} has ${Math.round(file.size / 2 ** 20)} MiB; files may have 63. Give a smaller one.`, { bad: true });
     return;
   }
   const content = new Uint8Array(await file.arrayBuffer());

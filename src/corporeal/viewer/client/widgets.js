@@ -112,8 +112,9 @@ export function words(name) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-export function toast(text, bad = false) {
+// A message that goes by itself, unless it is to stay.
+export function toast(text, { bad = false, stays = false } = {}) {
   const made = element("div", { className: bad ? "toast bad" : "toast", textContent: text });
   document.getElementById("toasts").append(made);
-  setTimeout(() => made.remove(), bad ? 9000 : 5000);
+  if (!stays) setTimeout(() => made.remove(), bad ? 9000 : 5000);
 }

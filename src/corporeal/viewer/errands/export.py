@@ -54,10 +54,15 @@ def export(order: Order) -> Packet:
         motion, _ = load_motion(config, body)
         write_motion(folder / "motion.npz", rooted(motion, document.motion.root))
         config = replace(config, motion=str(folder / "motion.npz"))
-    painted = painted_map(document.painted, body.template.mesh.vertex_count)
+    count = body.template.mesh.vertex_count
+    painted = painted_map(document.painted, count)
     if painted is not None and view.deformer in PAINTED:
         np.save(folder / "painted.npy", painted)
         config = replace(config, stiffness_map=folder / "painted.npy")
+    exaggeration = painted_map(document.exaggerated, count)
+    if exaggeration is not None and view.deformer != "lbs":
+        np.save(folder / "exaggerated.npy", exaggeration)
+        config = replace(config, exaggeration_map=folder / "exaggerated.npy")
     made = animate(config)
     told = {"frames": made.frames, "fps": made.fps}
     for name in ("morphs", "max_error_mm"):

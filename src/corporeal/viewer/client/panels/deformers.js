@@ -3,7 +3,7 @@
 import { button, element, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
 import { deformerName } from "../overlay.js";
 
-const COLOURINGS = [["skin", "Skin"], ["offset", "Soft-tissue offset"], ["strain", "Strain"], ["error", "Error against a body"], ["weight", "Skin weight of a joint"], ["stiffness", "Painted stiffness"], ["layer", "Fat under the skin"]];
+const COLOURINGS = [["skin", "Skin"], ["offset", "Soft-tissue offset"], ["strain", "Strain"], ["error", "Error against a body"], ["weight", "Skin weight of a joint"], ["stiffness", "Painted stiffness"], ["exaggeration", "Painted exaggeration"], ["layer", "Fat under the skin"]];
 
 function build(home, { studio, stage }) {
   const cards = element("div");

@@ -2,24 +2,30 @@
 
 import { button, element, fold, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
 import { deformerName } from "../overlay.js";
+import { PAINTS } from "../touch.js";
 
 const SWITCHES = new Set(["sliding", "dynamics", "ground"]);
+const SIGNS = { stiffness: [["-1", "Softer"], ["1", "Stiffer"], ["0", "Erase"]], exaggeration: [["-1", "Calmer"], ["1", "Livelier"], ["0", "Erase"]] };
+const TOLD = { stiffness: "Flesh is prepared anew after every stroke.", exaggeration: "How far the skin goes from linear blending, times what is painted." };
 const HIDDEN = new Set(["loop"]);
 const RANGES = { stiffness: [1e3, 2e5], damping: [0, 60], gravity: [0, 30], mass: [0, 200], iterations: [1, 40] };
 
 function build(home, { studio, touch }) {
   const place = element("div");
   const brush = slider({ text: "Brush", low: 0.02, high: 0.2, value: touch.brush.radius, unit: "m", digits: 2 }, (value) => { touch.brush.radius = value; });
-  const strength = select([["0.3333", "Softer"], ["3", "Stiffer"], ["1", "Erase"]], "0.3333", (value) => { touch.brush.factor = Number(value) > 0.99 && Number(value) < 1.01 ? 1 : Number(value); }, "Paint");
+  const sign = select([], "", (value) => { touch.brush.sign = Number(value); }, "Make it");
+  const signs = () => { sign.choose(SIGNS[touch.brush.what]); sign.value = String(touch.brush.sign); };
+  const what = select([["stiffness", "Stiffness"], ["exaggeration", "Exaggeration"]], touch.brush.what, (value) => { touch.brush.what = value; signs(); follow(); }, "Paint what");
+  signs();
   const painted = note("");
   const cost = note("");
   home.append(
     lead("Physics", "Pull the flesh with the mouse; change what it is made of."),
     cost,
     place,
-    section("Paint stiffness", row(button("Paint", () => studio.use("paint")), button("Grab", () => studio.use("grab"))),
-      line("Make it", strength), brush,
-      row(button("Show paint", () => studio.change(["colour", "what"], studio.document.colour.what === "stiffness" ? "skin" : "stiffness")), button("Clean", () => studio.send("unpaint"))), painted),
+    section("Paint on the skin", row(button("Paint", () => studio.use("paint")), button("Grab", () => studio.use("grab"))),
+      line("What", what), line("Make it", sign), brush,
+      row(button("Show paint", () => studio.change(["colour", "what"], studio.document.colour.what === touch.brush.what ? "skin" : touch.brush.what)), button("Clean", () => studio.send("unpaint", { what: touch.brush.what }))), painted),
   );
   let shown = "";
   let knobs = [];
@@ -30,7 +36,8 @@ function build(home, { studio, touch }) {
     if (key !== shown) knobs = controls(studio, place, row_);
     shown = key;
     for (const { parameter, knob } of knobs) knob.show(view.controls[parameter.name] ?? parameter.default);
-    painted.textContent = Object.keys(studio.document.painted).length ? `${Object.keys(studio.document.painted).length} vertices are painted.` : "";
+    const count = Object.keys(studio.document[PAINTS[touch.brush.what].kept]).length;
+    painted.textContent = count ? `${count} vertices are painted.` : TOLD[touch.brush.what];
   };
   studio.on("document", follow);
   studio.on("chosen", follow);
