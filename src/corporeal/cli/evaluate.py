@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 from tyro.conf import Positional
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.speech import say, tell_made
 from corporeal.errors import InputError
 from corporeal.pipelines.evaluate_models import (
     EvaluatedModels,
@@ -73,12 +73,7 @@ class Evaluate:
         }
         shared["counts"] = counts
         made = evaluate_models(EvaluateModelsConfig(**shared), told=say)
-        for note in made.notes:
-            say(note)
-        if self.json:
-            print_json(made)
-        else:
-            print(_summary(made))
+        tell_made(made, made.notes, _summary(made), as_json=self.json)
         return 0
 
 

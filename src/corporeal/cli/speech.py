@@ -24,6 +24,16 @@ def print_json(content: Any) -> None:
     print(json.dumps(to_json(content), indent=2, allow_nan=False, ensure_ascii=False))
 
 
+def tell_made(made: Any, notes: Sequence[str], summary: str, *, as_json: bool) -> None:
+    """Tell what a run made: notes first, then all of it for machines or a summary for people."""
+    for note in notes:
+        say(note)
+    if as_json:
+        print_json(made)
+    else:
+        print(summary)
+
+
 def tell_batch(report: JobReport[Any], *, as_json: bool) -> int:
     """Tell what became of a batch; gives back the exit code."""
     failed = {name: failure.message for name, failure in report.failed.items()}

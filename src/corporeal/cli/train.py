@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from tyro.conf import Positional
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.speech import say, tell_made
 from corporeal.pipelines.train_smpl import TrainedFile, TrainSmplConfig, train_smpl
 from corporeal.runtime.manifest import require_verb
 
@@ -48,12 +48,7 @@ class Train(TrainSmplConfig):
         say(f"training on {self.poses} (poses) and {self.shapes} (shapes)")
         config = {f.name: getattr(self, f.name) for f in fields(TrainSmplConfig)}
         made = train_smpl(TrainSmplConfig(**config), told=_tell)
-        for note in made.notes:
-            say(note)
-        if self.json:
-            print_json(made)
-        else:
-            print(_summary(made))
+        tell_made(made, made.notes, _summary(made), as_json=self.json)
         return 0
 
 

@@ -17,6 +17,7 @@ from corporeal.errors import InputError
 from corporeal.evaluation.fitted_smpl import FittedSmpl
 from corporeal.evaluation.generalisation import Generalisation, generalisation
 from corporeal.models.smpl.model import SmplModel
+from corporeal.models.smpl.train import require_finite
 from corporeal.pipelines.dataset import read_dataset
 from corporeal.pipelines.models_page import ModelScores, write_page
 from corporeal.pipelines.smpl_models import load_model, model_file
@@ -120,13 +121,7 @@ def _test_people(
     people: dict[str, list[NumpyArray]] = {}
     for take in held.takes:
         frames = np.asarray(take.vertices[0 : take.frame_count], np.float32)
-        if not np.isfinite(frames).all():
-            bad = int((~np.isfinite(frames)).sum())
-            raise InputError(
-                f"registrations of {take.subject} {take.sequence} hold {bad} numbers that are not "
-                f"finite; expected none. Leave the take out (corporeal dataset validate finds "
-                f"them)."
-            )
+        require_finite(frames, f"{take.subject} {take.sequence}")
         people.setdefault(take.subject, []).append(frames)
     chosen = {name: np.concatenate(frames) for name, frames in people.items()}
     return {name: _spread(frames, config.most) for name, frames in chosen.items()}

@@ -89,7 +89,7 @@ def posed_meshes(
         if take.subject not in names:
             names.append(take.subject)
         some = np.asarray(take.vertices[0 : take.frame_count], np.float32)
-        _require_finite(some, f"{take.subject} {take.sequence}")
+        require_finite(some, f"{take.subject} {take.sequence}")
         vertices.append(some)
         subjects.append(np.full(len(some), names.index(take.subject)))
     meshes = PosedMeshes(np.concatenate(vertices), np.concatenate(subjects))
@@ -111,8 +111,9 @@ def standing_meshes(
     found: dict[str, NumpyArray] = {}
     for take in registrations.takes:
         if take.subject not in found and take.subject not in without:
-            found[take.subject] = np.asarray(take.vertices[0:1], np.float32)[0]
-            _require_finite(found[take.subject], f"{take.subject} {take.sequence}")
+            first = np.asarray(take.vertices[0:1], np.float32)
+            found[take.subject] = first[0]
+            require_finite(first, f"{take.subject} {take.sequence}")
     nobody = np.zeros((0, registrations.vertex_count, 3), np.float32)
     return np.stack(list(found.values())) if found else nobody
 
@@ -161,7 +162,8 @@ def _require_topology(registrations: Registrations, template: Template) -> None:
         )
 
 
-def _require_finite(vertices: NumpyArray, who: str) -> None:
+def require_finite(vertices: Float[NumpyArray, "N V 3"], who: str) -> None:
+    """Raise `InputError` unless all numbers of these registrations are finite."""
     bad = ~np.isfinite(vertices)
     if bad.any():
         raise InputError(

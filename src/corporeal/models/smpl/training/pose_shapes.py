@@ -5,8 +5,9 @@ In the rest frame, with B_nv the blended rotation and d_nv what the skin without
     min_P  Σ_n ‖B_nv Σ_f F_nf p_fv − d_nv‖² + Σ_f λ_fv ‖p_fv − a_fv‖².
 
 Were every B a rotation and λ one number, one Gram matrix FᵀF + λ I would serve all vertices.
-Blended rotations shrink a little, so that Gram matrix is the preconditioner of a few
-conjugate-gradient steps, for all vertices of a block at once; those that have converged leave it.
+Blended rotations shrink a little, so that Gram matrix, with a typical λ, is the preconditioner of a
+few conjugate-gradient steps, for all vertices of a block at once; those that have converged leave
+it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.models.smpl.chains import Poses, chain_many
 from corporeal.models.smpl.passes import influences_of, motions_of, posed_blocks
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
@@ -52,24 +53,32 @@ def solved_pose_shapes(
     if features is None:
         features, start = estimate.features(), estimate.pose_offsets
     count = features.shape[1]
-    finite = np.asarray(ridge.strength)[np.isfinite(ridge.strength)]
-    typical = float(np.exp(np.mean(np.log(np.maximum(finite, 1e-12)))))
-    factor = cho_factor((features.T @ features + typical * np.eye(count)).astype(dtype))
-    motions = _motions(meshes, estimate)
+    gram, motions = features.T @ features, _motions(meshes, estimate)
     shapes = np.zeros((count, vertex_count, 3), dtype)
+    # vertices of one part are pulled alike, so that one preconditioner suits them
+    order = np.argsort(estimate.weights.argmax(axis=1), kind="stable")
     for first in range(0, vertex_count, _BLOCK):
-        some = slice(first, min(first + _BLOCK, vertex_count))
+        some = order[first : first + _BLOCK]
         blended, missing = _rest_frame(meshes, estimate, motions, some)
-        strength, about = np.asarray(ridge.strength, dtype), None
-        if strength.ndim:
-            strength = strength[:, some, None]
+        strength, about = np.atleast_2d(np.asarray(ridge.strength, dtype)), None
+        if strength.shape[1] > 1:
+            strength = strength[:, some]
         if ridge.about is not None:
             about = ridge.about[:, some].astype(dtype)
+        factor = cho_factor((gram + np.diag(_typical(strength, count))).astype(dtype))
         shapes[:, some] = _ridge(
-            features.astype(dtype), blended, missing, strength, about, factor,
+            features.astype(dtype), blended, missing, strength[..., None], about, factor,
             None if start is None else start[:, some],
         )  # fmt: skip
     return shapes
+
+
+def _typical(strength: Float[NumpyArray, "p v"], count: int) -> Float64[NumpyArray, "P"]:
+    """One strength a feature for all vertices: the geometric mean of those that are finite."""
+    finite = np.isfinite(strength)
+    logs = np.log(np.maximum(np.where(finite, strength, 1.0), 1e-12))
+    mean = np.where(finite, logs, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
+    return np.broadcast_to(np.exp(mean), count)
 
 
 def _motions(meshes: PosedMeshes, estimate: Estimate) -> NumpyArray:
@@ -80,7 +89,7 @@ def _motions(meshes: PosedMeshes, estimate: Estimate) -> NumpyArray:
 
 
 def _rest_frame(
-    meshes: PosedMeshes, estimate: Estimate, motions: NumpyArray, some: slice
+    meshes: PosedMeshes, estimate: Estimate, motions: NumpyArray, some: NumpyArray
 ) -> tuple[Float[NumpyArray, "N v 3 3"], Float[NumpyArray, "N v 3"]]:
     """B_nv, and d_nv: what the skin without pose blend shapes misses, of some vertices."""
     influences, dtype = influences_of(estimate.weights[some]), estimate.dtype
