@@ -1,11 +1,11 @@
-"""Pictures of layered beside two-layer flesh, as figures 4.17 and 4.18 of the seed.
+"""Pictures of layers, and of layered beside two-layer flesh, as figures 4.17 and 4.18 of the seed.
 
     python benchmarks/layered_pictures.py --out docs/pictures
 
 Writes `layered-jump.png` (a landing, coloured by how far skin is from where it would rest),
 `layered-twist.png` (a twisted trunk, coloured by strain), `layered-twist-apart.png` (the same as
-skin, and how far the two are apart) and `layered-bend.png` (bent backwards, with and without
-sliding regions).
+skin, and how far the two are apart), `layered-bend.png` (bent backwards, with and without
+sliding regions), and women and men of three weights: `layers-see-through.png`, `layers-cut.png`.
 """
 
 import argparse
@@ -17,20 +17,27 @@ from layered import AGE, controls, landing
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.layered.bodies import LayeredBodies
 from corporeal.anatomy.layered.deformer import LayeredSkinning
+from corporeal.anatomy.template import layered_template
+from corporeal.anatomy.warp import transfer_bones
 from corporeal.anthropometry.corpulence import body_at_bmi
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.evaluation.skin_strain import triangle_strains
+from corporeal.formats.png import write_png
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.physics.projective.deformer import ProjectiveSkinning
 from corporeal.pipelines.results import attachments_of
+from corporeal.scene.anatomy_picture import Figure, Style, anatomy_picture
 from corporeal.scene.casting import Performance
 from corporeal.scene.colour_map import ColourScale
 from corporeal.scene.picture import picture
 
 Flesh = LayeredSkinning | ProjectiveSkinning
 WIDTH, HEIGHT = 960, 400
+PEOPLE = ((0.0, 1.62, "woman", "female"), (1.0, 1.76, "man", "male"))
+BMIS = (20.0, 26.0, 34.0)
+INSIDE_WIDTH = 1200
 SPINE: tuple[str, ...] = ("spine1", "spine2", "spine3")
 
 
@@ -46,6 +53,7 @@ def main() -> None:
     layered = LayeredSkinning(model.template, bodies.layers(man, AGE))
     twist(layered, two_layer, man, out)
     bend(layered, two_layer, man, out / "layered-bend.png")
+    inside(model, bodies, out)
 
 
 def jump(layered: Flesh, two_layer: Flesh, identity: Identity, path: Path) -> None:
@@ -99,6 +107,25 @@ def bend(layered: Flesh, two_layer: Flesh, identity: Identity, path: Path) -> No
         Performance(still(two_layer, identity, turns), parts, "two-layer"),
     ]
     picture(shown, path, width=WIDTH, height=HEIGHT, azimuth=np.radians(60))
+
+
+def inside(model: PhenotypeModel, bodies: LayeredBodies, out: Path) -> None:
+    """Six people through their skin, and cut: women in the upper row, men in the lower."""
+    people = []
+    for gender, stature, noun, sex in PEOPLE:
+        for bmi in BMIS:
+            layers = bodies.layers(body_at_bmi(model, gender, bmi, stature), AGE)
+            fat = 0.0 if layers.composition is None else layers.composition.fat_mass
+            label = f"{noun}, {bmi * stature**2:.0f} kg, {fat:.0f} kg fat"
+            people.append((layers, transfer_bones(layers, layered_template(sex)), label))
+    styles: tuple[Style, ...] = ("see-through", "cut")
+    for style in styles:
+        figures = [Figure(layers, bones, style, label) for layers, bones, label in people]
+        rows = [
+            anatomy_picture(row, width=INSIDE_WIDTH)
+            for row in (figures[: len(BMIS)], figures[len(BMIS) :])
+        ]
+        write_png(out / f"layers-{style}.png", np.concatenate(rows))
 
 
 def still(
