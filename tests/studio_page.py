@@ -124,9 +124,10 @@ class StudioPage:
         self.tab.get_by_role("button", name=name, exact=True).click()
 
     def settle(self) -> None:
-        """Until nothing is being prepared and a new frame is shown."""
+        """Until nothing is being prepared and a new frame is shown, which any message brings."""
         self.wait("document.getElementById('busy').hidden")
         shown = self.tell("stage.frames")
+        self.tell("studio.send('cancel', { name: 'nothing' })")
         self.wait(f"stage.frames > {shown}")
 
     def pause(self) -> None:

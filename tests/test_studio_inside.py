@@ -61,11 +61,11 @@ class Waiting:
     def __getattr__(self, name):
         return getattr(self._real, name)
 
-    def spawn(self, name, work, arguments, done, limits) -> None:
+    def spawn(self, name, errand, done) -> None:
         if name == "layers":
-            self.asked.append((arguments, done))
+            self.asked.append((errand.arguments, done))
         else:
-            self._real.spawn(name, work, arguments, done, limits)
+            self._real.spawn(name, errand, done)
 
 
 def grown_file(thin: LayeredBody, path, more: float) -> str:
