@@ -49,6 +49,7 @@ class CompiledPressure:
         self._around = np.zeros((slots, len(order)))
         self._forces = np.zeros((free_count, 3), np.float32)
         self._at_vertices = np.zeros(len(order), np.float32)
+        self._spread = np.zeros(kept.region_count)  # the pressures that vertices have
         self._volumes = np.zeros(kept.region_count)
         self._gain = kept.gain(order[:free_count], lambda b: _solved(solve, b))
         self.pressures = np.zeros(kept.region_count)
@@ -77,11 +78,15 @@ class CompiledPressure:
 
         before = self.pressures
         if self.surveys(iteration):
-            pressure_cpu.region_volumes(*self._columns, self._around, self._volumes)
             if iteration % 2 == 1:
+                pressure_cpu.region_volumes(*self._columns, self._around, self._volumes)
                 known = (before, self._volumes, self._gain, self._moving)
                 self.pressures = self._kept.corrected(*known)
-            pressure_cpu.vertex_pressures(*self._columns, self.pressures, self._at_vertices)
+            else:
+                self._around.fill(0.0)
+            if not np.array_equal(self.pressures, self._spread):
+                pressure_cpu.vertex_pressures(*self._columns, self.pressures, self._at_vertices)
+                self._spread = self.pressures.copy()
             pressure_cpu.press(self._packed[0], self._slopes, self._at_vertices, self._forces)
         pressure_cpu.push(self._forces, right)
         return bool((self.pressures != before).any())
