@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from corporeal._typing import Array, Float64, NumpyArray
+from corporeal._typing import Array
 from corporeal.anatomy.layered.bodies import LayeredBodies, LayeredCast
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
@@ -11,13 +11,12 @@ from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.body.parameter import Parameter
 from corporeal.body.template import Template
-from corporeal.errors import InputError
-from corporeal.physics.projective.clip import Clip, frames_of, make_clip
-from corporeal.physics.projective.outside import Outside, Surroundings
+from corporeal.physics.projective.outside import Surroundings
 from corporeal.physics.projective.preparation import Maps
 from corporeal.physics.projective.settings import CONTROLS as TWO_LAYER_CONTROLS
 from corporeal.physics.projective.settings import ProjectiveSettings, control_numbers
-from corporeal.physics.projective.simulation import ProjectiveSimulation, require_identity
+from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.projective.take import simulated_take
 from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT
 
 _SHARED = (
@@ -84,27 +83,11 @@ class LayeredSkinning:
         self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
     ) -> Animation:
         """Simulate the identity through the motion, from quiet flesh in the first frame."""
-        if motion.skeleton.joint_count != self.template.skeleton.joint_count:
-            raise InputError(
-                f"motion has {motion.skeleton.joint_count} joints; the template has "
-                f"{self.template.skeleton.joint_count}. Retarget the motion first."
-            )
-        require_identity(self.template, identity)
-        simulation = self.simulation(controls)
-        body, dtype = simulation.body(identity), motion.joint_rotations.dtype
-        clip = make_clip(simulation, Outside(body, self.surroundings), identity, motion)
-        return Animation(
-            deformer=self.name,
-            template=self.template,
-            identity=identity,
-            motion=motion,
-            vertices=self._skins(clip).astype(dtype),
-            world_from_joint=frames_of(body, motion.poses).astype(dtype),
+        return simulated_take(
+            self.name,
+            self.simulation(controls),
+            self.surroundings,
+            identity,
+            motion,
+            self.device,
         )
-
-    def _skins(self, clip: Clip) -> Float64[NumpyArray, "N W 3"]:
-        if self.device == "cpu":
-            return clip.skins()
-        from corporeal.physics.projective.gpu_deformer import device_skins
-
-        return device_skins(clip, self.device)

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 
-from corporeal._typing import Array, Float64, NumpyArray
+from corporeal._typing import Array
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.parameter import Parameter
 from corporeal.body.template import Template
-from corporeal.errors import InputError
-from corporeal.physics.projective.clip import Clip, frames_of, make_clip
-from corporeal.physics.projective.outside import Outside, Surroundings
+from corporeal.physics.projective.outside import Surroundings
 from corporeal.physics.projective.preparation import Maps, Preparations
 from corporeal.physics.projective.settings import CONTROLS, ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation, require_identity
+from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.projective.take import simulated_take
 
 
 class ProjectiveSkinning:
@@ -49,28 +48,11 @@ class ProjectiveSkinning:
         self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
     ) -> Animation:
         """Simulate the identity through the motion, from quiet flesh in the first frame."""
-        count = motion.skeleton.joint_count
-        if count != self.template.skeleton.joint_count:
-            raise InputError(
-                f"motion has {count} joints; the template has "
-                f"{self.template.skeleton.joint_count}. Retarget the motion first."
-            )
-        require_identity(self.template, identity)
-        simulation = self.simulation(controls)
-        body, dtype = simulation.body(identity), motion.joint_rotations.dtype
-        clip = make_clip(simulation, Outside(body, self.surroundings), identity, motion)
-        return Animation(
-            deformer=self.name,
-            template=self.template,
-            identity=identity,
-            motion=motion,
-            vertices=self._skins(clip).astype(dtype),
-            world_from_joint=frames_of(body, motion.poses).astype(dtype),
+        return simulated_take(
+            self.name,
+            self.simulation(controls),
+            self.surroundings,
+            identity,
+            motion,
+            self.device,
         )
-
-    def _skins(self, clip: Clip) -> Float64[NumpyArray, "N W 3"]:
-        if self.device == "cpu":
-            return clip.skins()
-        from corporeal.physics.projective.gpu_deformer import device_skins
-
-        return device_skins(clip, self.device)
