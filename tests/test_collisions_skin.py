@@ -98,6 +98,25 @@ def test_detection_finds_what_winding_numbers_find(
     assert (found & ~inside).sum() <= 0.1 * inside.sum()
 
 
+def test_few_vertices_are_found_where_all_are(
+    template: Template, identity: Identity, preparations: Preparations
+) -> None:
+    """Asked for a handful of vertices, whose grid most prisms lie beside, detection gives the pairs
+    that it gives of them among all. Empty ranges of cells once wrapped around and read beyond."""
+    loose = simulation(template, preparations, "off")
+    body = loose.body(identity)
+    skin = skin_of(body, loose.start(identity, bent(BEND)))
+    detection = SkinContacts(body.model, body.joints).detection
+    base = detection.base_points(frames(body, bent(BEND)))
+    all_pairs = {(int(v), int(t)) for v, t in detection.inside(skin, base)}
+    entered = sorted({v for v, _ in all_pairs})
+    assert len(entered) > 10
+    for chosen in (entered[:1], entered[-3:], [0], [len(skin) - 1], [0, len(skin) - 1, *entered]):
+        found = detection.inside(skin, base, np.array(chosen))
+        expected = {(v, t) for v, t in all_pairs if v in chosen}
+        assert {(int(v), int(t)) for v, t in found} == expected
+
+
 def test_nothing_touches_at_rest(
     template: Template, identity: Identity, preparations: Preparations
 ) -> None:
