@@ -12,6 +12,7 @@ from corporeal.motions.balance import centre_of_mass
 from corporeal.motions.legs import Leg, leg_rotations
 from corporeal.motions.library import MOTIONS, make_motion
 from corporeal.motions.limits import limit_excess
+from corporeal.motions.sketch import beside_the_flanks
 from corporeal.motions.timing import ballistic, bump, quintic, smooth_step, takeoff_speed
 from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.units import GRAVITY
@@ -133,6 +134,17 @@ def test_planted_feet_stay_where_they_are(motion):
         edges = np.flatnonzero(np.diff(np.concatenate([[False], down, [False]]).astype(int)))
         for first, last in edges.reshape(-1, 2):
             assert np.ptp(ball[first:last], axis=0).max() < 1e-3
+
+
+@pytest.mark.parametrize("clearance", [0.0, 0.1, 0.3, 0.6])
+def test_an_arm_that_goes_down_beside_a_wide_body_never_goes_up(clearance):
+    """smooth_step rises by at most 15/8 an onset of 2.5 clearances: a quarter of the way stays."""
+    wanted = np.linspace(1.0, -1.3, 400)
+    held = beside_the_flanks(wanted, clearance)
+    way = np.diff(held) / np.diff(wanted)
+    assert way.min() > 0.25 - 1e-3
+    assert way.max() < 1 + 1e-9
+    assert held[-1] == pytest.approx(-1.3 + clearance)
 
 
 def test_no_joint_jerks(motion):

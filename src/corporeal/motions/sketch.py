@@ -34,6 +34,20 @@ class Arms:
 
 RELAXED: Final = Arms(raised=-1.28, forward=0.06, turned_in=0.15, elbow=0.22)
 A_POSE: Final = Arms(raised=-0.80, forward=0.0, turned_in=0.0, elbow=0.05)
+_HANGING: Final = -1.1
+"""Arms below this height (radians, 0 is straight out) hang."""
+_ONSET: Final = 0.4
+"""Above that, over how many radians arms are turned out ever less."""
+
+
+def beside_the_flanks(raised: Float[NumpyArray, "N"], clearance: float) -> Float[NumpyArray, "N"]:
+    """Hanging arms turned out by `clearance`, arms held out not at all; radians.
+
+    The onset grows with the clearance: an arm that goes down never goes up on the way, which it
+    would where the turn grows faster than the arm falls (15/8 clearance > onset).
+    """
+    onset = max(_ONSET, 2.5 * clearance)
+    return raised + clearance * smooth_step((_HANGING + onset - raised) / onset)
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,7 @@ class Sketch:
         """Hold the arms; the collar bones rise with them, and the fingers curl a little."""
         for (side, sign), arms in zip(SIDES, (left, right or left), strict=True):
             raised = np.broadcast_to(arms.raised, self.time.shape)
-            raised = raised + self.clearance * smooth_step((-0.7 - raised) / 0.4)
+            raised = beside_the_flanks(raised, self.clearance)
             collar = 0.30 * smooth_step((raised + 0.6) / 1.8) - 0.06
             self.turn(f"{side}_collar", "z", sign * collar)
             lift, swing, roll = (np.zeros((len(self.time), 3)) for _ in range(3))
