@@ -3,6 +3,7 @@
 import numpy as np
 import smpl_truth
 
+from corporeal.body.linear_model import LinearBodyModel
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.smpl.fitting import edge_differences, fit_pose_and_shape, person_of
 from corporeal.models.smpl.linearised import PoseState
@@ -39,3 +40,48 @@ def test_shape_space_of_standing_people() -> None:
         pose = PoseState(matrix_from_axis_angle(random.normal(0, 0.3, (24, 3))), np.zeros(3))
         target = person_of(model, random.normal(0, 0.6, 6)).posed(pose).vertices
         assert fit_pose_and_shape(learned, target, edges).mean_distance < 0.002
+
+
+def standing(model: LinearBodyModel, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """People near the zero pose, and the same people in it."""
+    random = np.random.default_rng(8)
+    posed, rests = [], []
+    for _ in range(count):
+        person = person_of(model, random.normal(0, 0.6, 6))
+        pose = PoseState(matrix_from_axis_angle(random.normal(0, 0.08, (24, 3))), np.zeros(3))
+        posed.append(person.posed(pose).vertices)
+        rests.append(person.rest)
+    return np.stack(posed), np.stack(rests)
+
+
+def outside(model: LinearBodyModel, rests: np.ndarray) -> float:
+    """Mean distance of people from the shape space, metres; where they stand does not count."""
+    root = model.joint_regressor[0]
+    away = (rests - model.mean_vertices).reshape(len(rests), -1)
+    away = away - np.tile((rests - model.mean_vertices).transpose(0, 2, 1) @ root, len(root))
+    basis, _ = np.linalg.qr(model.shape_offsets.reshape(model.shape_count, -1).T)
+    left = away - away @ basis @ basis.T
+    return float(np.linalg.norm(left.reshape(rests.shape), axis=2).mean())
+
+
+def test_people_with_many_registrations_say_what_the_zero_pose_is() -> None:
+    """Beside people whose zero pose is known, others are brought to the same: true people lie
+    nearer to the space than to one of the others alone."""
+    model, _, _ = smpl_truth.sampled(300, 4, 8)
+    edges = edge_differences(model.triangles, model.vertex_count)
+    posed, rests = standing(model, 24)
+    settings = ShapeTraining(count=6, rounds=1)
+    alone, _ = train_shape(posed[12:], model, edges, settings)
+    beside, found = train_shape(posed[12:], model, edges, settings, rests[:12])
+    assert found.count == 24
+    assert outside(beside, rests[12:]) < 0.5 * outside(alone, rests[12:])
+
+
+def test_rest_skins_alone_are_a_shape_space() -> None:
+    """Nobody needs to stand: six directions of twelve people are those that made them."""
+    model, _, _ = smpl_truth.sampled(300, 4, 8)
+    edges = edge_differences(model.triangles, model.vertex_count)
+    _, rests = standing(model, 12)
+    nobody = np.zeros((0, model.vertex_count, 3))
+    learned, _ = train_shape(nobody, model, edges, ShapeTraining(count=6), rests)
+    assert outside(learned, rests) < 1e-9

@@ -52,7 +52,7 @@ class PoseTraining:
 
     joint_rounds: int = 3
     """Turns with P = 0: subjects, weights, then joints and poses together."""
-    shape_rounds: int = 2
+    shape_rounds: int = 5
     """Turns with pose blend shapes: those, subjects, weights, poses."""
     rest_symmetry: float = 0.05
     """λ_Y, in registrations: as if every subject had so many more, symmetric ones."""
@@ -60,7 +60,7 @@ class PoseTraining:
     """λ_Y λ_U, in vertices a registration that would miss as far as the joint is asymmetric."""
     ring: float = 0.1
     """λ_J, likewise: how strongly joints are held to the average of their ring."""
-    pose_ridge: float = 1e-3
+    pose_ridge: float = 1e-4
     """λ_P, in registrations, of squared features."""
     weight_pull: float = 1e-6
     """λ_W, m² a registration for a weight that is wrong by one."""
