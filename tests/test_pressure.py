@@ -1,5 +1,7 @@
 """Volume kept by smooth pressures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from limbs import limb
@@ -183,6 +185,22 @@ def test_pressures_are_compiled_as_they_are_read() -> None:
         ends[1].pressures, ends[0].pressures, atol=1e-3 * np.abs(ends[0].pressures).max()
     )
     assert model.vertex_count > 0
+
+
+def test_a_triangle_in_one_place_pushes_nothing() -> None:
+    """A prism whose corners coincide has no slope at rest, so no limit to it either: the compiled
+    solver goes where the one without it goes."""
+    _, system = tube_system()
+    kept = kept_of(system)
+    point = np.repeat(kept.prisms[:1, [0, 3]], 3, axis=1)
+    doubled = replace(system, kept_volume=replace(kept, prisms=np.append(kept.prisms, point, 0)))
+    ends = []
+    for given in (system, doubled):
+        stepping, state = CpuSolver(given, StepRule(1 / 120, 5, 5.0)), resting(kept.rest, 1 / 120)
+        for _ in range(5):
+            state = stepping.step(state, kept.rest[system.anchored] * [1.1, 1.0, 1.0])
+        ends.append(state.positions)
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-6)
 
 
 def test_free_inner_vertices_are_pushed_too() -> None:

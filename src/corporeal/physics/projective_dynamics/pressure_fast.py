@@ -9,6 +9,9 @@ from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.physics.projective_dynamics.blocks import LANES
 from corporeal.physics.projective_dynamics.pressure import STEEPEST, KeptVolume
 
+_ANY_SLOPE = 1e15
+"""m²: no limit. Its square is a float32; ∞ over ∞ would not be a number."""
+
 
 class CompiledPressure:
     """Corrects the pressures of a step while it iterates, and pushes with them.
@@ -104,7 +107,7 @@ def _packed(
     count = len(kept.prisms)
     blocks = -(-count // LANES)
     lanes = np.minimum(np.arange(blocks * LANES), count - 1)
-    steepest = np.where(kept.rest_slopes > 0, STEEPEST * kept.rest_slopes, np.inf) ** 2
+    steepest = np.where(kept.rest_slopes > 0, STEEPEST * kept.rest_slopes, _ANY_SLOPE) ** 2
     corners = place[kept.prisms[lanes]].reshape(blocks, LANES, 6).transpose(0, 2, 1)
     weights = np.arange(blocks * LANES) < count
     return (
