@@ -64,7 +64,7 @@ def test_an_exported_take_is_opened_beside_its_body(page: StudioPage, tmp_path: 
     page.tell("studio.choose(0)")
     path = page.taken("Export", tmp_path / "take.glb")
     page.give("take.glb", path.read_bytes())
-    page.wait("stage.bodies.length === 2")
+    page.wait("stage.bodies.length === 2 && studio.document.motion.name === 'take.glb'")
     page.settle()
     page.pause()
     page.seek(60)

@@ -66,6 +66,9 @@ def test_the_tutorial_leads_to_a_jiggling_character(tmp_path: Path):
         with command() as address:
             page = StudioPage(opened, address, width=1280, height=760)
             steps.done("1. Open the studio.")
+            if TAKING:
+                page.settle()
+                picture(page, "open")
             page.press("Heavy woman")
             page.wait("studio.document.body.measured.mass === 104")
             steps.done("2. Shape somebody.")

@@ -20,6 +20,7 @@ from corporeal.errors import InputError
 from corporeal.formats.native import Body, write_animation, write_body, write_motion
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.document import as_json
+from corporeal.viewer.errands.look import in_order
 from corporeal.viewer.job_process import REFUSED, Errand, JobProcess, Limits
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Session
@@ -204,6 +205,23 @@ def test_files_of_the_command_line_stand_side_by_side_alone(model, tmp_path):
     (why,) = [packet.fields["why"] for packet in heard if packet.kind == "refused"]
     assert why.startswith("broken.glb")
     session.close()
+
+
+def test_a_motion_of_the_same_joints_is_put_in_their_order(model):
+    """Engines list joints as they like: with the hips swapped the same body moves the same way."""
+    skeleton = model.template.skeleton
+    swap = [0, 2, 1, *range(3, skeleton.joint_count)]  # a permutation that is its own inverse
+    ups = [skeleton.parents[joint] for joint in swap]
+    names = tuple(skeleton.names[joint] for joint in swap)
+    parents = tuple(-1 if up < 0 else swap[up] for up in ups)
+    theirs = Skeleton(names, parents, np.asarray(skeleton.joints)[swap])
+    turns = np.random.default_rng(0).normal(size=(2, skeleton.joint_count, 3))
+    came = in_order(Motion("m", 60.0, turns[:, swap], np.zeros((2, 3)), theirs), skeleton)
+    assert came is not None
+    np.testing.assert_array_equal(came.joint_rotations, turns)
+    assert came.skeleton.names == skeleton.names
+    other = Skeleton(("only",), (-1,), np.zeros((1, 3)))
+    assert in_order(Motion("m", 60.0, turns[:, :1], np.zeros((2, 3)), other), skeleton) is None
 
 
 def test_a_take_of_another_topology_brings_its_triangles(visitor, tmp_path):

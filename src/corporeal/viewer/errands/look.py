@@ -22,6 +22,7 @@ from numpy.lib.format import open_memmap
 from corporeal._typing import Float32, NumpyArray
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
+from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.gltf_read import read_glb_character, read_glb_mesh
 from corporeal.formats.gltf_scene import read_gltf_scene
@@ -185,11 +186,32 @@ def _take_packet(fields: dict[str, Any], mesh: Mesh, motion: Motion) -> Packet:
     arrays: dict[str, NumpyArray] = {}
     if not np.array_equal(mesh.triangles, template.mesh.triangles):
         arrays["triangles"] = np.asarray(mesh.triangles, np.uint32)
-    if motion.skeleton.names == template.skeleton.names:
-        moved = _motion_packet(motion, {})
+    own = in_order(motion, template.skeleton)
+    if own is not None:
+        moved = _motion_packet(own, {})
         fields = fields | {"motion": moved.fields}
         arrays |= moved.arrays
     return Packet("take", fields, arrays)
+
+
+def in_order(motion: Motion, skeleton: Skeleton) -> Motion | None:
+    """A motion of the same joints, in another file's order, with those of `skeleton`; None for
+    other joints."""
+    theirs = motion.skeleton
+    if sorted(theirs.names) != sorted(skeleton.names):
+        return None
+    order = [theirs.names.index(name) for name in skeleton.names]
+    ups = [theirs.parents[joint] for joint in order]
+    if tuple(-1 if up < 0 else order.index(up) for up in ups) != skeleton.parents:
+        return None
+    joints = np.asarray(theirs.joints, np.float64)[order]
+    return Motion(
+        motion.name,
+        motion.fps,
+        np.asarray(motion.joint_rotations)[:, order],
+        motion.root_translation,
+        Skeleton(skeleton.names, skeleton.parents, joints),
+    )
 
 
 def _motion_packet(motion: Motion, told: dict[str, Any]) -> Packet:

@@ -18,6 +18,7 @@ export function showPanels(page) {
   const open = (panel) => {
     for (const tab of tabs.children) tab.setAttribute("aria-selected", tab.dataset.name === panel.name);
     for (const [name, place] of built) place.hidden = name !== panel.name;
+    home.scrollTop = 0;
     page.studio.emit("panel", panel.name);
   };
   const build = () => {
