@@ -2,7 +2,7 @@
 
     python benchmarks/layered_pictures.py --out docs/pictures
 
-Writes `layered-jump.png` (a landing, coloured by how far skin is from where it would rest),
+Writes `layered-jump.png` (a landing, coloured by how far skin comes from where it would rest),
 `layered-twist.png` (a twisted trunk, coloured by strain), `layered-twist-apart.png` (the same as
 skin, and how far the two are apart), `layered-bend.png` (bent backwards, with and without
 sliding regions), and women and men of three weights: `layers-see-through.png`, `layers-cut.png`.
@@ -57,12 +57,16 @@ def main() -> None:
 
 
 def jump(layered: Flesh, two_layer: Flesh, identity: Identity, path: Path) -> None:
-    """The frame of a landing in which the two kinds of flesh are furthest apart."""
+    """A landing, in the frame in which the two kinds of flesh are furthest apart.
+
+    Colours are how far from rest every place comes at most while the flesh swings.
+    """
     motion = landing(layered)
     moved = [d.animate(identity, motion, controls(d)) for d in (layered, two_layer)]
     rest = np.asarray(identity.rest_vertices) + np.asarray(motion.root_translation)[:, None]
     off = [100 * np.linalg.norm(np.asarray(each.vertices) - rest, axis=-1) for each in moved]
-    scale = ColourScale(0.0, 5.0, "from rest", "cm")
+    off = [np.broadcast_to(each.max(axis=0), each.shape) for each in off]
+    scale = ColourScale(0.0, 5.0, "at most", "cm")
     apart = np.linalg.norm(np.asarray(moved[0].vertices) - np.asarray(moved[1].vertices), axis=-1)
     shown = [
         Performance(moved[0], (), "layered", values=off[0], scale=scale),
