@@ -64,10 +64,10 @@ def _apart(estimate: Estimate) -> Float64[NumpyArray, "k V"]:
 def _neighbours(
     offsets: Float[NumpyArray, "P V 3"], edges: csr_array
 ) -> Float[NumpyArray, "P V 3"]:
-    """Mean of the offsets of every vertex's neighbours."""
+    """Mean of the offsets of every vertex's neighbours; 0 where there are none."""
     joined = abs(edges).T @ abs(edges)
     joined.setdiag(0)
-    shares = joined.multiply(1 / joined.sum(axis=1)[:, None]).tocsr()
+    shares = joined.multiply(1 / np.maximum(joined.sum(axis=1), 1)[:, None]).tocsr()
     flat = np.moveaxis(offsets, 1, 0).reshape(offsets.shape[1], -1)
     mean = (shares @ flat).reshape(offsets.shape[1], len(offsets), 3)
     return np.moveaxis(mean, 0, 1).astype(offsets.dtype)
