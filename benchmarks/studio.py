@@ -19,8 +19,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Queue
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
@@ -93,17 +96,24 @@ class Visitor:
             kept.clear()
 
 
-def serve(opened: threading.Event, addresses: list[Address]) -> StudioServer:
-    """A studio in a thread that ends with the process."""
-    server = StudioServer()
+@contextmanager
+def served() -> Iterator[tuple[StudioServer, Address]]:
+    """A studio in a thread, with all its processes, until the block ends."""
+    server, loop = StudioServer(), asyncio.new_event_loop()
+    opened: Queue[Address] = Queue()
+    task = loop.create_task(server.run(opened.put))
 
-    def tell(address: Address) -> None:
-        addresses.append(address)
-        opened.set()
+    def run() -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            loop.run_until_complete(task)
 
-    threading.Thread(target=lambda: asyncio.run(server.run(tell)), daemon=True).start()
-    opened.wait()
-    return server
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield server, opened.get()
+    finally:
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join()
 
 
 def memory_mb(process_id: int) -> float:
@@ -187,9 +197,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=0.0, help="measure memory for so long")
     minutes = parser.parse_args().minutes
-    addresses: list[Address] = []
-    server = serve(threading.Event(), addresses)
-    url = f"{addresses[0].url.replace('http', 'ws')}socket"
+    with served() as (server, address):
+        _record(measured(server, f"{address.url.replace('http', 'ws')}socket", minutes))
+
+
+def measured(server: StudioServer, url: str, minutes: float) -> dict[str, object]:
+    """Memory over some minutes, or everything else if there are none."""
     started = time.perf_counter()
     with connect(url, max_size=None, compression=None, open_timeout=120) as socket:
         visitor = Visitor(socket)
@@ -201,9 +214,8 @@ def main() -> None:
         (process_id,) = server.process_ids
         assert process_id is not None
         if minutes:
-            _record({"memory": {"commit": _commit()} | memory_run(visitor, process_id, minutes)})
-            return
-        measured = {
+            return {"memory": {"commit": _commit()} | memory_run(visitor, process_id, minutes)}
+        return {
             "commit": _commit(),
             "machine": {"processor": platform.machine(), "cores": os.cpu_count()},
             "vertices": 13380,
@@ -212,7 +224,6 @@ def main() -> None:
             "rates": {name: rate(visitor, views) for name, views in VIEWS.items()},
             "two tabs": two_tabs(visitor, server, url),
         }
-    _record(measured)
 
 
 def _record(part: dict[str, object]) -> None:
