@@ -171,7 +171,7 @@ class Template:
 
     Bones go onto the template's by their shape, so the atlas may stand in any usual pose. Names
     such as "left femur" or "third lumbar vertebra" say which is which; a table (columns part, kind,
-    bone) says it for others. What the atlas lacks stays the package's own. Takes a minute or two.
+    bone) says it for others. What the atlas lacks stays the package's own. Takes a few minutes.
     """
 
     bones: Path
