@@ -245,7 +245,8 @@ def test_hands_rest_on_wide_hips() -> None:
     slim, heavy = deepest
     assert heavy[0] > 0.02
     assert heavy[1] <= 1e-9
-    assert heavy[2] <= slim[2]  # authored arms clear wide hips by themselves
+    assert heavy[2] < 1  # of her arms' turns some was taken back
+    assert heavy[2] <= slim[2]
 
 
 def test_protocols_are_repeatable_and_stand_on_the_ground(person: Person) -> None:
