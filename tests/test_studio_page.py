@@ -146,7 +146,7 @@ def test_take_pictures(page: StudioPage, name: str, panel: str):
     page.tell("studio.change(['playing'], true)")
     page.wait("stage.place > 90")
     page.pause()
-    page.picture(PICTURES / f"{name}.png")
+    Image.fromarray(page.canvas().astype(np.uint8)).save(PICTURES / f"{name}.png")
 
 
 def coarse(picture: np.ndarray) -> np.ndarray:
