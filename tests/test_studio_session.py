@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from corporeal.viewer.document import Document, View
+from corporeal.viewer.job_process import Errand, Limits
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import FleshPlayer
 from corporeal.viewer.session import Session
@@ -97,6 +98,22 @@ def flesh(page: Page) -> FleshPlayer:
     player = page.session.stage.players[1]
     assert isinstance(player, FleshPlayer)
     return player
+
+
+def test_the_show_stands_still_while_a_file_is_made(page: Page):
+    """An errand that wants to be alone has all cores: no step until it ends, and no leap after."""
+    last = page.frames(2)[-1].fields["place"]
+    errand = Errand(time.sleep, (600.0,), Limits(600.0, 8 << 30))
+    page.session.background.spawn("file", errand, lambda answer: None, alone=True)
+    before = len(page.of("frame"))
+    for _ in range(30):
+        time.sleep(0.02)
+        page.session.tick()
+        page.ask("seen", number=page.last)
+    assert all(frame.fields["place"] == last for frame in page.of("frame")[before:])
+    page.session.background.cancel("file")
+    gone = page.frames(3)[-1].fields["place"] - last
+    assert 0 < gone < 18  # frames; it stood still for 36
 
 
 def test_a_page_is_told_all_it_needs_and_sees_bodies_move(shared: Page):

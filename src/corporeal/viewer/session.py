@@ -204,6 +204,8 @@ class Session:
         self.background.close()
 
     def _move(self, steps: int) -> bool:
+        if self.background.wants_all:
+            return False
         if not self.document.playing:
             return self.stage.linger()
         for _ in range(steps):

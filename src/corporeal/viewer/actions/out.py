@@ -33,7 +33,7 @@ def make(session: Session, packet: Packet) -> None:
         source = session.uploads.motion_source(motion)
         order = Order(session.document, number, str(out), source, session.grown_file)
         errand = Errand(export, (order,))
-    session.background.spawn(out.name, errand, made_at(session, out))
+    session.background.spawn(out.name, errand, made_at(session, out), alone=True)
     session.tell_busy()
 
 
