@@ -3,8 +3,8 @@
 python benchmarks/studio.py                    # rates, two tabs, what is left of a closed one
 python benchmarks/studio.py --minutes 30       # memory alone, over half an hour
 
-Frames are received and answered over the socket, as the page does, without drawing them. A frame
-counts if its skin has moved. Both write their part of benchmarks/results/studio.json.
+Frames are received and answered over the socket, as the page does, without drawing them. All that
+come are counted, and those whose skin has moved: at the turn of a movement some do not. Both write their part of benchmarks/results/studio.json.
 """
 
 import argparse
@@ -56,7 +56,10 @@ class Visitor:
     """How many are asked for; frames with others are older."""
     busy: bool = True
     ready: bool = False
+    delivered: list[float] = field(default_factory=list)
+    """When frames came, seconds."""
     arrivals: list[float] = field(default_factory=list)
+    """When those came whose skin had moved."""
     step_ms: list[float] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     _last: object = None
@@ -76,6 +79,7 @@ class Visitor:
         if packet.kind != "frame":
             return
         self.ask("seen", number=packet.fields["number"])
+        self.delivered.append(time.perf_counter())
         views = packet.fields["views"]
         self.ready = len(views) == self.bodies and all(view["ready"] for view in views)
         skin = packet.arrays[f"skin {len(views) - 1}"]
@@ -96,7 +100,7 @@ class Visitor:
             self.receive()
 
     def forget(self) -> None:
-        for kept in (self.arrivals, self.step_ms, self.sizes):
+        for kept in (self.delivered, self.arrivals, self.step_ms, self.sizes):
             kept.clear()
 
 
@@ -127,7 +131,7 @@ def memory_mb(process_id: int) -> float:
 
 
 def rate(visitor: Visitor, views: list[dict[str, str]]) -> dict[str, float]:
-    """Frames a second that move, with these bodies."""
+    """Frames a second, and those that move, with these bodies."""
     for other in (BEFORE, views):  # what is shown already would not be prepared anew, nor told
         visitor.ask("change", path=["views"], value=other)
     visitor.bodies = len(views)
@@ -136,7 +140,9 @@ def rate(visitor: Visitor, views: list[dict[str, str]]) -> dict[str, float]:
     visitor.forget()
     visitor.for_seconds(SECONDS)
     gaps = np.diff(visitor.arrivals)
+    sent = len(visitor.delivered) - 1
     return {
+        "delivered_per_second": round(sent / (visitor.delivered[-1] - visitor.delivered[0]), 1),
         "frames_per_second": round(len(gaps) / (visitor.arrivals[-1] - visitor.arrivals[0]), 1),
         "median_gap_ms": round(1e3 * float(np.median(gaps)), 2),
         "p99_gap_ms": round(1e3 * float(np.percentile(gaps, 99)), 2),
