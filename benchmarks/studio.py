@@ -4,7 +4,8 @@ python benchmarks/studio.py                    # rates, two tabs, what is left o
 python benchmarks/studio.py --minutes 30       # memory alone, over half an hour
 
 Frames are received and answered over the socket, as the page does, without drawing them. All that
-come are counted, and those whose skin has moved: at the turn of a movement some do not. Both write their part of benchmarks/results/studio.json.
+come are counted, and those whose skin has moved: at the turn of a movement some do not.
+Both commands write their part of benchmarks/results/studio.json.
 """
 
 import argparse
