@@ -100,34 +100,19 @@ def flesh(page: Page) -> FleshPlayer:
     return player
 
 
-def test_the_show_stands_still_while_a_file_is_made(page: Page):
-    """An errand that wants to be alone has all cores: no step until it ends, and no leap after."""
-    last = page.frames(2)[-1].fields["place"]
-    errand = Errand(time.sleep, (600.0,), Limits(600.0, 8 << 30))
-    page.session.background.spawn("file", errand, lambda answer: None, alone=True)
-    before = len(page.of("frame"))
-    for _ in range(30):
-        time.sleep(0.02)
-        page.session.tick()
-        page.ask("seen", number=page.last)
-    assert all(frame.fields["place"] == last for frame in page.of("frame")[before:])
-    page.session.background.cancel("file")
-    gone = page.frames(3)[-1].fields["place"] - last
-    assert 0 < gone < 18  # frames; it stood still for 36
-
-
-def test_a_page_is_told_all_it_needs_and_sees_bodies_move(shared: Page):
+def test_a_page_is_told_all_it_needs_and_sees_bodies_move(tmp_path: Path):
     """Catalogue, model, person and document come before the first frame; then time goes on, and
     flesh is prepared beside the show."""
-    frames = shared.frames(3)
-    kinds = [packet.kind for packet in shared.sent]
+    page = Page(tmp_path)
+    frames = page.frames(3)
+    kinds = [packet.kind for packet in page.sent]
     for kind in ("catalogue", "model", "tone", "person", "document"):
         assert kind in kinds[: kinds.index("frame")]
     assert frames[0].fields["place"] < frames[-1].fields["place"]
-    count = shared.session.model.template.mesh.vertex_count
+    count = page.session.model.template.mesh.vertex_count
     assert frames[0].arrays["skin 0"].shape == frames[0].arrays["skin 1"].shape == (count, 3)
-    shared.settle()
-    shown = shared.frames(1)[-1].fields["views"]
+    page.settle()
+    shown = page.frames(1)[-1].fields["views"]
     assert [view["ready"] for view in shown] == [True, True]
     assert shown[0]["most"] == 0.0
     assert shown[1]["most"] > 1.0  # millimetres away from linear blending
@@ -311,3 +296,19 @@ def test_flesh_of_somebody_who_has_left_is_dropped(fleshed: Page):
     flesh(page).begin(simulation, state)
     flesh(page).begin(simulation, None)
     assert not flesh(page).ready
+
+
+def test_the_show_stands_still_while_a_file_is_made(page: Page):
+    """An errand that wants to be alone has all cores: no step until it ends, and no leap after."""
+    last = page.frames(2)[-1].fields["place"]
+    errand = Errand(time.sleep, (600.0,), Limits(600.0, 8 << 30))
+    page.session.background.spawn("file", errand, lambda answer: None, alone=True)
+    before = len(page.of("frame"))
+    for _ in range(30):
+        time.sleep(0.02)
+        page.session.tick()
+        page.ask("seen", number=page.last)
+    assert all(frame.fields["place"] == last for frame in page.of("frame")[before:])
+    page.session.background.cancel("file")
+    gone = page.frames(3)[-1].fields["place"] - last
+    assert 0 < gone < 18  # frames; it stood still for 36
