@@ -61,11 +61,11 @@ class Waiting:
     def __getattr__(self, name):
         return getattr(self._real, name)
 
-    def spawn(self, name, errand, done, **options) -> None:
+    def spawn(self, name, errand, done) -> None:
         if name == "layers":
             self.asked.append((errand.arguments, done))
         else:
-            self._real.spawn(name, errand, done, **options)
+            self._real.spawn(name, errand, done)
 
 
 def grown_file(thin: LayeredBody, path, more: float) -> str:

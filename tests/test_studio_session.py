@@ -301,8 +301,8 @@ def test_flesh_of_somebody_who_has_left_is_dropped(fleshed: Page):
 def test_the_show_stands_still_while_a_file_is_made(page: Page):
     """An errand that wants to be alone has all cores: no step until it ends, and no leap after."""
     last = page.frames(2)[-1].fields["place"]
-    errand = Errand(time.sleep, (600.0,), Limits(600.0, 8 << 30))
-    page.session.background.spawn("file", errand, lambda answer: None, alone=True)
+    errand = Errand(time.sleep, (600.0,), Limits(600.0, 8 << 30), alone=True)
+    page.session.background.spawn("file", errand, lambda answer: None)
     before = len(page.of("frame"))
     for _ in range(30):
         time.sleep(0.02)

@@ -41,7 +41,6 @@ class Background:
         }
         self._threads: dict[str, tuple[Future[Any], Done]] = {}
         self._processes: dict[str, tuple[JobProcess, Done]] = {}
-        self._alone: set[str] = set()
 
     def start(
         self,
@@ -54,26 +53,18 @@ class Background:
         self.cancel(name)
         self._threads[name] = (self._lanes[lane].submit(work), done)
 
-    def spawn(
-        self, name: str, errand: Errand, done: Callable[[Packet], None], *, alone: bool = False
-    ) -> None:
-        """Do an errand in a process of its own, then `done` with its answer in the session's.
-
-        One that is `alone` wants all cores: the show stands still meanwhile.
-        """
+    def spawn(self, name: str, errand: Errand, done: Callable[[Packet], None]) -> None:
+        """Do an errand in a process of its own, then `done` with its answer in the session's."""
         self.cancel(name)
         self._processes[name] = (JobProcess(errand), done)
-        if alone:
-            self._alone.add(name)
 
     @property
     def wants_all(self) -> bool:
         """Whether an errand is under way that is to be alone."""
-        return any(name in self._processes for name in self._alone)
+        return any(job.alone for job, _ in self._processes.values())
 
     def cancel(self, name: str) -> None:
         """Forget work: a process ends at once; what a thread has begun runs out, unheard."""
-        self._alone.discard(name)
         if name in self._processes:
             self._processes.pop(name)[0].kill()
         if name in self._threads:

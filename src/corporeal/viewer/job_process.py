@@ -50,6 +50,8 @@ class Errand:
     arguments: tuple[Any, ...]
     """Small ones: more than a pipe holds would block until the child has started."""
     limits: Limits = MAKING
+    alone: bool = False
+    """Whether it is to have all cores: the show stands still meanwhile."""
 
 
 class JobProcess:
@@ -57,6 +59,7 @@ class JobProcess:
 
     def __init__(self, errand: Errand) -> None:
         context = multiprocessing.get_context("spawn")
+        self.alone = errand.alone
         self._limits = errand.limits
         self._until = monotonic() + errand.limits.seconds
         self._pipe, theirs = context.Pipe()

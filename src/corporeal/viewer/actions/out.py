@@ -27,13 +27,13 @@ def make(session: Session, packet: Packet) -> None:
     if view.deformer.startswith("take:"):
         take = view.deformer.removeprefix("take:")
         out = place_for(session, f"{Path(take).stem}.{suffix}")
-        errand = Errand(reexport, (str(session.uploads.paths[take]), str(out)))
+        errand = Errand(reexport, (str(session.uploads.paths[take]), str(out)), alone=True)
     else:
         out = place_for(session, f"{Path(motion).stem}-{view.deformer}.{suffix}")
         source = session.uploads.motion_source(motion)
         order = Order(session.document, number, str(out), source, session.grown_file)
-        errand = Errand(export, (order,))
-    session.background.spawn(out.name, errand, made_at(session, out), alone=True)
+        errand = Errand(export, (order,), alone=True)
+    session.background.spawn(out.name, errand, made_at(session, out))
     session.tell_busy()
 
 
