@@ -28,9 +28,9 @@ from corporeal.evaluation.rings import SkinRing, cut_ring
 from corporeal.evaluation.union_volume import union_volume
 from corporeal.formats.png import write_png
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.projective.preparation import Preparations
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.pipelines.deformers import make_deformer
 from corporeal.pipelines.results import attachments_of
 from corporeal.scene.camera import Camera, direction_from

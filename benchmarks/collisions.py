@@ -35,11 +35,11 @@ from corporeal.evaluation.union_volume import union_volume
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.incoming import motion_for_body
-from corporeal.physics.collisions.contacts import Contacts
-from corporeal.physics.projective.preparation import Preparations
-from corporeal.physics.projective.settings import COLLISIONS, ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective_dynamics.integration import State
+from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
+from corporeal.physics.fast_projective_skinning.settings import COLLISIONS, ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.integration import State
 from corporeal.runtime.threads import thread_count
 from corporeal.skinning.kinematics import forward_kinematics
 

@@ -38,33 +38,33 @@ from gpu_timing import (
 from gpu_touching import contacts, many, rounds
 from jax import lax
 
-from corporeal.physics.collisions.gpu_detection import Room, require_room
-from corporeal.physics.collisions.gpu_world import DeviceWorld
-from corporeal.physics.projective.gpu_body import DeviceBody, load_device_body
-from corporeal.physics.projective.gpu_clip import (
+from corporeal.physics.contact.gpu.detection import Capacity, require_capacity
+from corporeal.physics.contact.gpu.environment import DeviceWorld
+from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody, load_device_body
+from corporeal.physics.fast_projective_skinning.gpu.clip import (
     Skins,
     Wanted,
     clip_frames,
     device_state,
     run_clip,
 )
-from corporeal.physics.projective.gpu_materials import (
+from corporeal.physics.fast_projective_skinning.gpu.contacts import Touched
+from corporeal.physics.fast_projective_skinning.gpu.materials import (
+    MaterialTake,
     Parts,
-    Take,
     materials_of,
     recovered,
     simulated,
 )
-from corporeal.physics.projective.gpu_touch import Touched
-from corporeal.physics.projective_dynamics.gpu import Way
-from corporeal.physics.projective_dynamics.gpu_flesh import Flesh, system_matrix
-from corporeal.physics.projective_dynamics.gpu_inverse import (
+from corporeal.physics.solver.gpu.elements import DeviceFlesh, system_matrix
+from corporeal.physics.solver.gpu.inverse import (
     Inverse,
     correction,
     inverse_of,
     inverted,
 )
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
+from corporeal.physics.solver.gpu.solver import SolverOptions
+from corporeal.physics.solver.integration import StepRule, resting
 
 
 def main() -> None:
@@ -113,38 +113,38 @@ def frame() -> dict[str, object]:
     report["free_vertices"] = subject.body.free_count
     agreement: dict[str, dict[str, float]] = {}
     for name in CLIPS:
-        moving, frames, origins, clip = subject.clip(name)
+        solver_state, frames, origins, clip = subject.clip(name)
         agreement[name] = {}
-        for key, way in (
-            ("reference", Way(accelerated=False, kernels=GPU)),
-            ("fast", Way(kernels=GPU)),
+        for key, options in (
+            ("reference", SolverOptions(accelerated=False, kernels=GPU)),
+            ("fast", SolverOptions(kernels=GPU)),
         ):
             _, skins, _ = run_clip(
-                subject.body, subject.local, subject.rule, moving, frames,
-                steps=STEPS, piece=120, wanted=wanted, way=way,
+                subject.body, subject.local, subject.rule, solver_state, frames,
+                steps=STEPS, piece=120, wanted=wanted, options=options,
             )  # fmt: skip
             got = ended(skins, origins)
             difference = np.abs(got - clip[key][: len(got)]).max() / subject.height
             agreement[name][key] = float(difference)
             require(difference < AGREEMENT, f"{name} differs from {key} by {difference}")
     report["agreement_of_height"] = agreement
-    moving, frames, origins, clip = subject.clip(CLIPS[0])
+    solver_state, frames, origins, clip = subject.clip(CLIPS[0])
     times, solves = {}, {}
-    for title, inverse, way in (
-        ("local inverse", subject.local, Way(accelerated=False, kernels=GPU)),
-        ("local inverse, accelerated", subject.local, Way(kernels=GPU)),
-        ("dense inverse", subject.dense, Way(accelerated=False, kernels=GPU)),
-        ("two-level inverse", subject.two_level(), Way(accelerated=False, kernels=GPU)),
+    for title, inverse, options in (
+        ("local inverse", subject.local, SolverOptions(accelerated=False, kernels=GPU)),
+        ("local inverse, accelerated", subject.local, SolverOptions(kernels=GPU)),
+        ("dense inverse", subject.dense, SolverOptions(accelerated=False, kernels=GPU)),
+        ("two-level inverse", subject.two_level(), SolverOptions(accelerated=False, kernels=GPU)),
     ):
 
-        def run(inverse: Inverse = inverse, way: Way = way) -> Skins:
+        def run(inverse: Inverse = inverse, options: SolverOptions = options) -> Skins:
             return run_clip(
-                subject.body, inverse, subject.rule, moving, frames,
-                steps=STEPS, piece=120, wanted=wanted, way=way,
+                subject.body, inverse, subject.rule, solver_state, frames,
+                steps=STEPS, piece=120, wanted=wanted, options=options,
             )[1]  # fmt: skip
 
         got = ended(run(), origins)
-        end = clip["fast" if way.accelerated else "reference"][: len(got)]
+        end = clip["fast" if options.accelerated else "reference"][: len(got)]
         difference = np.abs(got - end).max() / subject.height
         require(difference < AGREEMENT, f"{title} differs by {difference}")
         times[title] = round(1e3 * timed(run) / 120, 4)
@@ -175,23 +175,26 @@ def ended_clip(name: str) -> dict[str, object]:
     frames, origins = clip_frames(data["frames"][:, None])
     frames = jax.device_put(frames)
     start = resting(data["positions"], STEP, data["velocities"], data["pressures"])
-    moving = jax.device_put(device_state(host, [start], origins[0], STEP))
+    solver_state = jax.device_put(device_state(host, [start], origins[0], STEP))
     report: dict[str, object] = {
         "tetrahedra": len(host.elements.weights),
         "free_vertices": host.free_count,
-        "regions": int(moving.pressures.shape[1]),
+        "regions": int(solver_state.pressures.shape[1]),
         "inverse": type(inverse).__name__,
         "inverse_bytes": sum(leaf.nbytes for leaf in jax.tree.leaves(inverse)),
     }
-    kept = jax.device_put(host.kept(rule))
+    preservation = jax.device_put(host.preservation(rule))
     ground = jax.device_put(floor_world(host, origins[:, 0], float(data["reach"]), whole))
-    wanted, way = Wanted(vertices=True, normals=True, simulated=True), Way(kernels=GPU)
+    wanted, options = (
+        Wanted(vertices=True, normals=True, simulated=True),
+        SolverOptions(kernels=GPU),
+    )
     for title, world in (("in the air", None), ("on the ground", ground)):
 
         def run(world: DeviceWorld | None = world) -> tuple[Skins, Touched | None]:
             _, skins, touched = run_clip(
-                body, inverse, rule, moving, frames, None, world, kept,
-                steps=STEPS, piece=120, wanted=wanted, way=way,
+                body, inverse, rule, solver_state, frames, None, world, preservation,
+                steps=STEPS, piece=120, wanted=wanted, options=options,
             )  # fmt: skip
             return skins, touched
 
@@ -202,7 +205,7 @@ def ended_clip(name: str) -> dict[str, object]:
         near = world is not None or off["rms"] < AGREEMENT
         require(bool(np.isfinite(away).all()) and near, f"{name} {title}: {off}")
         if touched is not None:
-            require_room(touched.full, Room())
+            require_capacity(touched.full, Capacity())
         report[title] = {"ms": round(1e3 * timed(run) / 120, 4), "off_of_height": off}
     return report
 
@@ -228,7 +231,11 @@ def material() -> dict[str, object]:
     def part(prefix: str) -> dict[str, np.ndarray]:
         return {k.removeprefix(prefix): v for k, v in data.items() if k.startswith(prefix)}
 
-    flesh, parts, take = Flesh(**part("flesh_")), Parts(**part("parts_")), Take(**part("take_"))
+    flesh, parts, take = (
+        DeviceFlesh(**part("flesh_")),
+        Parts(**part("parts_")),
+        MaterialTake(**part("take_")),
+    )
     step, iterations, damping = data["rule"]
     rule = StepRule(float(step), int(iterations), float(damping))
     seen = simulated(materials_of(flesh, parts, data["stiffness"], data["mass"]), rule, take)

@@ -19,18 +19,27 @@ from gpu_timing import (
     timed,
 )
 
-from corporeal.physics.projective.crowd import assembled_people, assembled_states, run_people
-from corporeal.physics.projective.gpu_body import DeviceBody, load_device_body
-from corporeal.physics.projective.gpu_clip import Frames, clip_frames, device_state, run_clip
-from corporeal.physics.projective_dynamics.gpu import Moving, Way
-from corporeal.physics.projective_dynamics.gpu_flesh import flesh_of, system_matrix
-from corporeal.physics.projective_dynamics.gpu_inverse import (
+from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody, load_device_body
+from corporeal.physics.fast_projective_skinning.gpu.clip import (
+    SkeletonFrames,
+    clip_frames,
+    device_state,
+    run_clip,
+)
+from corporeal.physics.fast_projective_skinning.gpu.crowd import (
+    assembled_people,
+    assembled_states,
+    run_people,
+)
+from corporeal.physics.solver.gpu.elements import flesh_of, system_matrix
+from corporeal.physics.solver.gpu.inverse import (
     Inverse,
     inverted_on_device,
     local_inverse,
 )
-from corporeal.physics.projective_dynamics.gpu_two_level import two_level_inverse
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
+from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
+from corporeal.physics.solver.gpu.two_level import two_level_inverse
+from corporeal.physics.solver.integration import StepRule, resting
 
 PEOPLE = 64 if GPU else 2
 SIZES = (1500, 8000)
@@ -45,27 +54,29 @@ def crowd() -> dict[str, object]:
     rates: dict[str, int] = {}
     report: dict[str, object] = {"frames": count, "character_frames_per_s": rates}
     ends = []
-    for moving, frames, _, _ in singles:
-        few = Frames(frames.start, frames.path[: STEPS * count], frames.shifts[: STEPS * count])
+    for solver_state, frames, _, _ in singles:
+        few = SkeletonFrames(
+            frames.start, frames.path[: STEPS * count], frames.shifts[: STEPS * count]
+        )
         _, skins, _ = run_clip(
-            subject.body, subject.local, subject.rule, moving, few,
-            steps=STEPS, piece=1, way=Way(unrolled=1),
+            subject.body, subject.local, subject.rule, solver_state, few,
+            steps=STEPS, piece=1, options=SolverOptions(unrolled=1),
         )  # fmt: skip
         ends.append(np.asarray(skins.vertices[-1, 0]))
     sizes = (16, 64, 256, 1024) if GPU else (4,)
     for size in sizes:
         chosen = [singles[k % len(singles)] for k in range(size)]
-        moving = Moving(
+        solver_state = SolverState(
             *(jnp.concatenate(parts, 2) for parts in zip(*(c[0] for c in chosen), strict=True))
         )
-        frames = Frames(
+        frames = SkeletonFrames(
             jnp.concatenate([c[1].start for c in chosen]),
             jnp.concatenate([c[1].path[: STEPS * count] for c in chosen], axis=1),
             jnp.concatenate([c[1].shifts[: STEPS * count] for c in chosen], axis=2),
         )
-        run = lambda m=moving, f=frames: run_clip(  # noqa: E731
+        run = lambda m=solver_state, f=frames: run_clip(  # noqa: E731
             subject.body, subject.dense, subject.rule, m, f,
-            steps=STEPS, piece=1, way=Way(kernels=GPU, unrolled=1),
+            steps=STEPS, piece=1, options=SolverOptions(kernels=GPU, unrolled=1),
         )  # fmt: skip
         last = np.asarray(run()[1].vertices[-1])
         off = max(np.abs(last[k] - ends[k % len(ends)]).max() for k in (0, 1, 2, size - 1))
@@ -104,20 +115,20 @@ def many_people(
     for body in bodies:
         start = resting(np.asarray(body.rest, np.float64) + origins[0, 0], STEP)
         states.append(device_state(body, [start], origins[0], STEP))
-    every = Frames(
+    every = SkeletonFrames(
         np.repeat(frames.start, len(bodies), axis=0),
         np.repeat(frames.path, len(bodies), axis=1),
         np.repeat(frames.shifts, len(bodies), axis=2),
     )
-    moving = jax.device_put(assembled_states(everybody, states))
+    solver_state = jax.device_put(assembled_states(everybody, states))
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(everybody.inverse))
     everybody, every = jax.device_put(everybody), jax.device_put(every)
-    way = Way(kernels=GPU, unrolled=1)
-    run = lambda: run_people(everybody, rule, moving, every, steps=STEPS, way=way)  # noqa: E731
+    options = SolverOptions(kernels=GPU, unrolled=1)
+    run = lambda: run_people(everybody, rule, solver_state, every, steps=STEPS, options=options)  # noqa: E731
     last, off = np.asarray(run()[1][-1]), []
     for chosen in (0, len(bodies) - 1):
         body, inverse, state = bodies[chosen], inverses[chosen], states[chosen]
-        _, skins, _ = run_clip(body, inverse, rule, state, frames, steps=STEPS, way=way)
+        _, skins, _ = run_clip(body, inverse, rule, state, frames, steps=STEPS, options=options)
         off.append(float(np.abs(np.asarray(skins.vertices[-1, 0]) - last[chosen]).max()))
     require(max(off) / 1.7 < AGREEMENT, f"people differ from singles by {off} m")
     return {
@@ -153,7 +164,7 @@ def sizes() -> dict[str, object]:
             frames,
             steps=STEPS,
             piece=60,
-            way=Way(False, GPU, unrolled=1),
+            options=SolverOptions(False, GPU, unrolled=1),
         )
         require(bool(jnp.isfinite(run()[1].vertices).all()), f"{name} is not finite")
         report[str(len(subject.body.skin_places))] = {

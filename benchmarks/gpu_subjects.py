@@ -27,16 +27,16 @@ from corporeal.formats.npz import write_npz
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
 from corporeal.motions.resample import sampled
-from corporeal.physics.projective.body import SimulatedBody
-from corporeal.physics.projective.deformer import frames_of
-from corporeal.physics.projective.gpu_body import save_device_body, save_device_skin
-from corporeal.physics.projective.gpu_preparation import device_body, device_skin
-from corporeal.physics.projective.preparation import Preparations
-from corporeal.physics.projective.settings import LARGEST_STEP, ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.solver import Solver
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.deformer import frames_of
+from corporeal.physics.fast_projective_skinning.gpu.body import save_device_body, save_device_skin
+from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
+from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP, ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.protocol import Solver
+from corporeal.physics.solver.reference import ReferenceSolver
 
 FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")

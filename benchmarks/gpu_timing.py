@@ -11,17 +11,21 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from corporeal.physics.projective.gpu_body import DeviceBody, load_device_body
-from corporeal.physics.projective.gpu_clip import Frames, clip_frames, device_state
-from corporeal.physics.projective_dynamics.gpu import Moving
-from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
-from corporeal.physics.projective_dynamics.gpu_inverse import (
+from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody, load_device_body
+from corporeal.physics.fast_projective_skinning.gpu.clip import (
+    SkeletonFrames,
+    clip_frames,
+    device_state,
+)
+from corporeal.physics.solver.gpu.elements import system_matrix
+from corporeal.physics.solver.gpu.inverse import (
     DenseInverse,
     inverted,
     local_inverse,
 )
-from corporeal.physics.projective_dynamics.gpu_two_level import TwoLevelInverse, two_level_inverse
-from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
+from corporeal.physics.solver.gpu.solver import SolverState
+from corporeal.physics.solver.gpu.two_level import TwoLevelInverse, two_level_inverse
+from corporeal.physics.solver.integration import State, StepRule, resting
 
 ROOT = Path(__file__).parents[1]
 SUBJECTS = ROOT / "build" / "gpu"
@@ -60,13 +64,15 @@ class Subject:
     def two_level(self) -> TwoLevelInverse:
         return jax.device_put(two_level_inverse(self._matrix))
 
-    def clip(self, name: str) -> tuple[Moving, Frames, np.ndarray, dict[str, np.ndarray]]:
+    def clip(
+        self, name: str
+    ) -> tuple[SolverState, SkeletonFrames, np.ndarray, dict[str, np.ndarray]]:
         """Start, frames, origins, and what was computed elsewhere."""
         clip = dict(np.load(SUBJECTS / f"clip_{name}.npz"))
         frames, origins = clip_frames(clip["frames"][:, None])
         start = moving_state(clip["positions"], clip["velocities"])
-        moving = device_state(self.body, [start], origins[0], STEP)
-        return jax.device_put(moving), jax.device_put(frames), origins[:, 0], clip
+        solver_state = device_state(self.body, [start], origins[0], STEP)
+        return jax.device_put(solver_state), jax.device_put(frames), origins[:, 0], clip
 
 
 def moving_state(positions: np.ndarray, velocities: np.ndarray) -> State:

@@ -8,53 +8,58 @@ import numpy as np
 from gpu_timing import GPU, STEP, STEPS, SUBJECTS, Subject, moving_state, require, timed
 
 from corporeal.errors import SolverError
-from corporeal.physics.collisions.gpu_detection import DeviceSkin, Room, require_room
-from corporeal.physics.collisions.gpu_pairs import skin_contacts
-from corporeal.physics.projective.gpu_body import load_device_skin
-from corporeal.physics.projective.gpu_clip import (
+from corporeal.physics.contact.gpu.detection import Capacity, DeviceSkin, require_capacity
+from corporeal.physics.contact.gpu.pairs import skin_contacts
+from corporeal.physics.fast_projective_skinning.gpu.body import load_device_skin
+from corporeal.physics.fast_projective_skinning.gpu.clip import (
     Skins,
     Wanted,
     clip_frames,
     device_state,
     run_clip,
 )
-from corporeal.physics.projective.gpu_touch import Collisions, Touched, base_points, no_pairs
-from corporeal.physics.projective_dynamics.gpu import Moving, Way
+from corporeal.physics.fast_projective_skinning.gpu.contacts import (
+    Collisions,
+    Touched,
+    base_points,
+    no_pairs,
+)
+from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
 
-MANY = Room(7168, 2**19, 3 * 2**20)
+MANY = Capacity(7168, 2**19, 3 * 2**20)
 
 
 def contacts() -> dict[str, object]:
     """One character that collides with itself everywhere, as the command line does it."""
-    return touching_clip([(Room(), Way(kernels=GPU))])
+    return touching_clip([(Capacity(), SolverOptions(kernels=GPU))])
 
 
 def rounds() -> dict[str, object]:
     """The same with other rounds of contact forces, and with more room."""
-    others = [(Room(), Way(kernels=GPU, rounds=count)) for count in (3, 8)]
-    return touching_clip([*others, (Room(5120), Way(kernels=GPU, unrolled=1))])
+    others = [(Capacity(), SolverOptions(kernels=GPU, rounds=count)) for count in (3, 8)]
+    return touching_clip([*others, (Capacity(5120), SolverOptions(kernels=GPU, unrolled=1))])
 
 
-def touching_clip(ways: list[tuple[Room, Way]]) -> dict[str, object]:
+def touching_clip(ways: list[tuple[Capacity, SolverOptions]]) -> dict[str, object]:
     """Times of 60 frames, how many contacts there are, and what is left inside."""
     subject = Subject("body.npz")
     data = np.load(SUBJECTS / "contacts.npz")
     frames, origins = clip_frames(data["frames"][:, None])
     start = moving_state(data["positions"], np.zeros_like(data["positions"]))
-    moving = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
+    solver_state = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
     skin = jax.device_put(load_device_skin(SUBJECTS / "contacts_skin.npz"))
     collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
     report: dict[str, object] = {"cpu_rows_first_frame": int(data["rows"])}
-    for room, way in ways:
-        run = lambda r=room, w=way: run_clip(  # noqa: E731
-            subject.body, subject.local, subject.rule, moving, frames, collisions,
-            steps=STEPS, piece=60, wanted=Wanted(True, True, True), way=w, room=r,
+    for capacity, options in ways:
+        run = lambda r=capacity, w=options: run_clip(  # noqa: E731
+            subject.body, subject.local, subject.rule, solver_state, frames, collisions,
+            steps=STEPS, piece=60, wanted=Wanted(True, True, True), options=w, capacity=r,
         )  # fmt: skip
         _, skins, touched = run()
-        require_room(touched.full, room)
+        require_capacity(touched.full, capacity)
         got = np.asarray(skins.simulated[0, :, :, 0], np.float64).T + origins[STEPS, 0]
         off = np.abs(got - data["after"][: len(got)])
-        report[f"room {room.contacts}, {way.rounds} rounds"] = {
+        report[f"room {capacity.contacts}, {options.rounds} rounds"] = {
             "ms": round(1e3 * timed(run) / 60, 4),
             "contacts": [int(touched.counts.min()), int(touched.counts.max())],
             "contacts_first_frame": int(touched.counts[0]),
@@ -62,19 +67,19 @@ def touching_clip(ways: list[tuple[Room, Way]]) -> dict[str, object]:
                 "max": float(1e3 * off.max()),
                 "rms": float(1e3 * np.sqrt((off**2).mean())),
             },
-            "overlap": overlap(subject, skin, skins.simulated[-1], frames.path[-1, 0], room),
+            "overlap": overlap(subject, skin, skins.simulated[-1], frames.path[-1, 0], capacity),
         }
     return report
 
 
 def overlap(
-    subject: Subject, skin: DeviceSkin, simulated: jax.Array, pose: jax.Array, room: Room
+    subject: Subject, skin: DeviceSkin, simulated: jax.Array, pose: jax.Array, capacity: Capacity
 ) -> dict[str, float]:
     """Vertices inside the body, and how deep they are."""
     base = base_points(skin, pose)
     find = jax.jit(skin_contacts, static_argnames="room")
-    rows, _, full = find(skin, simulated[..., 0], base, no_pairs(subject.body), room=room)
-    require_room(full, room)
+    rows, _, full = find(skin, simulated[..., 0], base, no_pairs(subject.body), capacity=capacity)
+    require_capacity(full, capacity)
     places = jnp.sum(rows.coefficients * simulated[:, rows.vertices, 0], axis=2)
     depth = jnp.maximum(-jnp.sum(rows.normals * places, axis=0), 0.0)
     return {"vertices": int((depth > 1e-5).sum()), "depths_m": round(float(depth.sum()), 4)}
@@ -87,21 +92,23 @@ def many() -> dict[str, object]:
     frames, origins = clip_frames(np.repeat(data["frame"][None, None], STEPS * count + 1, axis=0))
     frames = jax.device_put(frames)
     start = moving_state(data["positions"], np.zeros_like(data["positions"]))
-    moving = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
+    solver_state = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
     skin = jax.device_put(load_device_skin(SUBJECTS / "many_skin.npz"))
     collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
 
-    def run(room: Room, collisions: Collisions | None) -> tuple[Moving, Skins, Touched]:
+    def run(
+        capacity: Capacity, collisions: Collisions | None
+    ) -> tuple[SolverState, Skins, Touched]:
         moving_on, skins, touched = run_clip(
-            subject.body, subject.local, subject.rule, moving, frames, collisions,
+            subject.body, subject.local, subject.rule, solver_state, frames, collisions,
             steps=STEPS, piece=count, wanted=Wanted(True, True, True),
-            way=Way(kernels=GPU, unrolled=1), room=room,
+            options=SolverOptions(kernels=GPU, unrolled=1), capacity=capacity,
         )  # fmt: skip
         nothing = Touched(no_pairs(subject.body), jnp.zeros(count, int), jnp.zeros(count, bool))
         return moving_on, skins, touched or nothing
 
     _, apart, touched = run(MANY, collisions)
-    require_room(touched.full, MANY)
+    require_capacity(touched.full, MANY)
     require(bool(jnp.isfinite(apart.vertices).all()), "positions are not finite")
     _, through, _ = run(MANY, None)
     pose = frames.path[-1, 0]
@@ -112,7 +119,7 @@ def many() -> dict[str, object]:
     require(left["depths_m"] < otherwise["depths_m"], f"{left} is left of {otherwise}")
     for few in (MANY._replace(contacts=1024), MANY._replace(candidates=2**16)):
         with contextlib.suppress(SolverError):
-            require_room(run(few, collisions)[2].full, few)
+            require_capacity(run(few, collisions)[2].full, few)
             raise SystemExit(f"{few} is too little, and nothing said so; nothing was reported.")
     return {
         "free_vertices": subject.body.free_count,

@@ -15,7 +15,7 @@ from corporeal.formats.mp4 import write_mp4
 from corporeal.formats.png import write_png
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
-from corporeal.physics.projective.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.pipelines.deformers import make_deformer
 from corporeal.pipelines.results import attachments_of
 from corporeal.scene.casting import Performance

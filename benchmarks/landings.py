@@ -24,7 +24,7 @@ from corporeal.body.template import Template
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
-from corporeal.physics.projective.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 
 RESULTS = Path(__file__).parent / "results" / "landings.json"
 PEOPLE = {

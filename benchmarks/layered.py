@@ -36,10 +36,10 @@ from corporeal.body.pose import Pose
 from corporeal.evaluation.skin_strain import mean_strain
 from corporeal.geometry.surface import vertex_normals
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.projective.body import SimulatedBody
-from corporeal.physics.projective.clip import frames_of, make_clip
-from corporeal.physics.projective.deformer import ProjectiveSkinning
-from corporeal.physics.projective.outside import Outside
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.clip import frames_of, make_clip
+from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
 from corporeal.physics.tissue import bare_name
 
 RESULTS = Path(__file__).parent / "results" / "layered.json"
@@ -206,7 +206,7 @@ def landed(deformer: LayeredSkinning | ProjectiveSkinning, identity: Identity) -
     """Every frame of a landing, as seen from the skeleton, which does not bend."""
     motion, simulation = landing(deformer), deformer.simulation(controls(deformer))
     body = simulation.body(identity)
-    clip = make_clip(simulation, Outside(body), identity, motion)
+    clip = make_clip(simulation, BoundEnvironment(body), identity, motion)
     path = frames_of(body, clip.poses)
     flesh = clip.beginning(path)
     positions = [flesh.positions]

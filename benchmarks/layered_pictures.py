@@ -26,7 +26,7 @@ from corporeal.body.motion import Motion
 from corporeal.evaluation.skin_strain import triangle_strains
 from corporeal.formats.png import write_png
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.projective.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.pipelines.results import attachments_of
 from corporeal.scene.anatomy_picture import Figure, Style, anatomy_picture
 from corporeal.scene.casting import Performance

@@ -26,16 +26,19 @@ import numpy as np
 from corporeal.body.mesh import Mesh
 from corporeal.body.pose import Pose
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.projective.body import SimulatedBody
-from corporeal.physics.projective.settings import LARGEST_STEP
-from corporeal.physics.projective.simulation import ProjectiveSimulation, SimulationState
-from corporeal.physics.projective_dynamics import cpu
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.fast import CpuSolver
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
-from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP
+from corporeal.physics.fast_projective_skinning.simulation import (
+    ProjectiveSimulation,
+    SimulationState,
+)
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.cpu import local_step as cpu
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System, tetrahedral_masses
+from corporeal.physics.volumetric_mesh.model import VolumetricModel, build_volumetric_model
 from corporeal.runtime.threads import thread_count
 
 RESULTS = Path(__file__).parent / "results" / "physics.json"

@@ -5,7 +5,7 @@
 
 Bodies and creatures by seed, up to three kinds of damage each (`corporeal.evaluation.damage`), go
 through teleports, half turns of joints and shakes of 20 g, and are then left alone
-(`corporeal.evaluation.violence`). Every character's outcome is added to the result file at once, so
+(`corporeal.evaluation.stress_test`). Every character's outcome is added to the result file at once, so
 that a run goes on where it was stopped. Delete the file to begin anew.
 """
 
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.evaluation.random_characters import random_character
-from corporeal.evaluation.violence import mistreat
-from corporeal.physics.projective.settings import ProjectiveSettings
+from corporeal.evaluation.stress_test import stress_test
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 
 RESULTS = Path(__file__).parent / "results"
 WORST = 10
@@ -60,7 +60,7 @@ def treat(seed: int, collisions: str) -> dict[str, Any]:
     character = random_character(seed)
     try:
         settings = ProjectiveSettings(collisions=collisions)  # pyright: ignore[reportArgumentType]
-        row = mistreat(character, settings).row()
+        row = stress_test(character, settings).row()
     except FINDINGS:
         row = {
             "seed": seed,

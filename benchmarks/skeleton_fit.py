@@ -23,7 +23,7 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.pose import Pose
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.simulation_mesh import decimate
+from corporeal.physics.volumetric_mesh.simulation_mesh import decimate
 from corporeal.registration.skeleton_fit import fit_skeleton
 from corporeal.skinning.linear import LinearBlendSkinning
 

@@ -70,7 +70,7 @@ MAIN = ("SMPL-LBS", "LBS", "DQS", "SMPL-DQBS")
 SEEN = "SMPL-LBS on training people"
 
 
-def told(stage: str, number: float) -> None:
+def callback(stage: str, number: float) -> None:
     now = f"{time.process_time():.0f} s of processor"
     print(f"{datetime.now(UTC):%H:%M:%S} {stage}: {1e3 * number:.3f} mm ({now})", flush=True)
 
@@ -108,7 +108,7 @@ def first_part(data: Sets, out: Path) -> None:
     meshes, _ = posed_meshes(data.poses, template)
     identifier = pose_identifier(meshes, template, TRAINER.pose)
     kept = Checkpoints(out / "SMPL-LBS.checkpoint.npz", identifier)
-    train_pose(meshes, template, TRAINER.pose, told, kept)
+    train_pose(meshes, template, TRAINER.pose, callback, kept)
 
 
 def train(data: Sets, out: Path) -> None:
@@ -116,7 +116,7 @@ def train(data: Sets, out: Path) -> None:
     template = smpl_template(load_default_body().template)
     began, used = time.perf_counter(), time.process_time()
     kept = out / "SMPL-LBS.checkpoint.npz"
-    trained = TRAINER.fit(data.poses, data.shapes, template, told=told, checkpoints=kept)
+    trained = TRAINER.fit(data.poses, data.shapes, template, callback=callback, checkpoints=kept)
     write_smpl(out / "SMPL-LBS.npz", trained.model)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     report = dict(trained.report) | {
@@ -148,7 +148,7 @@ def rivals(data: Sets, out: Path) -> None:
         if (out / f"{name}.npz").exists():
             continue
         begin = bare if settings.joint_rounds else whole
-        learned = train_pose(meshes, template, settings, told, begin=begin)
+        learned = train_pose(meshes, template, settings, callback, begin=begin)
         first = model_of(learned, template)
         edges = learned.initial.edges
         rests, rule = learned.estimate.rests, replace(SHAPES, rounds=1)
@@ -190,7 +190,7 @@ def evaluate(data: Sets, out: Path) -> None:
         began = time.process_time()
         found = generalisation(FittedSmpl(model), people, (COMPARED,), pose_alone=True)
         rows[name], errors[name] = row(found), found.by_vertex
-        told(f"{name}: pose generalisation", float(found.mean_pose[0]))
+        callback(f"{name}: pose generalisation", float(found.mean_pose[0]))
         rows[name]["cpu_seconds"] = time.process_time() - began
         np.savez(out / "by_vertex.npz", **errors)
         write(out, people, rows)
@@ -213,7 +213,7 @@ def curves(data: Sets, out: Path) -> None:
         if name in MAIN:
             found = generalisation(FittedSmpl(model), people, CURVE)
             rows[f"{name} by coefficients"] = row(found)
-            told(f"{name}: model generalisation", float(found.mean_model[-1]))
+            callback(f"{name}: model generalisation", float(found.mean_model[-1]))
             write(out, whole, rows)
 
 

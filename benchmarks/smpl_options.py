@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.sparse.linalg import matrix_power
-from smpl_captures import COMPARED, TRAINER, reached, told
+from smpl_captures import COMPARED, TRAINER, callback, reached
 
 from corporeal.assets.default_body import load_default_body
 from corporeal.assets.smpl_view import smpl_template
@@ -28,12 +28,12 @@ from corporeal.body.linear_model import LinearBodyModel
 from corporeal.evaluation.fitted_smpl import FittedSmpl
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.smpl import read_smpl
-from corporeal.models.smpl.chains import Poses
-from corporeal.models.smpl.edge_poses import first_poses
 from corporeal.models.smpl.features import Features, feature_values
-from corporeal.models.smpl.linearised import SkinnedPerson
-from corporeal.models.smpl.many_people import shaped_person, solve_people
-from corporeal.models.smpl.many_poses import solve_poses
+from corporeal.models.smpl.fitting.chains import Poses
+from corporeal.models.smpl.fitting.edge_poses import first_poses
+from corporeal.models.smpl.fitting.linearised import SkinnedPerson
+from corporeal.models.smpl.fitting.many_people import shaped_person, solve_people
+from corporeal.models.smpl.fitting.many_poses import solve_poses
 from corporeal.models.smpl.reduction import dense_offsets, reduced_correctives
 from corporeal.models.smpl.train import posed_meshes
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
@@ -162,7 +162,7 @@ def by_prior(it: Experiment, strength: float) -> dict[str, dict[str, float]]:
             "test_mm": it.test(lambda _, shapes=shapes: shapes),
             "joints_a_vertex": float((blocks > 1e-3).sum(axis=0).mean()),
         }
-        told(f"{name}: test", rows[name]["test_mm"] / 1e3)
+        callback(f"{name}: test", rows[name]["test_mm"] / 1e3)
     return rows
 
 
@@ -186,7 +186,7 @@ def by_features(it: Experiment, strength: float) -> dict[str, float]:
         ridge = Ridge(strength * len(features))
         shapes = solved_pose_shapes(it.meshes, it.estimate, ridge, features)
         rows[kind] = it.test(lambda _, shapes=shapes: shapes, kind)
-        told(f"{kind}: test", rows[kind] / 1e3)
+        callback(f"{kind}: test", rows[kind] / 1e3)
     return rows
 
 
@@ -225,7 +225,7 @@ def by_rank(it: Experiment) -> dict[str, float]:
         fewer = dense_offsets(reduced_correctives(it.model, rank, moments))
         shapes = np.ascontiguousarray(fewer[:, ::STRIDE], np.float32)
         rows[str(rank)] = it.test(lambda _, shapes=shapes: shapes)
-        told(f"{rank} components: test", rows[str(rank)] / 1e3)
+        callback(f"{rank} components: test", rows[str(rank)] / 1e3)
     return rows
 
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from corporeal.evaluation.fitted_smpl import FittedSmpl
 from corporeal.evaluation.known_smpl import KnownSmpl, known_smpl, sample_people
-from corporeal.models.smpl.chains import Poses, chain_many
-from corporeal.models.smpl.many_poses import solve_poses
+from corporeal.models.smpl.fitting.chains import Poses, chain_many
+from corporeal.models.smpl.fitting.many_poses import solve_poses
 from corporeal.models.smpl.train import model_of
 from corporeal.models.smpl.training.estimate import Estimate, distances
 from corporeal.models.smpl.training.initial import initial_model

@@ -15,24 +15,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corporeal.physics.projective.gpu_materials import (
+from corporeal.physics.fast_projective_skinning.gpu.materials import (
+    MaterialTake,
     Parts,
     Recovery,
-    Take,
     materials_of,
     recovered,
     simulated,
 )
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.gpu_flesh import (
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.gpu.elements import (
+    DeviceFlesh,
     Elements,
-    Flesh,
     elements_of,
     flesh_of,
     incidences,
 )
-from corporeal.physics.projective_dynamics.integration import StepRule
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.solver.integration import StepRule
+from corporeal.physics.solver.system import System, tetrahedral_masses
 
 GRAVITY = np.array([0.0, -9.81, 0.0], np.float32)
 BODY_PARTS = {
@@ -53,10 +53,10 @@ class Scene(NamedTuple):
     stiffness: np.ndarray
     """True factors of the parts."""
     mass: np.ndarray
-    flesh: Flesh
+    flesh: DeviceFlesh
     parts: Parts
     rule: StepRule
-    take: Take
+    take: MaterialTake
 
 
 def block() -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +71,7 @@ def block() -> tuple[np.ndarray, np.ndarray]:
         for z in (0, 1)
     ]
     ways = [[0, a, a + b, 7] for a in (4, 2, 1) for b in (4, 2, 1) if a != b]
-    tetrahedra = np.concatenate([np.stack(cells, axis=1)[:, way] for way in ways])
+    tetrahedra = np.concatenate([np.stack(cells, axis=1)[:, options] for options in ways])
     corners = places[tetrahedra]
     mirrored = np.linalg.det(corners[:, 1:] - corners[:, :1]) < 0
     tetrahedra[mirrored] = tetrahedra[mirrored][:, [0, 1, 3, 2]]
@@ -104,7 +104,7 @@ def block_scene(steps: int = 16) -> Scene:
         flesh_of(elements),
         parts,
         StepRule(1 / 60, 3, 2.0),
-        Take(
+        MaterialTake(
             rest[:, :free],
             rest[None, :, free:] + shake,
             np.zeros((steps, 3, free), np.float32),
@@ -128,10 +128,10 @@ def body_scene(vertex_count: int = 400, steps: int = 20) -> Scene:
     """A coarse body that begins to run and is pushed all over; five parts that fade together."""
     from corporeal.models.phenotype.model import PhenotypeModel
     from corporeal.motions.library import make_motion
-    from corporeal.physics.projective.clip import frames_of
-    from corporeal.physics.projective.preparation import Preparations
-    from corporeal.physics.projective.simulation import ProjectiveSimulation
-    from corporeal.physics.projective_dynamics.gpu import device_order
+    from corporeal.physics.fast_projective_skinning.clip import frames_of
+    from corporeal.physics.fast_projective_skinning.preparation import Preparations
+    from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+    from corporeal.physics.solver.gpu.solver import device_order
 
     model = PhenotypeModel()
     identity = model.prepare()
@@ -159,7 +159,7 @@ def body_scene(vertex_count: int = 400, steps: int = 20) -> Scene:
             shares[:free].astype(np.float32),
         ),
         StepRule(1 / 60, 4, 5.0),
-        Take(
+        MaterialTake(
             start.T.astype(np.float32),
             (carried[1:, free:] - origin).transpose(0, 2, 1).astype(np.float32),
             speeds[:, :free].transpose(0, 2, 1).astype(np.float32),

@@ -1,4 +1,4 @@
-"""Own meshes for tests: a coarse dragon, and tubes with parts beside them."""
+"""Custom meshes for tests: a coarse dragon, and tubes with parts beside them."""
 
 from functools import cache
 

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from corporeal.body.linear_model import Blending, LinearBodyModel
 from corporeal.evaluation.known_smpl import KnownSmpl, known_smpl
-from corporeal.models.smpl.fitting import edge_differences
+from corporeal.models.smpl.fitting.fit_pose import edge_differences
 
 LARGE_PARTS = [0, 1, 2, 3, 4, 5, 6, 9, 16, 17, 18, 19]
 """Trunk, thighs, shins, upper and lower arms."""

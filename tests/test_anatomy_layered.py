@@ -21,12 +21,12 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
-from corporeal.physics.collisions.grabs import Grab
-from corporeal.physics.projective.outside import Surroundings
-from corporeal.physics.projective.parts import BodyParts, Carrier
-from corporeal.physics.projective.state_file import read_state, write_state
-from corporeal.physics.projective_dynamics.pressure import prism_volumes
-from corporeal.physics.volume.prisms import signed_volumes
+from corporeal.physics.contact.grabs import Grab
+from corporeal.physics.fast_projective_skinning.environment import Environment
+from corporeal.physics.fast_projective_skinning.parts import BodyParts, Carrier
+from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state
+from corporeal.physics.volume_preservation.reference import prism_volumes
+from corporeal.physics.volumetric_mesh.prisms import signed_volumes
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_a_grab_pulls_the_belly_and_a_force_the_back(man, simulation):
     navel = int(front[np.argmax(template.skin[front, 2])])
     back = int(np.argmin(np.where(parts == "back", template.skin[:, 2], np.inf)))
     target = template.skin[navel] + [0.0, 0.0, 0.03]
-    around = Surroundings(grabs=(Grab(np.array([navel]), np.ones(1), target, 5e3),))
+    around = Environment(grabs=(Grab(np.array([navel]), np.ones(1), target, 5e3),))
     forces = np.zeros_like(template.skin)
     forces[back] = [0.0, 0.0, -10.0]
     state = simulation.start(identity)

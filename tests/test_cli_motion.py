@@ -29,10 +29,10 @@ def test_info_counts_frames_of_an_authored_motion(capsys):
 @pytest.mark.skipif(not CLIP.exists(), reason="the CMU clips are not beside this checkout")
 def test_info_of_a_capture_tells_its_rate_and_what_was_done(capsys):
     assert main(["motion", "info", str(CLIP)]) == 0
-    told = capsys.readouterr().out
-    assert "432 at 120 a second" in told
-    assert "flights fall with 0.9" in told
-    assert "frame 0 left out" in told
+    callback = capsys.readouterr().out
+    assert "432 at 120 a second" in callback
+    assert "flights fall with 0.9" in callback
+    assert "frame 0 left out" in callback
 
 
 def test_render_writes_a_film(tmp_path):

@@ -7,18 +7,18 @@ from flesh import bar
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
 from corporeal.geometry.transforms import invert_rigid, transform_points
-from corporeal.physics.collisions.colliders.box import Box
-from corporeal.physics.collisions.colliders.capsule import Capsule
-from corporeal.physics.collisions.colliders.collider import Collider, MovingSkin, Touch, placed
-from corporeal.physics.collisions.colliders.ground import Ground
-from corporeal.physics.collisions.colliders.mesh import MeshSolid
-from corporeal.physics.collisions.colliders.shape import Shape
-from corporeal.physics.collisions.colliders.sphere import Sphere
-from corporeal.physics.collisions.contacts import joined, no_contacts
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.contact.colliders.box import Box
+from corporeal.physics.contact.colliders.capsule import Capsule
+from corporeal.physics.contact.colliders.collider import Collider, MovingSkin, Touch, placed
+from corporeal.physics.contact.colliders.ground import Ground
+from corporeal.physics.contact.colliders.mesh import MeshSolid
+from corporeal.physics.contact.colliders.shape import ColliderShape
+from corporeal.physics.contact.colliders.sphere import Sphere
+from corporeal.physics.contact.contacts import joined, no_contacts
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System, tetrahedral_masses
 
 GRAVITY = np.array([0.0, -9.81, 0.0])
 STEP = 1 / 120
@@ -33,7 +33,7 @@ def box_mesh(size: tuple[float, float, float], turn: int = 1) -> Mesh:
     return Mesh(0.5 * corners * size, np.array(triangles)[:, ::turn])
 
 
-SHAPES: dict[str, Shape] = {
+SHAPES: dict[str, ColliderShape] = {
     "ground": Ground(),
     "box": Box((0.6, 0.2, 0.5)),
     "sphere": Sphere(0.4),

@@ -1,4 +1,4 @@
-"""Surroundings read from JSON: what is read is what was written, and what is wrong is named."""
+"""Environment read from JSON: what is read is what was written, and what is wrong is named."""
 
 import json
 from pathlib import Path
@@ -9,12 +9,12 @@ from test_colliders import box_mesh
 
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.registry import write_mesh
-from corporeal.physics.collisions.colliders.box import Box
-from corporeal.physics.collisions.colliders.capsule import Capsule
-from corporeal.physics.collisions.colliders.ground import Ground
-from corporeal.physics.collisions.colliders.mesh import MeshSolid
-from corporeal.physics.collisions.colliders.sphere import Sphere
-from corporeal.physics.projective.surroundings_file import read_surroundings
+from corporeal.physics.contact.colliders.box import Box
+from corporeal.physics.contact.colliders.capsule import Capsule
+from corporeal.physics.contact.colliders.ground import Ground
+from corporeal.physics.contact.colliders.mesh import MeshSolid
+from corporeal.physics.contact.colliders.sphere import Sphere
+from corporeal.physics.fast_projective_skinning.environment_file import read_environment
 
 
 def written(folder: Path, content: object) -> Path:
@@ -36,7 +36,7 @@ def test_every_shape_is_read(tmp_path: Path) -> None:
             {"shape": "mesh", "file": "crate.obj"},
         ],
     }
-    found = read_surroundings(written(tmp_path, content))
+    found = read_environment(written(tmp_path, content))
     kinds = [type(collider.shape) for collider in found.colliders]
     assert kinds == [Ground, Box, Capsule, Sphere, MeshSolid]
     assert found.wind is not None
@@ -69,9 +69,9 @@ def test_every_shape_is_read(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_named(tmp_path: Path, content: object, words: str) -> None:
     with pytest.raises(FormatError, match=words):
-        read_surroundings(written(tmp_path, content))
+        read_environment(written(tmp_path, content))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.json"):
-        read_surroundings(tmp_path / "nowhere.json")
+        read_environment(tmp_path / "nowhere.json")

@@ -17,13 +17,16 @@ from corporeal.body.weights import SkinWeights
 from corporeal.evaluation.penetration import PenetrationMeter
 from corporeal.geometry.surface import vertex_normals
 from corporeal.geometry.surface_tree import SurfaceTree
-from corporeal.physics.collisions.local_pairs import LocalPairs, closing_normals
-from corporeal.physics.collisions.skin_contacts import SkinContacts
-from corporeal.physics.projective.body import SimulatedBody
-from corporeal.physics.projective.preparation import Preparations
-from corporeal.physics.projective.settings import Collisions, ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation, SimulationState
-from corporeal.physics.projective.state_file import read_state, write_state
+from corporeal.physics.contact.local_pairs import LocalPairs, contact_plane_normals
+from corporeal.physics.contact.skin_contacts import SkinContacts
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
+from corporeal.physics.fast_projective_skinning.settings import Collisions, ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import (
+    ProjectiveSimulation,
+    SimulationState,
+)
+from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state
 from corporeal.skinning.kinematics import forward_kinematics
 
 BEND = 2.2
@@ -217,7 +220,7 @@ def test_the_angle_test_compares_angles_from_one_bone() -> None:
     nodes = np.array([[0.0, 0, 0], [1.0, 0, 0], [0.0, 1, 0]])
     skin = np.array([[0.3, 0.6, 0.0], [0.6, 0.3, 0.5]])
     normals = np.array([[0.0, 1, 0], [1.0, 0, 0]])
-    planes = closing_normals(local, skin, normals, nodes)
+    planes = contact_plane_normals(local, skin, normals, nodes)
     np.testing.assert_allclose(planes[0], np.array([-1, 1, 0]) / np.sqrt(2))
     np.testing.assert_array_equal(planes[1], 0.0)
 

@@ -4,14 +4,14 @@ import flesh
 import numpy as np
 import pytest
 
-from corporeal.physics.collisions.contacts import Contacts
-from corporeal.physics.collisions.skin_contacts import WEIGHT
-from corporeal.physics.collisions.springs import seed_springs
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.fast import CpuSolver
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.contact.skin_contacts import WEIGHT
+from corporeal.physics.contact.springs import corner_springs
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System, tetrahedral_masses
 
 OVERLAP, SEED_WEIGHT = 0.01, 150.0 * 144.0
 """Metres; and the seed's collision weight at 60 frames a second, N/m."""
@@ -69,7 +69,7 @@ def test_normal_rows_leave_a_thousandth_and_springs_a_fifth(integrator: str) -> 
     ours = CpuSolver(system, rule).step(start, anchors, contacts=contacts)
     assert left_over(points, contacts) == pytest.approx(1.0)
     assert left_over(ours.positions, contacts) < 1e-3
-    springs = seed_springs(contacts, points, SEED_WEIGHT)
+    springs = corner_springs(contacts, points, SEED_WEIGHT)
     sprung = System(system.masses, system.anchored, (*system.constraints, springs))
     seed = ReferenceSolver(sprung, rule).step(start, anchors)
     assert 0.2 < left_over(seed.positions, contacts) < 1.0

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from corporeal.errors import InputError
-from corporeal.physics.collisions.contacts import Contacts, joined, no_contacts
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.fast import CpuSolver
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.solver import Solver
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.contact.contacts import Contacts, joined, no_contacts
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.protocol import Solver
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System, tetrahedral_masses
 
 STIFFNESS = 12e3
 

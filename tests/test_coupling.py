@@ -6,9 +6,14 @@ from limbs import limb, posed
 
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_axis_angle
-from corporeal.physics.anchors import make_rings
-from corporeal.physics.coupling import Coupling, joint_twists, node_positions, node_rotations
-from corporeal.physics.volume.model import build_volumetric_model
+from corporeal.physics.coupling.anchors import make_rings
+from corporeal.physics.coupling.coupling import (
+    Coupling,
+    joint_twists,
+    node_positions,
+    node_rotations,
+)
+from corporeal.physics.volumetric_mesh.model import build_volumetric_model
 from corporeal.skinning.kinematics import rest_to_world
 
 BEND = {"middle": [0.0, 0.0, 1.4]}

@@ -6,19 +6,28 @@ import synthetic
 
 from corporeal.body.identity import Identity
 from corporeal.errors import InputError
-from corporeal.physics.projective.crowd import assembled_people, assembled_states, run_people
-from corporeal.physics.projective.gpu_body import DeviceBody
-from corporeal.physics.projective.gpu_clip import Frames, clip_frames, device_state, run_clip
-from corporeal.physics.projective.gpu_preparation import device_body
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective_dynamics.gpu import Moving, Way
-from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
-from corporeal.physics.projective_dynamics.gpu_inverse import inverted, local_inverse
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
+from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
+from corporeal.physics.fast_projective_skinning.gpu.clip import (
+    SkeletonFrames,
+    clip_frames,
+    device_state,
+    run_clip,
+)
+from corporeal.physics.fast_projective_skinning.gpu.crowd import (
+    assembled_people,
+    assembled_states,
+    run_people,
+)
+from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.gpu.elements import system_matrix
+from corporeal.physics.solver.gpu.inverse import inverted, local_inverse
+from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
+from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.skinning.kinematics import forward_kinematics
 
-RULE, WAY = StepRule(1 / 120, 4, 10.0), Way(unrolled=1)
+RULE, WAY = StepRule(1 / 120, 4, 10.0), SolverOptions(unrolled=1)
 STEPS = 12
 
 
@@ -29,7 +38,7 @@ def person(width: float, rings: int = 12) -> DeviceBody:
     return device_body(ProjectiveSimulation(template, ProjectiveSettings(volume=0.0)).body(wide))
 
 
-def moved(body: DeviceBody, phase: float) -> tuple[Moving, Frames, np.ndarray]:
+def moved(body: DeviceBody, phase: float) -> tuple[SolverState, SkeletonFrames, np.ndarray]:
     """A turning, travelling skeleton, and flesh that begins at rest."""
     time = np.arange(STEPS + 1) / 120
     rotations = np.zeros((STEPS + 1, len(synthetic.PARENTS), 3))
@@ -43,8 +52,8 @@ def moved(body: DeviceBody, phase: float) -> tuple[Moving, Frames, np.ndarray]:
     return device_state(body, [resting(rest, 1 / 120)], origins[0], 1 / 120), frames, origins
 
 
-def together(parts: list[Frames]) -> Frames:
-    return Frames(
+def together(parts: list[SkeletonFrames]) -> SkeletonFrames:
+    return SkeletonFrames(
         np.concatenate([p.start for p in parts]),
         np.concatenate([p.path for p in parts], axis=1),
         np.concatenate([p.shifts for p in parts], axis=2),
@@ -56,11 +65,13 @@ def test_characters_of_one_body_move_each_on_its_own() -> None:
     body = person(1.0)
     inverse = body.inverse(RULE)
     cases = [moved(body, phase) for phase in (0.0, 0.7, 1.9)]
-    both = Moving(*(np.concatenate(p, axis=2) for p in zip(*(c[0] for c in cases), strict=True)))
+    both = SolverState(
+        *(np.concatenate(p, axis=2) for p in zip(*(c[0] for c in cases), strict=True))
+    )
     frames = together([c[1] for c in cases])
-    _, crowd, _ = run_clip(body, inverse, RULE, both, frames, steps=2, way=WAY)
-    for number, (moving, path, _) in enumerate(cases):
-        _, single, _ = run_clip(body, inverse, RULE, moving, path, steps=2, way=WAY)
+    _, crowd, _ = run_clip(body, inverse, RULE, both, frames, steps=2, options=WAY)
+    for number, (solver_state, path, _) in enumerate(cases):
+        _, single, _ = run_clip(body, inverse, RULE, solver_state, path, steps=2, options=WAY)
         off = np.abs(np.asarray(crowd.vertices)[:, number] - np.asarray(single.vertices)[:, 0])
         assert off.max() < 2e-6
     first, second = np.asarray(crowd.vertices)[-1, 0], np.asarray(crowd.vertices)[-1, 1]
@@ -76,10 +87,12 @@ def test_different_people_move_each_on_their_own() -> None:
     cases = [moved(body, phase) for body, phase in zip(bodies, (0.0, 1.1), strict=True)]
     people = assembled_people(bodies, inverses, RULE)
     states = assembled_states(people, [c[0] for c in cases])
-    _, skins = run_people(people, RULE, states, together([c[1] for c in cases]), steps=2, way=WAY)
-    for number, (moving, path, _) in enumerate(cases):
+    _, skins = run_people(
+        people, RULE, states, together([c[1] for c in cases]), steps=2, options=WAY
+    )
+    for number, (solver_state, path, _) in enumerate(cases):
         _, single, _ = run_clip(
-            bodies[number], inverses[number], RULE, moving, path, steps=2, way=WAY
+            bodies[number], inverses[number], RULE, solver_state, path, steps=2, options=WAY
         )
         off = np.abs(np.asarray(skins)[:, number] - np.asarray(single.vertices)[:, 0])
         assert off.max() < 5e-6
@@ -89,7 +102,7 @@ def fewer_free(body: DeviceBody) -> DeviceBody:
     """The same body with its last free vertex anchored where its bone carries it."""
     from dataclasses import replace
 
-    from corporeal.physics.projective_dynamics.gpu_flesh import Elements, flesh_of
+    from corporeal.physics.solver.gpu.elements import Elements, flesh_of
 
     count = body.free_count - 1
     old = body.elements

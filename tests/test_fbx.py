@@ -12,7 +12,7 @@ from corporeal.errors import OutputError
 from corporeal.formats import fbx_nodes
 from corporeal.formats.fbx import write_fbx
 from corporeal.formats.fbx_animation import smooth_euler
-from corporeal.formats.fbx_nodes import Int64, Node, encode_document
+from corporeal.formats.fbx_nodes import FbxNode, Int64, encode_document
 from corporeal.geometry.rotations import quaternion_from_axis_angle
 from corporeal.skinning.playback import character_vertices
 
@@ -224,7 +224,7 @@ def test_files_are_the_same_every_time(tmp_path: Path, character: Character):
 def test_every_property_type_survives(tmp_path: Path):
     values = (True, 7, Int64(2**40), 0.1, "gröÙ", b"\x00\xff")
     arrays = [np.arange(n, dtype=k) for n in (0, 5, 5000) for k in ("f4", "f8", "i4", "i8")]
-    node = Node("Top", (*values, *arrays))
+    node = FbxNode("Top", (*values, *arrays))
     node.add("Inner", block=True)
     (tmp_path / "a.fbx").write_bytes(encode_document([node]))
     root, _ = read_fbx_tree(tmp_path / "a.fbx")
@@ -239,7 +239,7 @@ def test_every_property_type_survives(tmp_path: Path):
 def test_a_file_beyond_four_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fbx_nodes, "_MAX_OFFSET", 100)
     with pytest.raises(OutputError, match="fewer morph targets"):
-        encode_document([Node("Top", (np.arange(500),))])
+        encode_document([FbxNode("Top", (np.arange(500),))])
 
 
 def test_euler_angles_never_jump():

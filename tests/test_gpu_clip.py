@@ -13,24 +13,29 @@ import synthetic
 from corporeal.body.motion import Motion
 from corporeal.errors import FormatError, InputError
 from corporeal.geometry.surface import vertex_normals
-from corporeal.physics.projective.body import SimulatedBody
-from corporeal.physics.projective.clip import make_clip
-from corporeal.physics.projective.gpu_body import load_device_body, save_device_body
-from corporeal.physics.projective.gpu_clip import Wanted, clip_frames, device_state, run_clip
-from corporeal.physics.projective.gpu_deformer import device_skins
-from corporeal.physics.projective.gpu_preparation import device_body
-from corporeal.physics.projective.outside import Outside
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective_dynamics.gpu import Way
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
-from corporeal.physics.upsampling_gpu import full_normals, full_skin
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.clip import make_clip
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
+from corporeal.physics.fast_projective_skinning.gpu.body import load_device_body, save_device_body
+from corporeal.physics.fast_projective_skinning.gpu.clip import (
+    Wanted,
+    clip_frames,
+    device_state,
+    run_clip,
+)
+from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
+from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.gpu.solver import SolverOptions
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.upsampling.gpu import full_normals, full_skin
 from corporeal.skinning.kinematics import forward_kinematics
 
 TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
 RULE = StepRule(1 / 120, 5, 10.0)
-WAY = Way(unrolled=1)
+WAY = SolverOptions(unrolled=1)
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +75,11 @@ def test_a_clip_ends_where_the_cpu_does(body: SimulatedBody, kind: int) -> None:
     start, expected = on_the_cpu(body, frames)
     prepared = device_body(body)
     near, origins = clip_frames(frames[:, None])
-    moving = device_state(prepared, [start], origins[0], 1 / 120)
+    solver_state = device_state(prepared, [start], origins[0], 1 / 120)
     inverse = prepared.inverse(RULE)
     _, skins, _ = run_clip(
-        prepared, inverse, RULE, moving, near, steps=2, piece=40,
-        wanted=Wanted(simulated=True), way=WAY,
+        prepared, inverse, RULE, solver_state, near, steps=2, piece=40,
+        wanted=Wanted(simulated=True), options=WAY,
     )  # fmt: skip
     found = np.asarray(skins.simulated[-1, :, :, 0]).T + origins[-1]
     height = np.ptp(body.model.skin[:, 0])
@@ -127,17 +132,18 @@ import sys
 for name in ("numba", "array_api_compat", "tyro", "tqdm", "PIL"):
     sys.modules[name] = None
 import numpy as np
-from corporeal.physics.collisions import gpu_pairs
-from corporeal.physics.projective import crowd, gpu_materials
-from corporeal.physics.projective.gpu_body import load_device_body
-from corporeal.physics.projective.gpu_clip import clip_frames, device_state, run_clip
-from corporeal.physics.projective_dynamics.gpu import Way
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
+from corporeal.physics.contact.gpu import pairs as gpu_pairs
+from corporeal.physics.fast_projective_skinning.gpu import crowd
+from corporeal.physics.fast_projective_skinning.gpu import materials as gpu_materials
+from corporeal.physics.fast_projective_skinning.gpu.body import load_device_body
+from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
+from corporeal.physics.solver.gpu.solver import SolverOptions
+from corporeal.physics.solver.integration import StepRule, resting
 body = load_device_body(r"{tmp_path / "body.npz"}")
 frames, origins = clip_frames(np.load(r"{tmp_path / "path.npy"}")[:, None])
 rule = StepRule(1 / 120, 5, 10.0)
-moving = device_state(body, [resting(body.rest, 1 / 120)], origins[0], 1 / 120)
-_, skins, _ = run_clip(body, body.inverse(rule), rule, moving, frames, steps=2, way=Way(unrolled=1))
+solver_state = device_state(body, [resting(body.rest, 1 / 120)], origins[0], 1 / 120)
+_, skins, _ = run_clip(body, body.inverse(rule), rule, solver_state, frames, steps=2, options=SolverOptions(unrolled=1))
 print(np.isfinite(np.asarray(skins.vertices)).all(), skins.vertices.shape)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -150,7 +156,7 @@ def test_the_deformer_gives_the_same_skins_on_a_device() -> None:
     rotations[:, 1, 2] = np.linspace(0, 0.5, 8)
     motion = Motion("bend", 60.0, rotations, np.zeros((8, 3)), TEMPLATE.skeleton)
     simulation = ProjectiveSimulation(TEMPLATE)
-    clip = make_clip(simulation, Outside(simulation.body(IDENTITY)), IDENTITY, motion)
+    clip = make_clip(simulation, BoundEnvironment(simulation.body(IDENTITY)), IDENTITY, motion)
     np.testing.assert_allclose(device_skins(clip, "cpu"), clip.skins(), atol=1e-5)
 
 
@@ -159,7 +165,7 @@ def test_what_only_the_cpu_offers_is_refused() -> None:
         "still", 60.0, np.zeros((3, len(synthetic.PARENTS), 3)), np.zeros((3, 3)), TEMPLATE.skeleton
     )
     simulation = ProjectiveSimulation(TEMPLATE, ProjectiveSettings(collisions="local"))
-    clip = make_clip(simulation, Outside(simulation.body(IDENTITY)), IDENTITY, motion)
+    clip = make_clip(simulation, BoundEnvironment(simulation.body(IDENTITY)), IDENTITY, motion)
     with pytest.raises(InputError, match="local collisions"):
         device_skins(clip, "cpu")
 
@@ -167,6 +173,6 @@ def test_what_only_the_cpu_offers_is_refused() -> None:
 def test_broken_pieces_are_refused(body: SimulatedBody) -> None:
     prepared = device_body(body)
     frames, origins = clip_frames(path(0, 3)[:, None])
-    moving = device_state(prepared, [resting(prepared.rest, 1 / 120)], origins[0], 1 / 120)
+    solver_state = device_state(prepared, [resting(prepared.rest, 1 / 120)], origins[0], 1 / 120)
     with pytest.raises(InputError, match="whole pieces"):
-        run_clip(prepared, prepared.inverse(RULE), RULE, moving, frames, steps=2, piece=2)
+        run_clip(prepared, prepared.inverse(RULE), RULE, solver_state, frames, steps=2, piece=2)

@@ -8,23 +8,27 @@ import synthetic
 
 from corporeal.body.pose import Pose
 from corporeal.errors import SolverError
-from corporeal.physics.collisions.gpu_detection import Room, require_room, vertices_inside
-from corporeal.physics.collisions.gpu_lists import chosen, listed, running_total, sorted_order
-from corporeal.physics.projective.gpu_clip import clip_frames, device_state, run_clip
-from corporeal.physics.projective.gpu_preparation import device_body, device_skin
-from corporeal.physics.projective.gpu_touch import Collisions, base_points, no_pairs
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective_dynamics.gpu import Way
-from corporeal.physics.projective_dynamics.gpu_contact_kernels import kernel_contacts
-from corporeal.physics.projective_dynamics.gpu_contacts import (
+from corporeal.physics.contact.gpu.detection import Capacity, require_capacity, vertices_inside
+from corporeal.physics.contact.gpu.lists import chosen, listed, running_total, sorted_order
+from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
+from corporeal.physics.fast_projective_skinning.gpu.contacts import (
+    Collisions,
+    base_points,
+    no_pairs,
+)
+from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.gpu.contact_kernels import kernel_contacts
+from corporeal.physics.solver.gpu.contacts import (
     contact_forces,
     contact_rows,
     free_places,
     moved_by,
 )
-from corporeal.physics.projective_dynamics.gpu_inverse import DenseInverse
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
+from corporeal.physics.solver.gpu.inverse import DenseInverse
+from corporeal.physics.solver.gpu.solver import SolverOptions
+from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.skinning.kinematics import forward_kinematics
 
 RANDOM = np.random.default_rng(8)
@@ -78,7 +82,7 @@ def test_detection_finds_what_the_cpu_finds(folded) -> None:
     np.testing.assert_allclose(base.T, finder.detection.base_points(frames), atol=1e-6)
     flat = jnp.asarray(positions[:count].T, jnp.float32)
     hits, full = jax.jit(vertices_inside, static_argnums=3)(
-        skin, flat, base, Room(64, 2**15, 2**15)
+        skin, flat, base, Capacity(64, 2**15, 2**15)
     )
     found = finder.detect(np.ascontiguousarray(positions[:count]), frames)
     assert len(found) > 5
@@ -97,15 +101,23 @@ def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(f
     prepared, skin = device_body(body), device_skin(body.skin_contacts(), body.model)
     rule = StepRule(1 / 120, 5, 10.0)
     path, origins = clip_frames(np.repeat(frames[None, None], 5, axis=0))
-    moving = device_state(prepared, [resting(positions, 1 / 120)], origins[0], 1 / 120)
+    solver_state = device_state(prepared, [resting(positions, 1 / 120)], origins[0], 1 / 120)
     inverse = prepared.inverse(rule, dense=True)
     assert isinstance(inverse, DenseInverse)
     collisions = Collisions(skin, inverse.matrix, no_pairs(prepared))
-    way, room = Way(rounds=8, unrolled=1), Room(64, 2**15, 2**15)
+    options, capacity = SolverOptions(rounds=8, unrolled=1), Capacity(64, 2**15, 2**15)
     last, _, touched = run_clip(
-        prepared, inverse, rule, moving, path, collisions, steps=2, way=way, room=room
+        prepared,
+        inverse,
+        rule,
+        solver_state,
+        path,
+        collisions,
+        steps=2,
+        options=options,
+        capacity=capacity,
     )
-    require_room(touched.full, room)
+    require_capacity(touched.full, capacity)
     assert int(touched.counts[0]) > 3
     chosen_vertices = np.asarray(prepared.order)[: prepared.free_count]
     found = np.asarray(last.positions[..., 0]).T + origins[-1]
@@ -114,12 +126,20 @@ def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(f
     effect = np.sqrt(((expected - without) ** 2).mean())
     assert effect > 1e-4
     assert np.sqrt(((found - expected) ** 2).mean()) < 0.2 * effect
-    few = Room(1, 2**15, 2**15)
+    few = Capacity(1, 2**15, 2**15)
     _, _, touched = run_clip(
-        prepared, inverse, rule, moving, path, collisions, steps=2, way=way, room=few
+        prepared,
+        inverse,
+        rule,
+        solver_state,
+        path,
+        collisions,
+        steps=2,
+        options=options,
+        capacity=few,
     )
     with pytest.raises(SolverError, match="room for 1 contacts"):
-        require_room(touched.full, few)
+        require_capacity(touched.full, few)
 
 
 def two_frames(body, frames: np.ndarray, positions: np.ndarray, collide: bool) -> np.ndarray:

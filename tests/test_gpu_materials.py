@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 import recover_material  # pyright: ignore[reportMissingImports]
 
 from corporeal.errors import SolverError
-from corporeal.physics.projective.gpu_materials import (
+from corporeal.physics.fast_projective_skinning.gpu.materials import (
     materials_of,
     recovered,
     simulated,
@@ -44,17 +44,17 @@ def test_gradients_in_material_and_motion_are_those_of_differences() -> None:
         value = jax.jit(loss)
         gradients = jax.jit(jax.grad(loss, argnums=(0, 1, 2)))(*at)
         for number, (point, gradient) in enumerate(zip(at, gradients, strict=True)):
-            way = jnp.asarray(np.random.default_rng(number).normal(size=point.shape))
-            ahead = [p + 1e-4 * way if k == number else p for k, p in enumerate(at)]
-            behind = [p - 1e-4 * way if k == number else p for k, p in enumerate(at)]
+            options = jnp.asarray(np.random.default_rng(number).normal(size=point.shape))
+            ahead = [p + 1e-4 * options if k == number else p for k, p in enumerate(at)]
+            behind = [p - 1e-4 * options if k == number else p for k, p in enumerate(at)]
             difference = (value(*ahead) - value(*behind)) / 2e-4
-            np.testing.assert_allclose(jnp.sum(gradient * way), difference, rtol=1e-4)
+            np.testing.assert_allclose(jnp.sum(gradient * options), difference, rtol=1e-4)
             forward = jax.jit(
                 lambda p, w, n=number: jax.jvp(
                     lambda x: loss(*(x if k == n else q for k, q in enumerate(at))), (p,), (w,)
                 )[1]
             )
-            np.testing.assert_allclose(forward(point, way), difference, rtol=1e-4)
+            np.testing.assert_allclose(forward(point, options), difference, rtol=1e-4)
 
 
 def test_all_regions_of_a_block_are_recovered() -> None:

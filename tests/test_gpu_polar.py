@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from corporeal.physics.projective_dynamics.gpu_polar import closest_rotation
-from corporeal.physics.projective_dynamics.polar import closest_rotations, rotation_variant_svd
+from corporeal.physics.solver.gpu.polar import closest_rotation
+from corporeal.physics.solver.polar import closest_rotations, rotation_variant_svd
 
 
 def rotations(matrices: np.ndarray) -> np.ndarray:
@@ -39,10 +39,10 @@ def test_flat_matrices_and_nothing() -> None:
 def test_the_derivative_is_that_of_differences() -> None:
     """d/dε R(F + ε E), central differences of step 1e-5 in float64: error ∝ 1e-10."""
     random = np.random.default_rng(3)
-    matrix, way = np.eye(3) + 0.3 * random.normal(size=(3, 3)), random.normal(size=(3, 3))
+    matrix, options = np.eye(3) + 0.3 * random.normal(size=(3, 3)), random.normal(size=(3, 3))
 
     def turned(share: jax.Array) -> jax.Array:
-        entries = (jnp.asarray(matrix) + share * jnp.asarray(way)).ravel()
+        entries = (jnp.asarray(matrix) + share * jnp.asarray(options)).ravel()
         return jnp.stack(closest_rotation(list(entries)))
 
     with jax.enable_x64(True):

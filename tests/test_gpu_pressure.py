@@ -9,22 +9,26 @@ import synthetic
 
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
-from corporeal.physics.projective.body import SimulatedBody
-from corporeal.physics.projective.clip import make_clip
-from corporeal.physics.projective.crowd import assembled_people, assembled_states, run_people
-from corporeal.physics.projective.gpu_body import load_device_body, save_device_body
-from corporeal.physics.projective.gpu_clip import clip_frames, device_state, run_clip
-from corporeal.physics.projective.gpu_deformer import device_skins
-from corporeal.physics.projective.gpu_preparation import device_body
-from corporeal.physics.projective.outside import Outside
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective_dynamics.gpu import GpuSolver, Way
-from corporeal.physics.projective_dynamics.gpu_flesh import system_matrix
-from corporeal.physics.projective_dynamics.gpu_inverse import inverted, local_inverse
-from corporeal.physics.projective_dynamics.gpu_pressure import corrected
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.clip import make_clip
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
+from corporeal.physics.fast_projective_skinning.gpu.body import load_device_body, save_device_body
+from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
+from corporeal.physics.fast_projective_skinning.gpu.crowd import (
+    assembled_people,
+    assembled_states,
+    run_people,
+)
+from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
+from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.gpu.elements import system_matrix
+from corporeal.physics.solver.gpu.inverse import inverted, local_inverse
+from corporeal.physics.solver.gpu.solver import GpuSolver, SolverOptions
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.volume_preservation.gpu import corrected
 from corporeal.skinning.kinematics import forward_kinematics
 
 TEMPLATE = synthetic.arm_template()
@@ -54,7 +58,7 @@ def test_steps_are_those_of_the_reference(body: SimulatedBody) -> None:
     for solver in (
         ReferenceSolver(system, RULE),
         GpuSolver(system, RULE, body.rest),
-        ReferenceSolver(replace(system, kept_volume=None), RULE),
+        ReferenceSolver(replace(system, volume_preservation=None), RULE),
     ):
         state = resting(np.asarray(body.rest, np.float64), RULE.step)
         for before, now in pairwise(carriers):
@@ -73,22 +77,22 @@ def test_steps_are_those_of_the_reference(body: SimulatedBody) -> None:
 
 
 @pytest.mark.parametrize("moving", [True, False], ids=["moving", "static"])
-def test_torn_flesh_lets_go_in_motion_alone(body: SimulatedBody, moving: bool) -> None:
+def test_torn_flesh_lets_go_in_motion_alone(body: SimulatedBody, solver_state: bool) -> None:
     """Flesh of a third of its volume: the CPU's correction, with the same gain."""
-    prepared, kept = device_body(body), body.system.kept_volume
-    assert kept is not None
-    here = prepared.kept(RULE)
+    prepared, preservation = device_body(body), body.system.volume_preservation
+    assert preservation is not None
+    here = prepared.preservation(RULE)
     assert here is not None
-    positions, before = 0.7 * body.rest, np.full(kept.region_count, 30.0)
+    positions, before = 0.7 * body.rest, np.full(preservation.region_count, 30.0)
     gain = np.asarray(here.gain[0], np.float64)
-    expected = kept.corrected(before, kept.volumes(positions), gain, moving)
+    expected = preservation.corrected(before, preservation.volumes(positions), gain, solver_state)
     found = corrected(
         here,
         before.astype(np.float32)[None, :, None],
         positions[prepared.order].T[..., None].astype(np.float32),
-        moving,
+        solver_state,
     )[0, :, 0]
-    assert (expected == 0.0).all() == moving
+    assert (expected == 0.0).all() == solver_state
     np.testing.assert_allclose(found, expected, atol=1e-3 * max(np.abs(expected).max(), 1.0))
 
 
@@ -98,7 +102,7 @@ def test_a_clip_with_kept_volume_is_that_of_the_cpu(body: SimulatedBody) -> None
     rotations = np.zeros((6, len(synthetic.PARENTS), 3))
     rotations[:, 1, 2] = np.linspace(0.0, 0.06, 6)
     motion = Motion("bend", 60.0, rotations, np.zeros((6, 3)), TEMPLATE.skeleton)
-    clip = make_clip(SIMULATION, Outside(body), IDENTITY, motion)
+    clip = make_clip(SIMULATION, BoundEnvironment(body), IDENTITY, motion)
     np.testing.assert_allclose(device_skins(clip, "cpu"), clip.skins(), atol=3e-5)
 
 
@@ -120,12 +124,14 @@ def test_people_keep_their_own_volumes(body: SimulatedBody, tmp_path) -> None:
         path=np.repeat(frames.path, 2, axis=1),
         shifts=np.repeat(frames.shifts, 2, axis=2),
     )
-    way = Way(unrolled=1)
-    moving = assembled_states(everybody, states)
-    last, skins = run_people(everybody, RULE, moving, both, way=way)
+    options = SolverOptions(unrolled=1)
+    solver_state = assembled_states(everybody, states)
+    last, skins = run_people(everybody, RULE, solver_state, both, options=options)
     for number, each in enumerate(bodies):
-        kept, start = each.kept(RULE), states[number]
-        after, alone, _ = run_clip(each, inverses[number], RULE, start, frames, kept=kept, way=way)
+        preservation, start = each.preservation(RULE), states[number]
+        after, alone, _ = run_clip(
+            each, inverses[number], RULE, start, frames, preservation=preservation, options=options
+        )
         np.testing.assert_allclose(skins[:, number], alone.vertices[:, 0], atol=2e-6)
         found, expected = last.pressures[number, :, 0], after.pressures[0, :, 0]
         np.testing.assert_allclose(found, expected, atol=0.01 * np.abs(expected).max())

@@ -9,27 +9,19 @@ from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import spsolve
 
 from corporeal.errors import InputError, SolverError
-from corporeal.physics.collisions.contacts import Contacts
-from corporeal.physics.projective_dynamics.constraints.spring import spring_constraint
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.fast import CpuSolver
-from corporeal.physics.projective_dynamics.gpu import (
-    Contact,
-    Drive,
-    GpuSolver,
-    Moving,
-    Way,
-    take_step,
-)
-from corporeal.physics.projective_dynamics.gpu_contacts import contact_rows, row_places
-from corporeal.physics.projective_dynamics.gpu_flesh import (
+from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.solver.constraints.spring import spring_constraint
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.gpu.contacts import contact_rows, row_places
+from corporeal.physics.solver.gpu.elements import (
     elements_of,
     flesh_of,
     stiffness_product,
     strain_forces,
     system_matrix,
 )
-from corporeal.physics.projective_dynamics.gpu_inverse import (
+from corporeal.physics.solver.gpu.inverse import (
     MOST_INVERTED,
     DenseInverse,
     correction,
@@ -39,15 +31,23 @@ from corporeal.physics.projective_dynamics.gpu_inverse import (
     inverted_on_device,
     local_inverse,
 )
-from corporeal.physics.projective_dynamics.gpu_iterative import (
+from corporeal.physics.solver.gpu.iterative import (
     IterativeInverse,
     iterative_inverse,
 )
-from corporeal.physics.projective_dynamics.gpu_kernels import kernel_forces
-from corporeal.physics.projective_dynamics.gpu_two_level import joined_levels, two_level_inverse
-from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
+from corporeal.physics.solver.gpu.solver import (
+    Contact,
+    GpuSolver,
+    SolverOptions,
+    SolverState,
+    StepInputs,
+    take_step,
+)
+from corporeal.physics.solver.gpu.two_level import joined_levels, two_level_inverse
+from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System, tetrahedral_masses
 
 REST, TETRAHEDRA = bar((8, 3, 3), (0.5, 0.15, 0.15))
 MASSES = tetrahedral_masses(REST, TETRAHEDRA, 1000.0)
@@ -210,14 +210,14 @@ def touched_step(state: State, anchors: np.ndarray, contacts: Contacts, rule: St
         return jnp.asarray(rows.T[..., None], jnp.float32)
 
     chosen = order[:free]
-    moving = Moving(
+    solver_state = SolverState(
         laid_out(state.positions[chosen]),
         laid_out(state.velocities[chosen]),
         laid_out(state.earlier_positions[chosen]),
         laid_out(state.earlier_velocities[chosen]),
         jnp.zeros((1, 0, 1), jnp.float32),
     )
-    drive = Drive(
+    inputs = StepInputs(
         laid_out(anchors),
         laid_out(GRAVITY[chosen]),
         laid_out(np.zeros((free, 3))),
@@ -231,9 +231,9 @@ def touched_step(state: State, anchors: np.ndarray, contacts: Contacts, rule: St
         jnp.asarray(contacts.offsets, jnp.float32),
     )
     begun = row_places(rows, laid_out(state.positions[order]))
-    way = Way(accelerated=False, rounds=24, unrolled=1)
+    options = SolverOptions(accelerated=False, rounds=24, unrolled=1)
     flesh, inverse = flesh_of(elements), DenseInverse(jnp.asarray(dense))
-    after = take_step(flesh, inverse, rule, moving, drive, way, Contact(rows, begun))
+    after = take_step(flesh, inverse, rule, solver_state, inputs, options, Contact(rows, begun))
     return np.asarray(after.positions[..., 0]).T
 
 

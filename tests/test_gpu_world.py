@@ -8,35 +8,35 @@ import synthetic
 
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError, SolverError
-from corporeal.physics.collisions.colliders.box import Box
-from corporeal.physics.collisions.colliders.capsule import Capsule
-from corporeal.physics.collisions.colliders.collider import Collider, placed
-from corporeal.physics.collisions.colliders.ground import Ground
-from corporeal.physics.collisions.colliders.mesh import MeshSolid
-from corporeal.physics.collisions.colliders.sphere import Sphere
-from corporeal.physics.collisions.gpu_detection import Room
-from corporeal.physics.collisions.gpu_world import _distances, wind_forces
-from corporeal.physics.collisions.grabs import grab_vertex
-from corporeal.physics.projective.clip import make_clip
-from corporeal.physics.projective.gpu_deformer import device_skins
-from corporeal.physics.projective.gpu_outside import device_world
-from corporeal.physics.projective.gpu_preparation import device_body, device_surface
-from corporeal.physics.projective.outside import Outside, Surroundings
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.contact.colliders.box import Box
+from corporeal.physics.contact.colliders.capsule import Capsule
+from corporeal.physics.contact.colliders.collider import Collider, placed
+from corporeal.physics.contact.colliders.ground import Ground
+from corporeal.physics.contact.colliders.mesh import MeshSolid
+from corporeal.physics.contact.colliders.sphere import Sphere
+from corporeal.physics.contact.gpu.detection import Capacity
+from corporeal.physics.contact.gpu.environment import _distances, wind_forces
+from corporeal.physics.contact.grabs import grab_vertex
+from corporeal.physics.fast_projective_skinning.clip import make_clip
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
+from corporeal.physics.fast_projective_skinning.gpu.environment import device_world
+from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_surface
+from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.wind import Wind
 
 TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
 
 
-def clip_of(settings: ProjectiveSettings, world: Surroundings | None = None, frames: int = 7):
+def clip_of(settings: ProjectiveSettings, world: Environment | None = None, frames: int = 7):
     """An arm that bends a little in some frames."""
     rotations = np.zeros((frames, len(synthetic.PARENTS), 3))
     rotations[:, 1, 2] = 0.01 * np.sin(2 * np.pi * np.arange(frames) / (frames - 1))
     motion = Motion("sway", 60.0, rotations, np.zeros((frames, 3)), TEMPLATE.skeleton)
     simulation = ProjectiveSimulation(TEMPLATE, settings)
-    outside = Outside(simulation.body(IDENTITY), world)
+    outside = BoundEnvironment(simulation.body(IDENTITY), world)
     return make_clip(simulation, outside, IDENTITY, motion)
 
 
@@ -44,7 +44,7 @@ def test_distances_are_those_of_the_shapes() -> None:
     """Float32 against the CPU's shapes in float64, inside and outside."""
     shapes = (Ground(), Box((0.4, 0.2, 0.3)), Sphere(0.25), Capsule(0.1, 0.3))
     body = ProjectiveSimulation(TEMPLATE).body(IDENTITY)
-    outside = Outside(body, Surroundings(tuple(placed(shape) for shape in shapes)))
+    outside = BoundEnvironment(body, Environment(tuple(placed(shape) for shape in shapes)))
     world = device_world(
         outside,
         device_body(body),
@@ -69,7 +69,7 @@ def test_wind_is_that_of_the_cpu() -> None:
     speeds, wind = random.normal(size=skin.shape), Wind(np.array([8.0, 1.0, -3.0]))
     expected = wind.forces(skin, speeds, triangles)
     world = device_world(
-        Outside(body, Surroundings(wind=wind)), device_body(body), np.eye(2, dtype=np.float32),
+        BoundEnvironment(body, Environment(wind=wind)), device_body(body), np.eye(2, dtype=np.float32),
         np.zeros(2), np.zeros((2, 3)), False,
     )  # fmt: skip
     assert world is not None
@@ -90,7 +90,7 @@ def test_a_ball_dents_as_on_the_cpu(dynamics: bool) -> None:
     """Both solve the same rows; the CPU by Gauss–Seidel to 1e-5 m. Without the ball the skin is
     millimetres elsewhere."""
     settings = ProjectiveSettings(dynamics=dynamics)
-    world = Surroundings((ball(0.0),))
+    world = Environment((ball(0.0),))
     expected, found = (
         clip_of(settings, world).skins(),
         device_skins(clip_of(settings, world), "cpu"),
@@ -107,7 +107,7 @@ def test_grabs_draw_as_on_the_cpu(dynamics: bool) -> None:
     settings, skin = ProjectiveSettings(dynamics=dynamics), np.asarray(IDENTITY.rest_vertices)
     middle = np.asarray(IDENTITY.joints)[1:3].mean(axis=0)
     vertex = int(np.argmin(np.linalg.norm(skin - middle - [0.0, 0.05, 0.0], axis=1)))
-    world = Surroundings(
+    world = Environment(
         wind=Wind(np.array([0.0, 0.0, 8.0])),
         grabs=(grab_vertex(vertex, skin[vertex] + [0.0, 0.03, 0.0], 800.0),),
     )
@@ -129,14 +129,14 @@ def test_room_grows_unless_it_was_given() -> None:
     """Contacts that do not fit are an error in a given room; otherwise the clip is run again."""
     low = float(np.asarray(IDENTITY.rest_vertices)[:, 1].min())
     settings = ProjectiveSettings()
-    world = Surroundings((placed(Ground(), (0.0, low + 0.01, 0.0)),))
+    world = Environment((placed(Ground(), (0.0, low + 0.01, 0.0)),))
     with pytest.raises(SolverError, match="vertices near colliders"):
-        device_skins(clip_of(settings, world), "cpu", Room(8, 2**12, 2**12, touches=1))
+        device_skins(clip_of(settings, world), "cpu", Capacity(8, 2**12, 2**12, touches=1))
     assert np.isfinite(device_skins(clip_of(settings, world), "cpu")).all()
 
 
 def test_a_mesh_is_refused() -> None:
     mesh = replace(TEMPLATE.mesh, triangles=np.asarray(TEMPLATE.mesh.triangles)[:, ::-1])
-    world = Surroundings((placed(MeshSolid(mesh)),))
+    world = Environment((placed(MeshSolid(mesh)),))
     with pytest.raises(InputError, match="MeshSolid"):
         device_skins(clip_of(ProjectiveSettings(), world), "cpu")

@@ -9,10 +9,10 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
-from corporeal.physics.collisions.colliders.collider import placed
-from corporeal.physics.collisions.colliders.ground import Ground
-from corporeal.physics.projective.clip import make_clip
-from corporeal.physics.projective.outside import Outside, Surroundings
+from corporeal.physics.contact.colliders.collider import placed
+from corporeal.physics.contact.colliders.ground import Ground
+from corporeal.physics.fast_projective_skinning.clip import make_clip
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.skinning.kinematics import forward_kinematics
 
 
@@ -32,10 +32,12 @@ def case():
     return LayeredSkinning(template.body, layers, vertex_count=900), identity, motion
 
 
-def clip_of(case, around: Surroundings | None = None, **controls: float):
+def clip_of(case, around: Environment | None = None, **controls: float):
     deformer, identity, motion = case
     simulation = deformer.simulation({k: np.asarray(v) for k, v in controls.items()})
-    return make_clip(simulation, Outside(simulation.body(identity), around), identity, motion)
+    return make_clip(
+        simulation, BoundEnvironment(simulation.body(identity), around), identity, motion
+    )
 
 
 @pytest.mark.parametrize("around", [(), (placed(Ground(), friction=0.0),)], ids=["air", "ground"])
@@ -43,9 +45,9 @@ def test_a_device_gives_the_frames_of_the_cpu(case, around):
     """Float32 iterations from the same start agree within 0.2 mm while flesh moves by over 5 mm;
     in the air, and on slippery ground, where both engines solve the same rows."""
     pytest.importorskip("jax")
-    from corporeal.physics.projective.gpu_deformer import device_skins
+    from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
 
-    clip = clip_of(case, Surroundings(around))
+    clip = clip_of(case, Environment(around))
     here, there = clip.skins(), device_skins(clip, "cpu")
     root = np.asarray(case[2].root_translation)[:, None]
     assert np.linalg.norm(here - root - here[0], axis=-1).max() > 5e-3
@@ -58,7 +60,7 @@ def test_bones_carry_layers_as_on_the_cpu(case):
     pytest.importorskip("jax")
     import jax.numpy as jnp
 
-    from corporeal.physics.projective.gpu_preparation import device_body
+    from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
 
     deformer, identity, motion = case
     body = deformer.simulation().body(identity)
@@ -73,7 +75,7 @@ def test_bones_carry_layers_as_on_the_cpu(case):
 
 def test_what_a_device_does_not_simulate_is_refused(case):
     pytest.importorskip("jax")
-    from corporeal.physics.projective.gpu_deformer import device_skins
+    from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
 
     with pytest.raises(InputError, match="local collisions"):
         device_skins(clip_of(case, collisions=1.0), "cpu")

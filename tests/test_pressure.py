@@ -10,20 +10,20 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.transform import Rotation
 
 from corporeal.errors import InputError
+from corporeal.physics.fast_projective_skinning.flesh_system import flesh_system
 from corporeal.physics.materials import Material
-from corporeal.physics.projective.flesh import flesh_system
-from corporeal.physics.projective_dynamics.fast import CpuSolver
-from corporeal.physics.projective_dynamics.integration import State, StepRule, resting
-from corporeal.physics.projective_dynamics.pressure import (
-    KeptVolume,
-    kept_volume,
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System
+from corporeal.physics.volume_preservation.reference import (
+    VolumePreservation,
     prism_slopes,
     prism_volumes,
+    volume_preservation,
 )
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.system import System
-from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
-from corporeal.physics.volume.regions import smooth_regions
+from corporeal.physics.volume_preservation.regions import smooth_regions
+from corporeal.physics.volumetric_mesh.model import VolumetricModel, build_volumetric_model
 
 RATIO = 50.0
 
@@ -35,9 +35,9 @@ def tube_system(ratio: float = RATIO) -> tuple[VolumetricModel, System]:
     return model, flesh_system(model, Material(1e4, 1000.0, 5.0), np.zeros(3), volume=ratio)
 
 
-def kept_of(system: System) -> KeptVolume:
-    assert system.kept_volume is not None
-    return system.kept_volume
+def kept_of(system: System) -> VolumePreservation:
+    assert system.volume_preservation is not None
+    return system.volume_preservation
 
 
 def random_prisms(count: int) -> np.ndarray:
@@ -193,7 +193,9 @@ def test_a_triangle_in_one_place_pushes_nothing() -> None:
     _, system = tube_system()
     kept = kept_of(system)
     point = np.repeat(kept.prisms[:1, [0, 3]], 3, axis=1)
-    doubled = replace(system, kept_volume=replace(kept, prisms=np.append(kept.prisms, point, 0)))
+    doubled = replace(
+        system, volume_preservation=replace(kept, prisms=np.append(kept.prisms, point, 0))
+    )
     ends = []
     for given in (system, doubled):
         stepping, state = CpuSolver(given, StepRule(1 / 120, 5, 5.0)), resting(kept.rest, 1 / 120)
@@ -253,9 +255,9 @@ def test_regions_without_flesh_and_ratios_of_nothing_are_refused() -> None:
     strain = system.constraints[0]
     empty = csr_array(kept.shares.shape)
     with pytest.raises(InputError, match="hold no flesh"):
-        kept_volume(strain, kept.rest, kept.prisms, empty, RATIO)  # pyright: ignore[reportArgumentType]
+        volume_preservation(strain, kept.rest, kept.prisms, empty, RATIO)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="above 0"):
-        KeptVolume(kept.prisms, kept.shares, kept.rest, kept.stiffness, 0.0)
+        VolumePreservation(kept.prisms, kept.shares, kept.rest, kept.stiffness, 0.0)
 
 
 def test_pressures_change_little_at_once_and_stay_bounded() -> None:

@@ -8,22 +8,22 @@ from solids import icosphere
 
 from corporeal.errors import InputError
 from corporeal.geometry.laplacian import cotangent_laplacian
-from corporeal.physics.projective_dynamics.constraints.anchor import anchor_constraint
-from corporeal.physics.projective_dynamics.constraints.bending import bending_constraint
-from corporeal.physics.projective_dynamics.constraints.constraint import energy
-from corporeal.physics.projective_dynamics.constraints.position_strain import (
+from corporeal.physics.solver.constraints.anchor import anchor_constraint
+from corporeal.physics.solver.constraints.bending import bending_constraint
+from corporeal.physics.solver.constraints.constraint import energy
+from corporeal.physics.solver.constraints.position_strain import (
     position_strain_constraint,
 )
-from corporeal.physics.projective_dynamics.constraints.spring import spring_constraint
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.constraints.volume import (
+from corporeal.physics.solver.constraints.spring import spring_constraint
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.constraints.volume import (
     nearest_of_volume,
     volume_constraint,
 )
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
-from corporeal.physics.projective_dynamics.polar import closest_rotations, newton_rotations
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.polar import closest_rotations, newton_rotations
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System, tetrahedral_masses
 
 REST, TETRAHEDRA = bar((2, 1, 1), (0.2, 0.1, 0.1))
 

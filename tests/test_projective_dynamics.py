@@ -5,20 +5,24 @@ import pytest
 from flesh import bar
 
 from corporeal.errors import InputError
-from corporeal.physics.materials import Material, damping_from_seed, stiffness_from_seed
-from corporeal.physics.projective_dynamics.constraints.anchor import anchor_constraint
-from corporeal.physics.projective_dynamics.constraints.spring import spring_constraint
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.fast import CpuSolver
-from corporeal.physics.projective_dynamics.integration import (
+from corporeal.physics.materials import (
+    Material,
+    damping_from_velocity_share,
+    stiffness_from_strain_weight,
+)
+from corporeal.physics.solver.constraints.anchor import anchor_constraint
+from corporeal.physics.solver.constraints.spring import spring_constraint
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.integration import (
     State,
     StepRule,
     rebased,
     resting,
 )
-from corporeal.physics.projective_dynamics.prestress import balancing_stress, natural_stretch
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.solver.prestress import balancing_stress, natural_stretch
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System, tetrahedral_masses
 
 GRAVITY = np.array([0.0, -9.81, 0.0])
 NOWHERE = np.empty((0, 3))
@@ -350,9 +354,9 @@ def test_a_state_goes_on_with_another_step() -> None:
 
 def test_the_seeds_numbers_in_si() -> None:
     """85 at δt 0.2 is 12.24 kPa at 60 frames a second, and μ = 1 no damping."""
-    assert stiffness_from_seed(85.0, 1 / 60) == pytest.approx(12_240.0)
-    assert damping_from_seed(1.0, 1 / 60) == 0.0
-    assert damping_from_seed(0.5, 0.01) == pytest.approx(100.0)
+    assert stiffness_from_strain_weight(85.0, 1 / 60) == pytest.approx(12_240.0)
+    assert damping_from_velocity_share(1.0, 1 / 60) == 0.0
+    assert damping_from_velocity_share(0.5, 0.01) == pytest.approx(100.0)
 
 
 @pytest.mark.parametrize("wrong", [{"stiffness": 0.0}, {"density": -1.0}, {"damping": np.nan}])

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from corporeal.physics.projective_dynamics.blocks import pack_tetrahedra
-from corporeal.physics.projective_dynamics.polar import closest_rotations
+from corporeal.physics.solver.cpu.strip_blocks import pack_tetrahedra
+from corporeal.physics.solver.polar import closest_rotations
 
 
 def compiled_rotations(matrices: np.ndarray, tolerance: float) -> np.ndarray:
     """R of every matrix: unit tetrahedra are given the matrices as edges, and the residual R − F is
     read off their corners."""
-    from corporeal.physics.projective_dynamics.cpu import local_step
+    from corporeal.physics.solver.cpu.local_step import local_step
 
     count = len(matrices)
     positions = np.concatenate([np.zeros((count, 1, 3)), matrices], axis=1).reshape(-1, 3)

@@ -12,13 +12,17 @@ from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.npz import write_npz
-from corporeal.physics.projective.deformer import ProjectiveSkinning
-from corporeal.physics.projective.preparation import Maps, Preparations
-from corporeal.physics.projective.settings import COLLISIONS, CONTROLS, ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective.state_file import read_state, write_state
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
+from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparations
+from corporeal.physics.fast_projective_skinning.settings import (
+    COLLISIONS,
+    CONTROLS,
+    ProjectiveSettings,
+)
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
 
 JOINTS = len(synthetic.PARENTS)
 ZERO = Pose(np.zeros((JOINTS, 3)), np.zeros(3))

@@ -14,7 +14,7 @@ from corporeal.scene.normals_cpu import angle_weighted_normals
 from corporeal.scene.raster import MAXIMUM_EDGE, render
 from corporeal.scene.refine import refine
 from corporeal.scene.scene import Actor, Garment, Scene, Surface
-from corporeal.scene.studio import Backdrop, Light, Studio
+from corporeal.scene.studio import Backdrop, Light, StudioLights
 from corporeal.scene.visibility import ShadowQuality, disc_directions, sky_directions, visibility
 
 FRONT = Camera((0.0, 0.0, 5.0), (0.0, 0.0, 0.0), math.radians(40))
@@ -162,7 +162,7 @@ def test_a_sphere_throws_its_shadow_where_the_light_says():
     """Centre c − L h / L_y on the ground; area π r² / L_y. One depth texel is 2 r / 251 wide."""
     radius, centre = 0.5, np.array([0.3, 1.4, -0.2])
     key = Light((-0.4, 1.0, 0.6), (1.0, 1.0, 1.0))
-    studio = Studio(key=key, sky=(0.0, 0.0, 0.0), ground_shadow=1.0)
+    studio = StudioLights(key=key, sky=(0.0, 0.0, 0.0), ground_shadow=1.0)
     vertices, triangles = ball(radius, centre, around=128)
     _, _, shadow = _see(vertices, triangles, studio, 0.0)
     x0, z0, cell, _ = shadow.grid
@@ -179,7 +179,7 @@ def test_a_sphere_throws_its_shadow_where_the_light_says():
 
 def test_a_convex_body_hides_no_sky_from_itself_and_its_back_from_the_key():
     vertices, triangles = ball(1.0, (0, 3, 0), around=48)
-    studio = Studio(key=Light((0.0, 0.0, 1.0), (1.0, 1.0, 1.0)))
+    studio = StudioLights(key=Light((0.0, 0.0, 1.0), (1.0, 1.0, 1.0)))
     normals, seen, _ = _see(vertices, triangles, studio, None)
     assert seen[:, 0].min() > 0.95
     assert seen[normals[:, 2] > 0.3, 1].min() > 0.95
@@ -191,7 +191,7 @@ def test_inside_a_shell_there_is_no_light():
     inner, faces = ball(0.3, around=24)
     outer, shell = ball(1.0, around=48)
     joined = np.concatenate([faces, shell + len(inner)]).astype(np.int32)
-    _, seen, _ = _see(np.concatenate([inner, outer]), joined, Studio(), None)
+    _, seen, _ = _see(np.concatenate([inner, outer]), joined, StudioLights(), None)
     assert seen[: len(inner)].max() == 0
 
 
@@ -208,7 +208,7 @@ def test_light_directions_are_unit_and_spread_as_said():
 def test_an_empty_scene_is_the_backdrop():
     """The paper's gradient 3s² − 2s³ and vignette, within the one level that dithering moves."""
     backdrop = Backdrop((0.2, 0.3, 0.4), (0.6, 0.5, 0.4), vignette=0.3)
-    picture = render(Scene((), FRONT, Studio(backdrop=backdrop)), 60, 40)
+    picture = render(Scene((), FRONT, StudioLights(backdrop=backdrop)), 60, 40)
     y, x = (np.arange(40) + 0.5) / 40 - 0.5, (np.arange(60) + 0.5 - 30) / 40
     s = (y + 0.5)[:, None, None]
     blend = 3 * s**2 - 2 * s**3

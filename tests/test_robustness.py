@@ -18,16 +18,16 @@ from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.evaluation.damage import DAMAGES
-from corporeal.evaluation.random_characters import Character, random_character
-from corporeal.evaluation.violence import AT_REST, Outcome, mistreat
-from corporeal.physics.projective.preparation import Preparations
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.prestress import balancing_stress
-from corporeal.physics.simulation_mesh import SimulationMesh, simulation_mesh
-from corporeal.physics.upsampling import build_upsampler
-from corporeal.physics.volume.model import _held, build_volumetric_model
-from corporeal.physics.volume.prisms import signed_volumes
+from corporeal.evaluation.random_characters import RandomCharacter, random_character
+from corporeal.evaluation.stress_test import AT_REST, Outcome, stress_test
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.prestress import balancing_stress
+from corporeal.physics.upsampling.upsampling import build_upsampler
+from corporeal.physics.volumetric_mesh.model import _held, build_volumetric_model
+from corporeal.physics.volumetric_mesh.prisms import signed_volumes
+from corporeal.physics.volumetric_mesh.simulation_mesh import SimulationMesh, simulation_mesh
 
 DOZEN = (6, 8, 11, 14, 25, 26, 27, 30, 34, 37, 38, 99)
 """Seeds that are quick and between them have every kind of damage; 8 is a default body."""
@@ -38,7 +38,7 @@ SIMULATED = 150
 @pytest.mark.parametrize("seed", DOZEN)
 def test_a_character_survives_violence(seed: int):
     """Teleports, half turns of joints and 20 g: finite all the way, and back within 1 mm."""
-    outcome = mistreat(replace(random_character(seed), vertex_count=SIMULATED))
+    outcome = stress_test(replace(random_character(seed), vertex_count=SIMULATED))
     assert outcome.is_well, outcome
 
 
@@ -51,7 +51,7 @@ def test_the_dozen_knows_every_damage():
 @pytest.mark.parametrize("first", range(0, 200, 10))
 def test_two_hundred_characters_survive_violence(first: int):
     seeds = range(first, first + 10)
-    unwell = [o for seed in seeds if not (o := mistreat(random_character(seed))).is_well]
+    unwell = [o for seed in seeds if not (o := stress_test(random_character(seed))).is_well]
     assert not unwell
 
 
@@ -176,7 +176,7 @@ def test_vertices_of_no_triangle_take_no_place_from_others():
 
 def test_characters_are_the_same_every_time():
     one, again = random_character(7), random_character(7)
-    assert isinstance(one, Character)
+    assert isinstance(one, RandomCharacter)
     np.testing.assert_array_equal(one.identity.rest_vertices, again.identity.rest_vertices)
     assert one.damages == again.damages
     assert Preparations(one.template, 300).of(one.identity).coarse.vertex_count > 0

@@ -10,7 +10,7 @@ from corporeal.assets.default_body import load_default_body
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
 from corporeal.geometry.surface import edge_triangles, triangle_areas, unique_edges
-from corporeal.physics.simulation_mesh import (
+from corporeal.physics.volumetric_mesh.simulation_mesh import (
     SimulationMesh,
     decimate,
     simulation_mesh,

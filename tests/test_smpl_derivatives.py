@@ -11,7 +11,7 @@ from corporeal.body.linear_model import Blending
 from corporeal.body.pose import Pose
 from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 from corporeal.models.smpl import equations
-from corporeal.models.smpl.linearised import PoseState, SkinnedPerson, turned
+from corporeal.models.smpl.fitting.linearised import PoseState, SkinnedPerson, turned
 from corporeal.models.smpl.model import SmplModel
 
 

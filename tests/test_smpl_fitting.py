@@ -6,13 +6,13 @@ import small_smpl
 
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_axis_angle
-from corporeal.models.smpl.fitting import (
+from corporeal.models.smpl.fitting.fit_pose import (
     edge_differences,
     fit_pose,
     fit_pose_and_shape,
     person_of,
 )
-from corporeal.models.smpl.linearised import PoseState
+from corporeal.models.smpl.fitting.linearised import PoseState
 
 
 def random_pose(seed: int, scale: float = 0.5) -> PoseState:

@@ -5,8 +5,8 @@ import smpl_truth
 
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.geometry.rotations import matrix_from_axis_angle
-from corporeal.models.smpl.fitting import edge_differences, fit_pose_and_shape, person_of
-from corporeal.models.smpl.linearised import PoseState
+from corporeal.models.smpl.fitting.fit_pose import edge_differences, fit_pose_and_shape, person_of
+from corporeal.models.smpl.fitting.linearised import PoseState
 from corporeal.models.smpl.training.shape_training import (
     ShapeTraining,
     in_zero_pose,

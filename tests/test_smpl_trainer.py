@@ -35,7 +35,7 @@ def test_ended_and_gone_on(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.npz"
     seen: list[str] = []
 
-    def told(stage: str, _: float) -> None:
+    def callback(stage: str, _: float) -> None:
         """Ended while the next stage runs: only what was kept before counts."""
         seen.append(stage)
         if len(seen) % 2 == 0:
@@ -43,7 +43,7 @@ def test_ended_and_gone_on(tmp_path: Path) -> None:
 
     while "shape space" not in seen:
         with pytest.raises(Ended):
-            TRAINER.fit(registrations, registrations, template, told=told, checkpoints=path)
+            TRAINER.fit(registrations, registrations, template, callback=callback, checkpoints=path)
     assert len(seen) > len(set(seen))
     again = TRAINER.fit(registrations, registrations, template, checkpoints=path)
     for name in ("mean_vertices", "shape_offsets", "pose_offsets", "joint_regressor"):

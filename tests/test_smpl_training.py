@@ -8,8 +8,8 @@ import smpl_truth
 
 from corporeal.body.linear_model import Blending
 from corporeal.errors import InputError
-from corporeal.models.smpl.edge_poses import first_poses
-from corporeal.models.smpl.fitting import edge_differences
+from corporeal.models.smpl.fitting.edge_poses import first_poses
+from corporeal.models.smpl.fitting.fit_pose import edge_differences
 from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
 from corporeal.models.smpl.training.estimate import PosedMeshes, distances
 from corporeal.models.smpl.training.initial import initial_model

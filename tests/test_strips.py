@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corporeal.physics.projective_dynamics.strips import MISSING, chain_strips, strip_edges
+from corporeal.physics.solver.cpu.strips import MISSING, chain_strips, strip_edges
 
 
 def prism_row(count: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from corporeal.cli.main import main
-from corporeal.cli.studio import Studio
+from corporeal.cli.studio import StudioVerb
 from corporeal.viewer.server import Address, StudioServer
 
 
@@ -26,24 +26,24 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (["--host", "no.such.host.invalid"], "no address 'no.such.host.invalid'. Leave --host out"),
     ],
 )
-def test_what_cannot_be_is_told(capsys, tmp_path: Path, monkeypatch, words, told):
+def test_what_cannot_be_is_told(capsys, tmp_path: Path, monkeypatch, words, callback):
     monkeypatch.chdir(tmp_path)
     for name in ("notes.txt", "a.glb"):
         (tmp_path / name).write_text("nothing")
-    assert told in refusal(capsys, *words)
+    assert callback in refusal(capsys, *words)
 
 
 def test_a_port_in_use_is_told(capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        told = refusal(capsys, "--port", str(port))
-    assert f"cannot serve at 127.0.0.1:{port}: Address already in use" in told
-    assert "leave it out" in told
+        callback = refusal(capsys, "--port", str(port))
+    assert f"cannot serve at 127.0.0.1:{port}: Address already in use" in callback
+    assert "leave it out" in callback
 
 
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_others_can_reach_it_only_after_a_warning(capsys, monkeypatch, host: str, warned: bool):
-    """The address with its token is printed, and a browser opens unless told not to."""
+    """The address with its token is printed, and a browser opens by default not to."""
     opened: list[str] = []
 
     async def run(self: StudioServer, tell) -> None:
@@ -51,7 +51,7 @@ def test_others_can_reach_it_only_after_a_warning(capsys, monkeypatch, host: str
 
     monkeypatch.setattr(StudioServer, "run", run)
     monkeypatch.setattr("webbrowser.open", opened.append)
-    assert Studio(host=host).run() == 0
+    assert StudioVerb(host=host).run() == 0
     said = capsys.readouterr()
     assert ("can be reached by others" in said.err) is warned
     assert said.out.strip() == f"studio: http://{host}:8791/secret/"

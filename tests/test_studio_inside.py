@@ -12,7 +12,7 @@ from corporeal.formats.layers import LayeredBody, read_layers, write_layers
 from corporeal.formats.native import Body
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.viewer.errands.layers import bone_weights, kept_under
+from corporeal.viewer.jobs.layers import bone_weights, kept_under
 from corporeal.viewer.packets import Packet
 
 
@@ -61,11 +61,11 @@ class Waiting:
     def __getattr__(self, name):
         return getattr(self._real, name)
 
-    def spawn(self, name, errand, done) -> None:
+    def spawn(self, name, job, done) -> None:
         if name == "layers":
-            self.asked.append((errand.arguments, done))
+            self.asked.append((job.arguments, done))
         else:
-            self._real.spawn(name, errand, done)
+            self._real.spawn(name, job, done)
 
 
 def grown_file(thin: LayeredBody, path, more: float) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corporeal.viewer.document import Document, View
-from corporeal.viewer.job_process import Errand, Limits
+from corporeal.viewer.job_process import Job, Limits
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import FleshPlayer
 from corporeal.viewer.session import Session
@@ -299,10 +299,10 @@ def test_flesh_of_somebody_who_has_left_is_dropped(fleshed: Page):
 
 
 def test_the_show_stands_still_while_a_file_is_made(page: Page):
-    """An errand that wants to be alone has all cores: no step until it ends, and no leap after."""
+    """A job that wants to be alone has all cores: no step until it ends, and no leap after."""
     last = page.frames(2)[-1].fields["place"]
-    errand = Errand(time.sleep, (600.0,), Limits(600.0, 8 << 30), alone=True)
-    page.session.background.spawn("file", errand, lambda answer: None)
+    job = Job(time.sleep, (600.0,), Limits(600.0, 8 << 30), alone=True)
+    page.session.background.spawn("file", job, lambda answer: None)
     before = len(page.of("frame"))
     for _ in range(30):
         time.sleep(0.02)

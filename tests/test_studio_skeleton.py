@@ -1,4 +1,4 @@
-"""The skeleton editor: joints of an own mesh, checked, fitted, written and tried."""
+"""The skeleton editor: joints of a custom mesh, checked, fitted, written and tried."""
 
 import json
 
@@ -113,7 +113,7 @@ def test_joints_come_from_a_file_and_a_mesh_that_is_no_person_is_refused(visitor
     visitor.ask("rig write", format="exe")
     assert "no skeleton is written as .exe" in visitor.last_refusal
     visitor.ask("rig try", deformer="layered")
-    assert "moves no own mesh" in visitor.last_refusal
+    assert "moves no custom mesh" in visitor.last_refusal
     visitor.ask("rig close")
     visitor.ask("rig find")
     assert "is not open here" in visitor.last_refusal

@@ -20,8 +20,8 @@ from corporeal.errors import InputError
 from corporeal.formats.native import Body, write_animation, write_body, write_motion
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.document import as_json
-from corporeal.viewer.errands.look import in_order
-from corporeal.viewer.job_process import REFUSED, Errand, JobProcess, Limits
+from corporeal.viewer.job_process import REFUSED, Job, JobProcess, Limits
+from corporeal.viewer.jobs.look import in_order
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Session
 from corporeal.viewer.uploads import MOST_BYTES, Uploads, safe_name
@@ -54,7 +54,7 @@ def answer_of(job: JobProcess):
 
 
 def test_a_process_that_takes_too_long_is_ended():
-    job = JobProcess(Errand(time.sleep, (600.0,), Limits(0.2, 8 << 30)))
+    job = JobProcess(Job(time.sleep, (600.0,), Limits(0.2, 8 << 30)))
     number = job.process_id
     answer = answer_of(job)
     assert answer.kind == REFUSED
@@ -64,16 +64,16 @@ def test_a_process_that_takes_too_long_is_ended():
 
 def test_a_process_that_takes_too_much_memory_is_refused():
     """8 GiB of ones do not fit into an address space of 4."""
-    answer = answer_of(JobProcess(Errand(np.ones, (1 << 30,), Limits(200.0, 4 << 30))))
+    answer = answer_of(JobProcess(Job(np.ones, (1 << 30,), Limits(200.0, 4 << 30))))
     assert answer.kind == REFUSED
     assert "4 GiB" in answer.fields["why"]
 
 
 def test_a_process_that_dies_is_told_and_one_that_is_not_wished_ends():
-    answer = answer_of(JobProcess(Errand(os._exit, (3,), Limits(200.0, 8 << 30))))
+    answer = answer_of(JobProcess(Job(os._exit, (3,), Limits(200.0, 8 << 30))))
     assert answer.kind == REFUSED
     assert "exit code 3" in answer.fields["why"]
-    job = JobProcess(Errand(time.sleep, (600.0,), Limits(600.0, 8 << 30)))
+    job = JobProcess(Job(time.sleep, (600.0,), Limits(600.0, 8 << 30)))
     job.kill()
     assert ended(job.process_id)
 
@@ -157,7 +157,7 @@ def test_a_motion_is_played_and_fitted_again_to_another_body(visitor, model, tmp
     visitor.settle()
 
 
-def test_an_own_take_is_a_view_beside_its_own_motion(visitor, model, tmp_path):
+def test_an_own_take_is_a_view_beside_its_custom_motion(visitor, model, tmp_path):
     identity = model.prepare({"weight": 0.7})
     skeleton = model.template.skeleton
     motion = Motion(

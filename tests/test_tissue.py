@@ -14,12 +14,12 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.geometry.surface import unique_edges
-from corporeal.physics.projective.preparation import Preparations
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective_dynamics.constraints.strain import strain_constraint
-from corporeal.physics.projective_dynamics.integration import StepRule, resting
-from corporeal.physics.projective_dynamics.reference import ReferenceSolver
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System, tetrahedral_masses
 from corporeal.physics.tissue import (
     TISSUES,
     has_known_parts,
@@ -29,7 +29,7 @@ from corporeal.physics.tissue import (
     skeleton_scale,
     tissue_factors,
 )
-from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
+from corporeal.physics.volumetric_mesh.model import VolumetricModel, build_volumetric_model
 
 
 def labelled(names: tuple[str, str], rings: int = 12) -> Template:

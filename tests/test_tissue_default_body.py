@@ -7,7 +7,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
-from corporeal.physics.projective.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,15 @@ from solids import icosphere
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
+from corporeal.geometry.geodesics_cpu import geodesic_neighbours
+from corporeal.geometry.moving_least_squares import kernel_weights, moving_least_squares
 from corporeal.geometry.surface import vertex_normals
-from corporeal.physics.geodesics_cpu import geodesic_neighbours
-from corporeal.physics.moving_least_squares import kernel_weights, moving_least_squares
-from corporeal.physics.simulation_mesh import SimulationMesh, decimate, simulation_mesh
-from corporeal.physics.upsampling import Upsampler, build_upsampler
+from corporeal.physics.upsampling.upsampling import Upsampler, build_upsampler
+from corporeal.physics.volumetric_mesh.simulation_mesh import (
+    SimulationMesh,
+    decimate,
+    simulation_mesh,
+)
 
 
 @cache

@@ -5,12 +5,12 @@ from limbs import limb
 
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
-from corporeal.physics.volume.base_points import (
+from corporeal.physics.volumetric_mesh.base_points import (
     closest_base_points,
     smooth_base_points,
     stretched_out,
 )
-from corporeal.physics.volume.bones import inflate_skeleton
+from corporeal.physics.volumetric_mesh.bones import inflate_skeleton
 
 
 def star_skeleton(arms: int) -> Skeleton:

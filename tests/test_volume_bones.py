@@ -8,7 +8,7 @@ from solids import box, circle, tube
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
-from corporeal.physics.volume.bones import VolumetricSkeleton, inflate_skeleton
+from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton, inflate_skeleton
 
 
 def test_a_bone_takes_three_quarters_of_its_distance_to_the_faces_of_a_box():

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from corporeal.physics.volume.bones import VolumetricSkeleton
-from corporeal.physics.volume.intersections import (
+from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton
+from corporeal.physics.volumetric_mesh.intersections import (
     NO_HIT,
     ON_BONE,
     ON_JOINT,

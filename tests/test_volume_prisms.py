@@ -3,7 +3,7 @@
 import numpy as np
 from solids import icosphere
 
-from corporeal.physics.volume.prisms import (
+from corporeal.physics.volumetric_mesh.prisms import (
     degenerate_elements,
     signed_volumes,
     smallest_altitudes,

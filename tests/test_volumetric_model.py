@@ -11,10 +11,10 @@ from corporeal.assets.default_body import load_default_body
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
-from corporeal.physics.simulation_mesh import simulation_mesh
-from corporeal.physics.volume.model import VolumetricModel, build_volumetric_model
-from corporeal.physics.volume.prisms import signed_volumes
-from corporeal.physics.volume.rigid_parts import rigid_head_and_toes
+from corporeal.physics.volumetric_mesh.model import VolumetricModel, build_volumetric_model
+from corporeal.physics.volumetric_mesh.prisms import signed_volumes
+from corporeal.physics.volumetric_mesh.rigid_parts import rigid_head_and_toes
+from corporeal.physics.volumetric_mesh.simulation_mesh import simulation_mesh
 
 
 @cache

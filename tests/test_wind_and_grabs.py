@@ -9,10 +9,10 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.physics.collisions.grabs import Grab, grab_vertex
-from corporeal.physics.projective.outside import Surroundings
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective.simulation import ProjectiveSimulation
+from corporeal.physics.contact.grabs import Grab, grab_vertex
+from corporeal.physics.fast_projective_skinning.environment import Environment
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.wind import Wind
 
 JOINTS = len(synthetic.PARENTS)
@@ -73,7 +73,7 @@ def test_wind_leans_on_flesh(template: Template, identity: Identity) -> None:
     simulation = ProjectiveSimulation(template)
     state, storm = simulation.start(identity), Wind(np.array([0.0, 0.0, 40.0]))
     for _ in range(20):
-        state = simulation.step(state, ZERO, 1 / 60, surroundings=Surroundings(wind=storm))
+        state = simulation.step(state, ZERO, 1 / 60, environment=Environment(wind=storm))
     moved = (simulation.skin(state) - identity.rest_vertices)[:, 2]
     assert moved.mean() > 1e-3
 
@@ -90,7 +90,7 @@ def test_a_grab_pulls_with_its_spring(
     grab = Grab(held, np.asarray(shares), place + np.array([0.0, 0.0, 0.1]), stiffness=250.0)
     state = simulation.start(identity)
     for _ in range(4):
-        state = simulation.step(state, ZERO, 1 / 60, surroundings=Surroundings(grabs=(grab,)))
+        state = simulation.step(state, ZERO, 1 / 60, environment=Environment(grabs=(grab,)))
     dragged = simulation.skin(state)
     pull = grab.stiffness * (grab.target - grab.point(dragged))
     assert 1.0 < np.linalg.norm(pull) < 24.5  # 25 N if the skin did not move
@@ -112,12 +112,12 @@ def test_a_stiff_grab_brings_the_point_to_its_target(
 ) -> None:
     """1 MN/m against flesh of some hundred N/m: the vertex is there, in a static clip as well."""
     target = np.asarray(identity.rest_vertices)[47] + np.array([0.0, 0.0, 0.02])
-    world = Surroundings(grabs=(grab_vertex(47, target, 1e6),))
+    world = Environment(grabs=(grab_vertex(47, target, 1e6),))
     for dynamics in (True, False):
         simulation = ProjectiveSimulation(template, ProjectiveSettings(dynamics=dynamics))
         state = simulation.start(identity)
         for _ in range(20):
-            state = simulation.step(state, ZERO, 1 / 60, surroundings=world)
+            state = simulation.step(state, ZERO, 1 / 60, environment=world)
         np.testing.assert_allclose(simulation.skin(state)[47], target, atol=2e-4)
 
 
@@ -135,6 +135,6 @@ def test_wrong_winds_and_grabs_are_refused(template: Template, identity: Identit
             make()
     simulation = ProjectiveSimulation(template)
     state = simulation.start(identity)
-    world = Surroundings(grabs=(grab_vertex(template.mesh.vertex_count, np.zeros(3)),))
+    world = Environment(grabs=(grab_vertex(template.mesh.vertex_count, np.zeros(3)),))
     with pytest.raises(InputError, match="the skin has"):
-        simulation.step(state, ZERO, 1 / 60, surroundings=world)
+        simulation.step(state, ZERO, 1 / 60, environment=world)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
-from corporeal.physics.volume.prisms import split_prisms
+from corporeal.physics.volumetric_mesh.prisms import split_prisms
 
 ROUNDING = 1e-13
 """Volumes below this are zero, m³ (a ten-thousandth of a cubic millimetre)."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from corporeal._typing import Bool, NumpyArray
 from corporeal.body.template import Template
-from corporeal.physics.volume.rigid_parts import rigid_head_and_toes
+from corporeal.physics.volumetric_mesh.rigid_parts import rigid_head_and_toes
 
 HANDS = ("left_hand", "right_hand")
 

@@ -8,7 +8,7 @@ array                  shape  unit, meaning
 `muscle`, `bone`       (V,3)  metres, in the default body's zero pose; its skin is not stored
 `muscle_thickness`     (V,)   metres
 `bones/…`, `muscles/…` –      detailed meshes one after the other: `names`, `vertices` (metres),
-                              `triangles` (each counted from its own mesh's first vertex),
+                              `triangles` (each counted from its custom mesh's first vertex),
                               `vertex_ends`, `triangle_ends`
 ====================== ====== ===========================================================
 """

@@ -29,7 +29,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
 from corporeal.errors import InputError, UnreachableError
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 CLOSENESS: Final = 8.0
 """How much closer to its expected value a body is kept than people are to theirs."""
@@ -38,7 +38,7 @@ TIGHTNESS: Final = 0.05
 GENDERS: Final = {"female": 0.0, "male": 1.0}
 
 
-@noun(static=("status",))
+@pytree_dataclass(static=("status",))
 class SolvedBody:
     """A body with given measurements."""
 
@@ -172,6 +172,6 @@ def shape_space(model: PhenotypeModel, gender: float, age: float) -> ShapeSpace:
 
 def _contradiction(asked: Mapping[str, float], missed: Mapping[str, float]) -> str:
     """What to say of values that bodies have, but none has together."""
-    told = ", ".join(f"{name} {value:g} {dimension(name).unit}" for name, value in asked.items())
+    text = ", ".join(f"{name} {value:g} {dimension(name).unit}" for name, value in asked.items())
     worst = max(missed, key=lambda name: abs(missed[name]) / tolerance(name))
-    return f"no body has {told} together; {worst} is furthest off. Change it or leave it out."
+    return f"no body has {text} together; {worst} is furthest off. Change it or leave it out."

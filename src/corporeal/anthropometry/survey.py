@@ -13,14 +13,14 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.definitions import DIMENSIONS
 from corporeal.errors import FormatError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 HELD_BACK: Final = 100
 """People of each sex that the fit never sees."""
 SEED: Final = 2012
 
 
-@noun()
+@pytree_dataclass()
 class Survey:
     """One sex."""
 

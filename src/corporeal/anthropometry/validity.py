@@ -14,7 +14,7 @@ from corporeal.body.template import Template
 from corporeal.geometry.dihedral import Hinges, folds_beyond, hinges_of
 from corporeal.geometry.intersection import intersecting_triangle_pairs
 from corporeal.geometry.surface import unique_edges
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 SHARP_FOLD = np.deg2rad(120.0)
 """Angle between the normals of neighbouring triangles from which an edge is a sharp fold."""
@@ -24,7 +24,7 @@ TOE_LENGTH = 0.085
 """Toes reach this far back from the tip of the foot, metres on the template."""
 
 
-@noun()
+@pytree_dataclass()
 class Validity:
     """What is wrong with a surface that is not wrong with its base."""
 

@@ -18,7 +18,7 @@ from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.runtime.arrays import namespace_of
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 METRES_PER_DELTA = np.float32(1e-4)
 """Target deltas are stored as whole tenths of a millimetre."""
@@ -26,7 +26,7 @@ WEIGHT_STEPS = 65_535
 """Weights are stored as whole numbers; a row adds up to exactly this."""
 
 
-@noun(static=("macro_count",))
+@pytree_dataclass(static=("macro_count",))
 class DefaultBody:
     """Everything that ships: base shape, targets, template. All in the T-pose, metres.
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.checks import require_indices
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 SHAPES_AT_A_TIME = 32
 """Enough for a matrix product to pay, few enough for the cache."""
 
 
-@noun()
+@pytree_dataclass()
 class Repose:
     """Bones (B) that turn the sculpted pose into the T-pose."""
 

@@ -4,10 +4,10 @@ import numpy as np
 
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("names",))
+@pytree_dataclass(static=("names",))
 class Targets:
     """Offsets of skin and joints in the T-pose, added in proportion to a coefficient each."""
 

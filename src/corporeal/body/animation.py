@@ -4,10 +4,10 @@ from corporeal._typing import Array, Float
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("deformer",))
+@pytree_dataclass(static=("deformer",))
 class Animation:
     """A body in motion. Offsets are in the rest pose, so that they can be baked for an engine."""
 

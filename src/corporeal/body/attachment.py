@@ -3,10 +3,10 @@
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("name", "joint"))
+@pytree_dataclass(static=("name", "joint"))
 class Attachment:
     """A rigid part in the zero pose of one identity."""
 

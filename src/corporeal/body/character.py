@@ -10,7 +10,7 @@ from corporeal.body.attachment import Attachment
 from corporeal.body.checks import require_finite
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 ENGINE_INFLUENCES = 4
 """Skin weights a vertex that every engine reads."""
@@ -18,7 +18,7 @@ ENGINE_INFLUENCES = 4
 _UNIT_TOLERANCE = 1e-4
 
 
-@noun(static=("name", "fps", "morph_names"))
+@pytree_dataclass(static=("name", "fps", "morph_names"))
 class Character:
     """One person's rig with a take: skin, joint tracks, morph targets with animated weights.
 

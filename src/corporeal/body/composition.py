@@ -3,10 +3,10 @@
 import math
 
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("fat_mass", "muscle_mass"))
+@pytree_dataclass(static=("fat_mass", "muscle_mass"))
 class Composition:
     """Masses of the two tissues that differ most between people of one height."""
 

@@ -13,13 +13,13 @@ from corporeal.body.checks import require_finite
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_quaternion
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 FEATURES = 9
 """Pose features a joint: the elements of its rotation matrix less the identity, row by row."""
 
 
-@noun(static=("joint_names", "morph_names"))
+@pytree_dataclass(static=("joint_names", "morph_names"))
 class PoseCorrectives:
     """Morph targets, each with a weight that is linear in the pose features of some joints."""
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from corporeal._typing import Array, Float
 from corporeal.body.checks import require_finite
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun()
+@pytree_dataclass()
 class Identity:
     """A prepared body shape in the zero pose (T-pose)."""
 

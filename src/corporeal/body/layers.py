@@ -8,10 +8,10 @@ from corporeal._typing import Bool, Float, Int, NumpyArray
 from corporeal.body.checks import require_finite, require_indices
 from corporeal.body.composition import Composition
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun()
+@pytree_dataclass()
 class Layers:
     """Skin, muscle surface and bone surface in the zero pose; vertex i is one place in all three.
 

@@ -8,13 +8,13 @@ from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.checks import require_finite, require_indices
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 Blending = Literal["lbs", "dqbs"]
 """How joints move the skin: linear blend skinning, or dual-quaternion blend skinning."""
 
 
-@noun(static=("joint_names", "parents", "blending"))
+@pytree_dataclass(static=("joint_names", "parents", "blending"))
 class LinearBodyModel:
     """Mean shape, blend shapes of identity and pose, joints from the skin, skin weights."""
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.correctives import PoseCorrectives, pose_features, weight_bounds
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 BASE_NAME = "pose_base"
 """The morph target that carries the constant parts; its weight is always 1."""
@@ -13,7 +13,7 @@ _ROUNDING = 1e-12
 """Bounds below 0 by less than this share of their span are 0."""
 
 
-@noun(static=("joint_names", "morph_names"))
+@pytree_dataclass(static=("joint_names", "morph_names"))
 class LiveWeights:
     """What a runtime script evaluates: weight = constant + Σ_n share_n f_n(θ), from 0 to 1.
 

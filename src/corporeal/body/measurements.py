@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping
 
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun()
+@pytree_dataclass()
 class Measurements:
     """Measurements of one body by name, SI units: metres, kilograms, m², m³, kg/m²."""
 

@@ -5,10 +5,10 @@ import numpy as np
 from corporeal._typing import Array, Float, Int, NumpyArray
 from corporeal.body.checks import require_finite, require_indices
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun()
+@pytree_dataclass()
 class Mesh:
     """A triangle surface. Vertex order never changes: nothing here merges, drops or reorders."""
 

@@ -6,10 +6,10 @@ from corporeal._typing import Array, Float
 from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("name", "fps"))
+@pytree_dataclass(static=("name", "fps"))
 class Motion:
     """Poses of one skeleton over time."""
 

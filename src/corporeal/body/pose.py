@@ -2,10 +2,10 @@
 
 from corporeal._typing import Array, Float
 from corporeal.body.checks import require_finite
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun()
+@pytree_dataclass()
 class Pose:
     """One pose or a batch of poses. All zeros is the T-pose."""
 

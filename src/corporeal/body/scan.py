@@ -5,10 +5,10 @@ import numpy as np
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.checks import require_finite
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("landmark_names",))
+@pytree_dataclass(static=("landmark_names",))
 class Scan:
     """One moment."""
 

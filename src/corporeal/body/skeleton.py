@@ -3,10 +3,10 @@
 from corporeal._typing import Array, Float
 from corporeal.body.checks import require_finite
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("names", "parents"))
+@pytree_dataclass(static=("names", "parents"))
 class Skeleton:
     """Named joints in tree order. At rest every joint's frame has the world's axes."""
 

@@ -8,10 +8,10 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("part_names",))
+@pytree_dataclass(static=("part_names",))
 class Template:
     """A rigged surface in its zero pose."""
 

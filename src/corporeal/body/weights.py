@@ -5,10 +5,10 @@ import numpy as np
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.checks import require_finite, require_indices
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("joint_count",))
+@pytree_dataclass(static=("joint_count",))
 class SkinWeights:
     """Sparse skin weights with a fixed number of influences a vertex, largest first."""
 

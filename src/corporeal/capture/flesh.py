@@ -14,8 +14,8 @@ from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
-from corporeal.capture.tissue import Tissue, tissue_of
-from corporeal.physics.projective.deformer import ProjectiveSkinning
+from corporeal.capture.tissue import PersonTissue, tissue_of
+from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 
 DeformerName = Literal["projective", "layered"]
 Touch = Literal["off", "local", "global"]
@@ -24,39 +24,39 @@ TOUCH: tuple[Touch, ...] = ("off", "local", "global")
 
 
 @dataclass(frozen=True, eq=False)
-class Flesh:
+class PersonFlesh:
     """One person's deformer, and what it is told."""
 
     person: Person
     deformer: ProjectiveSkinning | LayeredSkinning
-    tissue: Tissue
+    tissue: PersonTissue
     layers: Layers | None
     """None for two-layer flesh."""
 
     def controls(self, moving: bool, touch: Touch) -> dict[str, float]:
         """What the deformer is told, by the names in its table; SI units."""
         names = frozenset(control.name for control in self.deformer.controls)
-        told = self.tissue.controls(names, self.person.measurements.mass)
-        told["dynamics"] = float(moving)
+        values = self.tissue.controls(names, self.person.measurements.mass)
+        values["dynamics"] = float(moving)
         if "collisions" in names:
-            told["collisions"] = float(TOUCH.index(touch))
-        return told
+            values["collisions"] = float(TOUCH.index(touch))
+        return values
 
     def perform(self, recording: Recording, touch: Touch) -> Float32[NumpyArray, "N V 3"]:
         """The skin of the person in every frame of a recording, metres."""
-        told = {k: np.asarray(v) for k, v in self.controls(recording.moving, touch).items()}
+        values = {k: np.asarray(v) for k, v in self.controls(recording.moving, touch).items()}
         if recording.moving:
-            moved = self.deformer.animate(self.person.identity, recording.motion, told)
+            moved = self.deformer.animate(self.person.identity, recording.motion, values)
             return np.asarray(moved.vertices, np.float32)
-        return self._hold(recording.motion, told)
+        return self._hold(recording.motion, values)
 
-    def _hold(self, motion: Motion, told: dict[str, NumpyArray]) -> Float32[NumpyArray, "N V 3"]:
+    def _hold(self, motion: Motion, values: dict[str, NumpyArray]) -> Float32[NumpyArray, "N V 3"]:
         """Every pose for itself, in static balance, reached from rest in small turns.
 
         So skin meets skin before it is deep inside; a jump from one pose to the next would carry
         limbs through each other.
         """
-        simulation, who = self.deformer.simulation(told), self.person.identity
+        simulation, who = self.deformer.simulation(values), self.person.identity
         turns, roots = (
             np.asarray(motion.joint_rotations, np.float64),
             np.asarray(motion.root_translation, np.float64),
@@ -65,10 +65,12 @@ class Flesh:
         return np.stack([simulation.skin(state).astype(np.float32) for state in states])
 
 
-def flesh_of(person: Person, template: Template, deformer: DeformerName, seed: int | None) -> Flesh:
+def flesh_of(
+    person: Person, template: Template, deformer: DeformerName, seed: int | None
+) -> PersonFlesh:
     """Prepare a person; `seed` draws what composition does not say of the tissue, if not None."""
     tissue = tissue_of(person, seed)
     if deformer == "projective":
-        return Flesh(person, ProjectiveSkinning(template), tissue, None)
+        return PersonFlesh(person, ProjectiveSkinning(template), tissue, None)
     layers = fit_layers(person.identity, person.sex, person.composition)
-    return Flesh(person, LayeredSkinning(template, layers), tissue, layers)
+    return PersonFlesh(person, LayeredSkinning(template, layers), tissue, layers)

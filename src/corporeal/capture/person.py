@@ -6,12 +6,12 @@ from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 Sex = Literal["female", "male"]
 
 
-@noun(static=("name", "sex", "age", "composition"))
+@pytree_dataclass(static=("name", "sex", "age", "composition"))
 class Person:
     """A body of the default topology, and what is known of it."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from corporeal._typing import Float32, NumpyArray
 from corporeal.body.registrations import Split, Subject, Take, Truth
 from corporeal.body.template import Template
-from corporeal.capture.flesh import DeformerName, Flesh, Touch, flesh_of
+from corporeal.capture.flesh import DeformerName, PersonFlesh, Touch, flesh_of
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import CaptureProtocol, Recording
 from corporeal.capture.seeds import seed_of
@@ -46,7 +46,7 @@ def record(
         yield subject, _take(flesh, vertices, recording, settings, split, sequence, seed)
 
 
-def subject_of(flesh: Flesh) -> Subject:
+def subject_of(flesh: PersonFlesh) -> Subject:
     """All that is known of the person."""
     person = flesh.person
     facts: dict[str, float | str] = {"sex": person.sex, "age": person.age}
@@ -56,7 +56,7 @@ def subject_of(flesh: Flesh) -> Subject:
 
 
 def _take(
-    flesh: Flesh,
+    flesh: PersonFlesh,
     vertices: Float32[NumpyArray, "N V 3"],
     recording: Recording,
     settings: SessionSettings,

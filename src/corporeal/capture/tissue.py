@@ -31,7 +31,7 @@ SPREAD: Final = 0.10
 
 
 @dataclass(frozen=True)
-class Tissue:
+class PersonTissue:
     """A person's flesh as one soft solid."""
 
     stiffness: float
@@ -43,8 +43,8 @@ class Tissue:
 
     def controls(self, names: frozenset[str], mass: float) -> dict[str, float]:
         """What a deformer with controls of these names is told of a body of `mass` kg."""
-        told = {"stiffness": self.stiffness, "damping": self.damping, "mass": mass}
-        return {name: value for name, value in told.items() if name in names}
+        values = {"stiffness": self.stiffness, "damping": self.damping, "mass": mass}
+        return {name: value for name, value in values.items() if name in names}
 
     def facts(self) -> Mapping[str, float]:
         """By name, for a report."""
@@ -55,7 +55,7 @@ class Tissue:
         }
 
 
-def tissue_of(person: Person, seed: int | None) -> Tissue:
+def tissue_of(person: Person, seed: int | None) -> PersonTissue:
     """The soft tissue of a person; `seed` draws what composition does not say, None leaves it."""
     fat, muscle = person.composition.fat_mass, person.composition.muscle_mass
     own = 1.0
@@ -65,7 +65,7 @@ def tissue_of(person: Person, seed: int | None) -> Tissue:
     density = two_compartment_density(person.fat_share)
     usual = two_compartment_density(0.25)
     swifter = math.sqrt(stiffness / USUAL_STIFFNESS * usual / density)
-    return Tissue(stiffness, density, USUAL_DAMPING * swifter)
+    return PersonTissue(stiffness, density, USUAL_DAMPING * swifter)
 
 
 def soft_fat_share(fat_mass: float, muscle_mass: float) -> float:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 import tyro
 from tyro.conf import Positional
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.console import print_json, say
 from corporeal.pipelines.anatomy import (
     AnatomyMade,
     FitConfig,
@@ -36,15 +36,15 @@ class Fit:
     out: Path
     """Layers file to write (.npz)."""
     sex: Literal["female", "male"] | None = None
-    """Whose layers; the body's own unless told."""
+    """Whose layers; the body's own by default."""
     age: float | None = None
-    """Years; the body's own unless told."""
+    """Years; the body's own by default."""
     fat_mass: float | None = None
-    """All fat, kg; predicted unless told."""
+    """All fat, kg; predicted by default."""
     muscle_mass: float | None = None
-    """Skeletal muscle, kg; predicted unless told."""
+    """Skeletal muscle, kg; predicted by default."""
     template: Path | None = None
-    """Layered template of your own (.npz), as `template` writes it; the shipped one unless told."""
+    """Layered template of your own (.npz), as `template` writes it; the shipped one by default."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
@@ -147,7 +147,7 @@ class Picture:
     style: Literal["both", "see-through", "cut"] = "both"
     """How people are shown."""
     template: Path | None = None
-    """Layered template of your own whose bones are shown; the shipped one unless told."""
+    """Layered template of your own whose bones are shown; the shipped one by default."""
     width: int = 1600
     """Pixels."""
     json: bool = False
@@ -166,7 +166,7 @@ class Picture:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Template:
+class TemplateVerb:
     """Make a layered template from an atlas of your own: bones and muscles as meshes.
 
     Bones go onto the template's by their shape, so the atlas may stand in any usual pose. Names
@@ -201,14 +201,14 @@ class Template:
         if self.json:
             print_json(made)
             return 0
-        told = made.report
+        report = made.report
         print(
-            f"  {len(told.bones_placed)} of the template's bones replaced, "
-            f"{1e3 * told.mean_distance:.1f} mm from them on average "
-            f"({told.worst_bone}: {1e3 * told.worst_distance:.1f} mm)\n"
-            f"  {told.muscles} muscles; {100 * told.met:.0f} % of the lines from skin to bone meet "
+            f"  {len(report.bones_placed)} of the template's bones replaced, "
+            f"{1e3 * report.mean_distance:.1f} mm from them on average "
+            f"({report.worst_bone}: {1e3 * report.worst_distance:.1f} mm)\n"
+            f"  {report.muscles} muscles; {100 * report.met:.0f} % of the lines from skin to bone meet "
             f"one, the others keep the package's envelope\n"
-            f"  {len(told.left_out)} parts left out"
+            f"  {len(report.left_out)} parts left out"
         )
         print(f"\nwrote {made.out}\nand   {made.manifest}\n")
         print(f"use it:  corporeal anatomy fit anna.npz --template {made.out} --out layers.npz")
@@ -237,7 +237,7 @@ class Anatomy:
         | Annotated[Grow, tyro.conf.subcommand("grow")]
         | Annotated[TransferFat, tyro.conf.subcommand("transfer-fat")]
         | Annotated[Picture, tyro.conf.subcommand("picture")]
-        | Annotated[Template, tyro.conf.subcommand("template")]
+        | Annotated[TemplateVerb, tyro.conf.subcommand("template")]
     )
     """What to do."""
 
@@ -250,7 +250,7 @@ class Anatomy:
             "anatomy grow": Grow,
             "anatomy transfer-fat": TransferFat,
             "anatomy picture": Picture,
-            "anatomy template": Template,
+            "anatomy template": TemplateVerb,
         }
         if verb not in kinds:
             require_verb(content, "anatomy")

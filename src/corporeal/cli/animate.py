@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import tyro
 
+from corporeal.cli.console import print_json, say, tell_batch
 from corporeal.cli.control_flags import ControlFlags, flags_of, given_controls
-from corporeal.cli.speech import print_json, say, tell_batch
 from corporeal.errors import InputError
 from corporeal.pipelines.animate import AnimateConfig, Animated, animate, is_animated
 from corporeal.pipelines.deformers import DEFORMERS
@@ -49,7 +49,7 @@ class Animate(AnimateOptions):
     controls: ControlFlags = field(default_factory=ControlFlags)
     """What the deformer is told; not every deformer has every control."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Processes to use for several results; all cores unless told."""
+    """Processes to use for several results; all cores by default."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
     """Dask cluster to use for several results instead of this machine."""
     json: bool = False

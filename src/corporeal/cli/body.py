@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from corporeal.cli.console import measurement_table, print_json, say, tell_batch
 from corporeal.cli.flags import (
     MeasurementFlags,
     PhenotypeFlags,
@@ -13,7 +14,6 @@ from corporeal.cli.flags import (
     measurement_flags,
     slider_flags,
 )
-from corporeal.cli.speech import measurement_table, print_json, say, tell_batch
 from corporeal.errors import InputError
 from corporeal.pipelines.make_body import MakeBodyConfig, is_made, make_body
 from corporeal.pipelines.people_table import parse_gender, parse_number, read_people_table
@@ -22,7 +22,7 @@ from corporeal.runtime.manifest import require_verb
 
 
 @dataclass(frozen=True)
-class Body:
+class BodyVerb:
     """Make a body from measurements or from sliders, and report what it measures.
 
     Measurements are in metres and kilograms; give any of them, and the body meets them while the
@@ -47,19 +47,19 @@ class Body:
     people: Annotated[Path | None, tyro.conf.arg(name="from", metavar="CSV")] = None
     """Table of people: a column 'name', others named like the flags; one row a person."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Processes to use with --from; all cores unless told."""
+    """Processes to use with --from; all cores by default."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
     """Dask cluster to use with --from instead of this machine."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
     @staticmethod
-    def from_manifest(content: dict[str, Any]) -> "Body":
+    def from_manifest(content: dict[str, Any]) -> "BodyVerb":
         """The same run again, from its manifest."""
         require_verb(content, "body")
         config = content["config"]
         sliders = PhenotypeFlags(**{k: repr(v) for k, v in config.get("sliders", {}).items()})
-        return Body(config["out"], sliders, MeasurementFlags(**config.get("measurements", {})))
+        return BodyVerb(config["out"], sliders, MeasurementFlags(**config.get("measurements", {})))
 
     def run(self) -> int:
         """Make one body, or all of a table."""

@@ -6,7 +6,7 @@ from typing import Annotated
 import tyro
 
 from corporeal.capture.scanner.scanner import ScannerSettings
-from corporeal.cli.speech import say, tell_batch
+from corporeal.cli.console import say, tell_batch
 from corporeal.pipelines.capture import CaptureConfig, CaptureOptions, capture
 
 
@@ -35,7 +35,7 @@ class Capture(CaptureOptions):
     landmarks: bool = False
     """Put marks on the skin that scans find."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Processes to use; all cores unless told."""
+    """Processes to use; all cores by default."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
     """Dask cluster to use instead of this machine."""
     json: bool = False

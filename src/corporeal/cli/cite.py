@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from tyro.conf import Positional
 
+from corporeal.cli.console import print_json
 from corporeal.cli.references import ALWAYS, REFERENCES, TOPICS, Reference
-from corporeal.cli.speech import print_json
 from corporeal.errors import InputError
 from corporeal.runtime.manifest import SUFFIX, manifest_path, read_manifest
 

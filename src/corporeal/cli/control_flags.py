@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from corporeal.body.parameter import Parameter
-from corporeal.physics.projective.settings import COLLISIONS
+from corporeal.physics.fast_projective_skinning.settings import COLLISIONS
 from corporeal.pipelines.controls import all_controls
 
 SWITCHES = {
@@ -22,20 +22,20 @@ WORDS: dict[str, tuple[str, ...]] = {"collisions": COLLISIONS}
 
 def _field(row: Parameter) -> tuple[str, Any, Any]:
     if row.name in SWITCHES:
-        told = tyro.conf.arg(name=SWITCHES[row.name][0], help=row.meaning)
-        return row.name, Annotated[bool, told], field(default=False)
+        argument = tyro.conf.arg(name=SWITCHES[row.name][0], help=row.meaning)
+        return row.name, Annotated[bool, argument], field(default=False)
     if row.name in WORDS:
-        told = tyro.conf.arg(help=row.meaning)
-        return row.name, Annotated[Literal[WORDS[row.name]] | None, told], field(default=None)
+        argument = tyro.conf.arg(help=row.meaning)
+        return row.name, Annotated[Literal[WORDS[row.name]] | None, argument], field(default=None)
     unit = f" {row.unit}" if row.unit else ""
     bounds = f"{row.low:g} to {row.high:g}{unit}, else {row.default:g}"
-    told = tyro.conf.arg(
+    argument = tyro.conf.arg(
         name=row.name.replace("_", "-"),
         help=f"{row.meaning}; {bounds}",
         help_behavior_hint="",
         metavar="X",
     )
-    return row.name, Annotated[float | None, told], field(default=None)
+    return row.name, Annotated[float | None, argument], field(default=None)
 
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import tyro
 from tyro.conf import Positional
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.console import print_json, say
 from corporeal.errors import InputError
 from corporeal.pipelines.convert import ConvertConfig, convert
 
@@ -51,8 +51,8 @@ class Convert:
         if self.json:
             print_json(made)
         else:
-            told = ", ".join(f"{name} {value}" for name, value in made.report.items())
-            print(f"wrote {made.out} (from {made.kind}{': ' + told if told else ''})")
+            text = ", ".join(f"{name} {value}" for name, value in made.report.items())
+            print(f"wrote {made.out} (from {made.kind}{': ' + text if text else ''})")
             print(f"and   {made.manifest}")
         return 0
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import tyro
 from tyro.conf import Positional
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.console import print_json, say
 from corporeal.pipelines.dataset import (
     Choice,
     ImportConfig,
@@ -59,11 +59,11 @@ class Export:
     out: Path
     """File or folder to write."""
     subject: tuple[str, ...] = ()
-    """Subjects to take; all unless told."""
+    """Subjects to take; all by default."""
     sequence: tuple[str, ...] = ()
-    """Sequences to take; all unless told."""
+    """Sequences to take; all by default."""
     split: Literal["", "train", "test"] = ""
-    """Which half of an experiment; both unless told."""
+    """Which half of an experiment; both by default."""
 
     def run(self) -> int:
         """Write, and say what the format could not carry."""
@@ -113,7 +113,7 @@ class Validate:
     thorough: int = 5
     """Frames a take that are asked for penetration; about half a second each."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Processes to use; all cores unless told."""
+    """Processes to use; all cores by default."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
     """Dask cluster to use instead of this machine."""
     json: bool = False

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import tyro
 
-from corporeal.cli.speech import measurement_table, print_json, say
+from corporeal.cli.console import measurement_table, print_json, say
 from corporeal.runtime.manifest import require_verb
 
 
 @dataclass(frozen=True)
-class Demo:
+class DemoVerb:
     """Make a person, move it through jumping jacks, and leave three files to look at.
 
     Examples:
@@ -30,12 +30,12 @@ class Demo:
     """Print JSON on stdout for machines."""
 
     @staticmethod
-    def from_manifest(content: dict[str, Any]) -> "Demo":
+    def from_manifest(content: dict[str, Any]) -> "DemoVerb":
         """The same run again, from its manifest."""
         require_verb(content, "demo")
         config = content["config"]
         device = str(config.get("device", "cpu"))
-        return Demo(Path(config["out"]), int(config["seed"]), device)
+        return DemoVerb(Path(config["out"]), int(config["seed"]), device)
 
     def run(self) -> int:
         """Make the three files and tell about them."""

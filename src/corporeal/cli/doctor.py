@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 import tyro
 
 import corporeal
-from corporeal.cli.speech import print_json
+from corporeal.cli.console import print_json
 from corporeal.errors import CorporealError
 
 State = Literal["ok", "optional", "missing"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import tyro
 from tyro.conf import Positional
 
-from corporeal.cli.speech import say, tell_made
+from corporeal.cli.console import say, tell_made
 from corporeal.errors import InputError
 from corporeal.pipelines.evaluate_models import (
     EvaluatedModels,
@@ -40,7 +40,7 @@ class Evaluate:
     report: Path
     """Folder to write the report into."""
     counts: Annotated[str, tyro.conf.arg(metavar="N,N")] = ""
-    """Numbers of shape coefficients to try, with commas; a few up to all unless told."""
+    """Numbers of shape coefficients to try, with commas; a few up to all by default."""
     most: int = EvaluateModelsConfig.most
     """Registrations a person at most."""
     json: bool = False
@@ -72,7 +72,7 @@ class Evaluate:
             f.name: getattr(self, f.name) for f in fields(EvaluateModelsConfig)
         }
         shared["counts"] = counts
-        made = evaluate_models(EvaluateModelsConfig(**shared), told=say)
+        made = evaluate_models(EvaluateModelsConfig(**shared), callback=say)
         tell_made(made, made.notes, _summary(made), as_json=self.json)
         return 0
 

@@ -55,10 +55,10 @@ def _fields(flags: tuple[Flag, ...], kind: type) -> list[tuple[str, Any, Any]]:
 
 
 def _annotation(flag: Flag, kind: Any) -> Any:
-    told = tyro.conf.arg(
+    argument = tyro.conf.arg(
         name=flag.name, help=flag.meaning, help_behavior_hint="", metavar=flag.metavar
     )
-    return Annotated[kind | None, told]
+    return Annotated[kind | None, argument]
 
 
 if TYPE_CHECKING:

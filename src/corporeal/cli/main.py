@@ -29,12 +29,14 @@ class Verb:
 
 
 VERBS = {
-    "demo": Verb("corporeal.cli.demo:Demo", "make a person, move it, show it"),
-    "body": Verb("corporeal.cli.body:Body", "make a body from measurements or sliders"),
+    "demo": Verb("corporeal.cli.demo:DemoVerb", "make a person, move it, show it"),
+    "body": Verb("corporeal.cli.body:BodyVerb", "make a body from measurements or sliders"),
     "people": Verb("corporeal.cli.people:PeopleVerb", "make a population with real statistics"),
     "reshape": Verb("corporeal.cli.reshape:Reshape", "give a body more or less weight or height"),
     "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
-    "studio": Verb("corporeal.cli.studio:Studio", "shape, move and touch bodies in the browser"),
+    "studio": Verb(
+        "corporeal.cli.studio:StudioVerb", "shape, move and touch bodies in the browser"
+    ),
     "skeleton": Verb("corporeal.cli.skeleton:SkeletonVerb", "fit a skeleton to a human surface"),
     "anatomy": Verb("corporeal.cli.anatomy:Anatomy", "fit and grow bones, muscles and fat"),
     "motion": Verb("corporeal.cli.motion:MotionVerb", "list, describe or film motions"),

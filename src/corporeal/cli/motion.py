@@ -6,7 +6,7 @@ from typing import Literal
 
 from tyro.conf import Positional
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.console import print_json, say
 from corporeal.errors import InputError
 from corporeal.pipelines.animate import AnimateConfig, animate
 from corporeal.pipelines.options import MotionOptions

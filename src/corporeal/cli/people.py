@@ -8,7 +8,7 @@ import numpy as np
 import tyro
 
 from corporeal.anthropometry.definitions import NAMES, dimension
-from corporeal.cli.speech import print_json, say, tell_batch
+from corporeal.cli.console import print_json, say, tell_batch
 from corporeal.pipelines.people import PeopleConfig, make_people
 from corporeal.pipelines.people_sheet import draw_people
 from corporeal.population.people_store import People, read_people
@@ -46,7 +46,7 @@ class PeopleVerb:
     picture: Path | None = None
     """Draw the first 24 of them, too (.png)."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Processes; all cores unless told."""
+    """Processes; all cores by default."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
     """Dask cluster to use instead of this machine."""
     json: bool = False

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.console import print_json, say
 from corporeal.pipelines.people_table import parse_gender
 from corporeal.pipelines.reshape import ReshapeConfig, make_reshaped
 
@@ -34,7 +34,7 @@ class Reshape:
     taller: Annotated[float, tyro.conf.arg(metavar="M")] = 0.0
     """Metres to grow; negative to shrink."""
     gender: str | None = None
-    """female, male or 0 to 1; the body's own unless told."""
+    """female, male or 0 to 1; the body's own by default."""
     json: bool = False
     """Print JSON on stdout for machines."""
 

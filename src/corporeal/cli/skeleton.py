@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from corporeal.cli.speech import print_json, say
+from corporeal.cli.console import print_json, say
 from corporeal.pipelines.skeleton import SkeletonConfig, SkeletonMade, make_skeleton
 
 
@@ -27,7 +27,7 @@ class SkeletonVerb:
     out: Path
     """Skeleton to write: .skel or .json."""
     up: str = "auto"
-    """Upward axis of the mesh, such as +z; +y and +z are tried unless told."""
+    """Upward axis of the mesh, such as +z; +y and +z are tried by default."""
     json: bool = False
     """Print JSON on stdout for machines."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from corporeal.cli.speech import say
+from corporeal.cli.console import say
 from corporeal.errors import InputError
 from corporeal.viewer.document import MOST_VIEWS
 from corporeal.viewer.server import Address, StudioServer
@@ -21,7 +21,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
-class Studio:
+class StudioVerb:
     """Shape, move and touch bodies in the browser.
 
     Examples:

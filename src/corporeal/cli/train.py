@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from tyro.conf import Positional
 
-from corporeal.cli.speech import say, tell_made
+from corporeal.cli.console import say, tell_made
 from corporeal.pipelines.train_smpl import TrainedFile, TrainSmplConfig, train_smpl
 from corporeal.runtime.manifest import require_verb
 
@@ -47,15 +47,17 @@ class Train(TrainSmplConfig):
         """Train, telling every stage, and say what was reached."""
         say(f"training on {self.poses} (poses) and {self.shapes} (shapes)")
         config = {f.name: getattr(self, f.name) for f in fields(TrainSmplConfig)}
-        made = train_smpl(TrainSmplConfig(**config), told=_tell)
+        made = train_smpl(TrainSmplConfig(**config), callback=_tell)
         tell_made(made, made.notes, _summary(made), as_json=self.json)
         return 0
 
 
 def _tell(stage: str, value: float) -> None:
     """A line a stage: its mean distance, or, for the shape space, the share it explains."""
-    told = f"{100 * value:.1f} % explained" if stage == "shape space" else f"{1e3 * value:.2f} mm"
-    say(f"  {stage}: {told}")
+    callback = (
+        f"{100 * value:.1f} % explained" if stage == "shape space" else f"{1e3 * value:.2f} mm"
+    )
+    say(f"  {stage}: {callback}")
 
 
 def _summary(made: TrainedFile) -> str:

@@ -8,13 +8,13 @@ from scipy.sparse import csr_array
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
-from corporeal.models.smpl.chains import Poses, chain_many
-from corporeal.models.smpl.edge_poses import first_poses
-from corporeal.models.smpl.fitting import edge_differences, person_of
-from corporeal.models.smpl.linearised import SkinnedPerson
-from corporeal.models.smpl.many_people import shaped_person, solve_people
-from corporeal.models.smpl.many_poses import corrected_skins, solve_poses
-from corporeal.models.smpl.passes import influences_of, motions_of, posed_blocks
+from corporeal.models.smpl.fitting.chains import Poses, chain_many
+from corporeal.models.smpl.fitting.edge_poses import first_poses
+from corporeal.models.smpl.fitting.fit_pose import edge_differences, person_of
+from corporeal.models.smpl.fitting.linearised import SkinnedPerson
+from corporeal.models.smpl.fitting.many_people import shaped_person, solve_people
+from corporeal.models.smpl.fitting.many_poses import corrected_skins, solve_poses
+from corporeal.models.smpl.fitting.passes import influences_of, motions_of, posed_blocks
 
 
 @dataclass(frozen=True)

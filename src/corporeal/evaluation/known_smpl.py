@@ -22,7 +22,7 @@ from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
 from corporeal.models.smpl.training.initial import initial_model
-from corporeal.physics.simulation_mesh import simulation_mesh
+from corporeal.physics.volumetric_mesh.simulation_mesh import simulation_mesh
 
 SLIDERS = (
     {"weight": 1.0},

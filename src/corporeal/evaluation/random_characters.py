@@ -23,7 +23,7 @@ _MOST_DAMAGES = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Character:
+class RandomCharacter:
     """One draw: who it is, what was done to it, and how many vertices are simulated."""
 
     seed: int
@@ -36,7 +36,7 @@ class Character:
     """To be simulated, of the skin's."""
 
 
-def random_character(seed: int) -> Character:
+def random_character(seed: int) -> RandomCharacter:
     """The character of a seed, always the same one."""
     random = np.random.default_rng(seed)
     kind, draw = ("body", _body) if seed % 4 == 0 else ("creature", _creature)
@@ -47,7 +47,7 @@ def random_character(seed: int) -> Character:
     template = _template(draft)
     vertices, joints = np.asarray(template.mesh.vertices), np.asarray(template.skeleton.joints)
     count = int(random.integers(300, 1000))
-    return Character(
+    return RandomCharacter(
         seed, kind, tuple(map(str, chosen)), template, Identity(vertices, joints, {}), count
     )
 

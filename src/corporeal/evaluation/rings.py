@@ -4,10 +4,10 @@ import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun()
+@pytree_dataclass()
 class SkinRing:
     """The rest skin's cut with a plane, as points on edges that move with the skin."""
 

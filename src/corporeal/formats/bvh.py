@@ -29,7 +29,7 @@ from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError
-from corporeal.formats.bvh_hierarchy import Node, parse_hierarchy
+from corporeal.formats.bvh_hierarchy import BvhNode, parse_hierarchy
 from corporeal.formats.bvh_motion import Frames, parse_motion
 from corporeal.formats.bvh_units import axis_rotation, guess_unit, unit_length
 from corporeal.formats.bvh_write import write_bvh
@@ -101,7 +101,7 @@ def read_bvh(
     )
 
 
-def _parse(path: Path) -> tuple[list[Node], Frames]:
+def _parse(path: Path) -> tuple[list[BvhNode], Frames]:
     text = _text(path)
     hierarchy, word, motion = text.partition("\nMOTION")
     if not text.lstrip()[:9].upper() == "HIERARCHY" or not word:
@@ -128,7 +128,7 @@ def _text(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _columns(nodes: list[Node], kind: str) -> list[list[int]]:
+def _columns(nodes: list[BvhNode], kind: str) -> list[list[int]]:
     """Every joint's columns of the channels of one kind (`position` or `rotation`)."""
     columns, start = [], 0
     for node in nodes:
@@ -138,7 +138,9 @@ def _columns(nodes: list[Node], kind: str) -> list[list[int]]:
     return columns
 
 
-def _rotations(nodes: list[Node], values: Float[NumpyArray, "N C"]) -> Float[NumpyArray, "N J 3"]:
+def _rotations(
+    nodes: list[BvhNode], values: Float[NumpyArray, "N C"]
+) -> Float[NumpyArray, "N J 3"]:
     """Axis-angle vectors, radians; joints of one Euler order are converted together."""
     rotations = np.zeros((len(values), len(nodes), 3))
     columns = _columns(nodes, "rotation")
@@ -150,7 +152,7 @@ def _rotations(nodes: list[Node], values: Float[NumpyArray, "N C"]) -> Float[Num
 
 
 def _root_path(
-    nodes: list[Node], offsets: Float[NumpyArray, "J 3"], values: Float[NumpyArray, "N C"]
+    nodes: list[BvhNode], offsets: Float[NumpyArray, "J 3"], values: Float[NumpyArray, "N C"]
 ) -> Float[NumpyArray, "N 3"]:
     """Where the root stands, file units."""
     path = np.broadcast_to(offsets[0], (len(values), 3)).copy()
@@ -160,7 +162,7 @@ def _root_path(
 
 
 def _with_position_channels(
-    nodes: list[Node],
+    nodes: list[BvhNode],
     offsets: Float[NumpyArray, "J 3"],
     values: Float[NumpyArray, "N C"],
     notes: list[str],
@@ -191,7 +193,7 @@ def _with_position_channels(
     return offsets
 
 
-def _longest_chain(nodes: list[Node], offsets: Float[NumpyArray, "J 3"]) -> float:
+def _longest_chain(nodes: list[BvhNode], offsets: Float[NumpyArray, "J 3"]) -> float:
     """Bone lengths from the root to the farthest tip, file units."""
     reach = np.zeros(len(nodes))
     longest = 0.0
@@ -203,7 +205,7 @@ def _longest_chain(nodes: list[Node], offsets: Float[NumpyArray, "J 3"]) -> floa
     return longest
 
 
-def _skeleton(nodes: list[Node], offsets: Float[NumpyArray, "J 3"]) -> Skeleton:
+def _skeleton(nodes: list[BvhNode], offsets: Float[NumpyArray, "J 3"]) -> Skeleton:
     joints = offsets.copy()
     for index, node in enumerate(nodes[1:], start=1):
         joints[index] += joints[node.parent]

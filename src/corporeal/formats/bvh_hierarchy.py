@@ -20,7 +20,7 @@ _CHANNEL_BY_LOWER: Final = {name.lower(): name for name in CHANNELS}
 
 
 @dataclass
-class Node:
+class BvhNode:
     """One joint as the file declares it, in the file's own unit and axes."""
 
     name: str
@@ -47,7 +47,7 @@ class Node:
 class _Cursor:
     """Where the parser stands: the open joints, and what the next brace would open."""
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[BvhNode] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     open: list[int | None] = field(default_factory=list)
     """Indices of the joints whose braces are open; None is an End Site."""
@@ -56,7 +56,7 @@ class _Cursor:
     line: int = 0
 
 
-def parse_hierarchy(source: str, text: str) -> list[Node]:
+def parse_hierarchy(source: str, text: str) -> list[BvhNode]:
     """The joints of the text between `HIERARCHY` and `MOTION`, parents first.
 
     `source` names the file in errors.
@@ -130,7 +130,7 @@ def _open_joint(source: str, cursor: _Cursor, keyword: str, name: str) -> None:
             f"{source} declares more than {MAX_JOINTS} joints; no rig has as many. Not read."
         )
     cursor.names.add(name)
-    cursor.nodes.append(Node(name, parent))
+    cursor.nodes.append(BvhNode(name, parent))
     cursor.announced, cursor.waits_for_brace = len(cursor.nodes) - 1, True
 
 
@@ -151,7 +151,7 @@ def _set_offset(source: str, cursor: _Cursor, rest: str) -> None:
     cursor.nodes[owner].end_site = offset
 
 
-def _set_channels(source: str, cursor: _Cursor, node: Node, rest: str) -> None:
+def _set_channels(source: str, cursor: _Cursor, node: BvhNode, rest: str) -> None:
     count, *words = rest.split() or [""]
     channels = tuple(_CHANNEL_BY_LOWER.get(word.lower(), "") for word in words)
     known = "" not in channels and len(set(channels)) == len(channels)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import corporeal
-from corporeal.formats.fbx_nodes import CREATION_TIME, FILE_ID, Int64, Node, Property
+from corporeal.formats.fbx_nodes import CREATION_TIME, FILE_ID, FbxNode, Int64, Property
 
 TICKS = 46_186_158_000
 """FBX time units a second."""
@@ -24,7 +24,7 @@ COLOUR: Flags = ("Color", "", "A")
 TEXT: Flags = ("KString", "", "")
 
 
-def add_property(parent: Node, name: str, kind: Flags, *values: Property) -> None:
+def add_property(parent: FbxNode, name: str, kind: Flags, *values: Property) -> None:
     """Append one named property to a `Properties70` node."""
     parent.add("P", name, *kind, *values)
 
@@ -33,37 +33,37 @@ def add_property(parent: Node, name: str, kind: Flags, *values: Property) -> Non
 class FbxDocument:
     """Objects and the links between them. Object 0 is the scene's root."""
 
-    objects: list[Node] = field(default_factory=list)
-    _links: list[Node] = field(default_factory=list)
+    objects: list[FbxNode] = field(default_factory=list)
+    _links: list[FbxNode] = field(default_factory=list)
 
-    def add(self, kind: str, name: str, label: str, subclass: str) -> tuple[Int64, Node]:
+    def add(self, kind: str, name: str, label: str, subclass: str) -> tuple[Int64, FbxNode]:
         """A new object: its number and its node. `label` is FBX's class in the stored name."""
         number = Int64(_FIRST_ID + len(self.objects))
-        node = Node(kind, (number, f"{name}\x00\x01{label}", subclass), block=True)
+        node = FbxNode(kind, (number, f"{name}\x00\x01{label}", subclass), block=True)
         self.objects.append(node)
         return number, node
 
     def link(self, child: Int64, parent: Int64, property_name: str | None = None) -> None:
         """Hang one object under another, or on one of its properties."""
         if property_name is None:
-            self._links.append(Node("C", ("OO", child, parent)))
+            self._links.append(FbxNode("C", ("OO", child, parent)))
         else:
-            self._links.append(Node("C", ("OP", child, parent, property_name)))
+            self._links.append(FbxNode("C", ("OP", child, parent, property_name)))
 
-    def nodes(self, fps: float, frame_count: int, take: str) -> list[Node]:
+    def nodes(self, fps: float, frame_count: int, take: str) -> list[FbxNode]:
         """The whole tree."""
         stop = Int64(frame_ticks(fps, frame_count)[-1])
         return [
             _header(),
-            Node("FileId", (FILE_ID,)),
-            Node("CreationTime", (CREATION_TIME,)),
-            Node("Creator", (_creator(),)),
+            FbxNode("FileId", (FILE_ID,)),
+            FbxNode("CreationTime", (CREATION_TIME,)),
+            FbxNode("Creator", (_creator(),)),
             _global_settings(fps, stop),
             _documents(take),
-            Node("References", block=True),
+            FbxNode("References", block=True),
             _definitions(self.objects),
-            Node("Objects", children=self.objects, block=True),
-            Node("Connections", children=self._links, block=True),
+            FbxNode("Objects", children=self.objects, block=True),
+            FbxNode("Connections", children=self._links, block=True),
             _takes(take, stop),
         ]
 
@@ -77,8 +77,8 @@ def _creator() -> str:
     return f"corporeal {corporeal.__version__}"
 
 
-def _header() -> Node:
-    header = Node("FBXHeaderExtension")
+def _header() -> FbxNode:
+    header = FbxNode("FBXHeaderExtension")
     header.add("FBXHeaderVersion", 1003)
     header.add("FBXVersion", 7400)
     header.add("EncryptionType", 0)
@@ -94,9 +94,9 @@ def _header() -> Node:
     return header
 
 
-def _global_settings(fps: float, stop: Int64) -> Node:
+def _global_settings(fps: float, stop: Int64) -> FbxNode:
     """Right-handed, y up, facing +z, centimetres: FBX's own default."""
-    settings = Node("GlobalSettings")
+    settings = FbxNode("GlobalSettings")
     settings.add("Version", 1000)
     table = settings.add("Properties70")
     for axis, index in (("UpAxis", 1), ("FrontAxis", 2), ("CoordAxis", 0)):
@@ -113,8 +113,8 @@ def _global_settings(fps: float, stop: Int64) -> Node:
     return settings
 
 
-def _documents(take: str) -> Node:
-    documents = Node("Documents")
+def _documents(take: str) -> FbxNode:
+    documents = FbxNode("Documents")
     documents.add("Count", 1)
     document = documents.add("Document", _DOCUMENT_ID, "", "Scene")
     table = document.add("Properties70")
@@ -124,9 +124,9 @@ def _documents(take: str) -> Node:
     return documents
 
 
-def _definitions(objects: list[Node]) -> Node:
+def _definitions(objects: list[FbxNode]) -> FbxNode:
     counts = Counter(node.name for node in objects)
-    definitions = Node("Definitions")
+    definitions = FbxNode("Definitions")
     definitions.add("Version", 100)
     definitions.add("Count", 1 + len(objects))
     for name, count in (("GlobalSettings", 1), *counts.items()):
@@ -134,8 +134,8 @@ def _definitions(objects: list[Node]) -> Node:
     return definitions
 
 
-def _takes(take: str, stop: Int64) -> Node:
-    takes = Node("Takes")
+def _takes(take: str, stop: Int64) -> FbxNode:
+    takes = FbxNode("Takes")
     takes.add("Current", take)
     entry = takes.add("Take", take)
     entry.add("FileName", f"{take}.tak")

@@ -6,7 +6,7 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.character import Character
 from corporeal.body.mesh import Mesh
 from corporeal.formats.fbx_document import COLOUR, FbxDocument, add_property
-from corporeal.formats.fbx_nodes import Int64, Node
+from corporeal.formats.fbx_nodes import FbxNode, Int64
 from corporeal.formats.polygons import authored_faces, authored_uv
 from corporeal.geometry.surface import vertex_normals
 
@@ -137,7 +137,7 @@ def _polygon_ends(corners: Int[NumpyArray, "n c"]) -> NumpyArray:
     return marked.ravel()
 
 
-def _layer_element(node: Node, kind: str, mapping: str, reference: str) -> Node:
+def _layer_element(node: FbxNode, kind: str, mapping: str, reference: str) -> FbxNode:
     element = node.add(kind, 0)
     element.add("Version", 101)
     element.add("Name", "")
@@ -146,18 +146,18 @@ def _layer_element(node: Node, kind: str, mapping: str, reference: str) -> Node:
     return element
 
 
-def _add_normals(node: Node, corner_normals: Float64[NumpyArray, "n 3"]) -> None:
+def _add_normals(node: FbxNode, corner_normals: Float64[NumpyArray, "n 3"]) -> None:
     element = _layer_element(node, "LayerElementNormal", "ByPolygonVertex", "Direct")
     element.add("Normals", corner_normals.ravel())
 
 
-def _add_uv(node: Node, uv: Float64[NumpyArray, "U 2"], corner_uv: NumpyArray) -> None:
+def _add_uv(node: FbxNode, uv: Float64[NumpyArray, "U 2"], corner_uv: NumpyArray) -> None:
     element = _layer_element(node, "LayerElementUV", "ByPolygonVertex", "IndexToDirect")
     element.add("UV", uv.ravel())
     element.add("UVIndex", corner_uv.astype(np.int32))
 
 
-def _add_colours(node: Node, colours: Float64[NumpyArray, "V 3"], corners: NumpyArray) -> None:
+def _add_colours(node: FbxNode, colours: Float64[NumpyArray, "V 3"], corners: NumpyArray) -> None:
     element = _layer_element(node, "LayerElementColor", "ByPolygonVertex", "IndexToDirect")
     element.add("Colors", np.c_[colours, np.ones(len(colours))].ravel())
     element.add("ColorIndex", corners.astype(np.int32))

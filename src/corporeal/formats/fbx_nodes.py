@@ -38,7 +38,7 @@ _ARRAY_CODES = {"float32": b"f", "float64": b"d", "int32": b"i", "int64": b"l"}
 
 
 @dataclass
-class Node:
+class FbxNode:
     """One node of the tree.
 
     Properties: `int` is stored in 32 bits and `Int64` in 64, `float` in 64; `bytes` are raw.
@@ -46,18 +46,18 @@ class Node:
 
     name: str
     properties: tuple[Property, ...] = ()
-    children: list["Node"] = field(default_factory=list)
+    children: list["FbxNode"] = field(default_factory=list)
     block: bool = False
     """Store an (empty) list of children; Autodesk's reader drops some nodes without it."""
 
-    def add(self, name: str, *properties: Property, block: bool = False) -> "Node":
+    def add(self, name: str, *properties: Property, block: bool = False) -> "FbxNode":
         """Append a child and give it back."""
-        child = Node(name, properties, block=block)
+        child = FbxNode(name, properties, block=block)
         self.children.append(child)
         return child
 
 
-def encode_document(nodes: Sequence[Node]) -> bytes:
+def encode_document(nodes: Sequence[FbxNode]) -> bytes:
     """The bytes of a whole file."""
     out = bytearray(_MAGIC + struct.pack("<I", _VERSION))
     for node in nodes:
@@ -73,7 +73,7 @@ def encode_document(nodes: Sequence[Node]) -> bytes:
     return bytes(out)
 
 
-def _encode_node(out: bytearray, node: Node) -> None:
+def _encode_node(out: bytearray, node: FbxNode) -> None:
     start = len(out)
     name = node.name.encode()
     out += bytes(_HEADER.size) + name

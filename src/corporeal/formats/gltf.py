@@ -41,7 +41,7 @@ _STILL_M = 1e-6
 
 
 @dataclass(frozen=True)
-class Surface:
+class EngineSurface:
     """A mesh as an engine wants it: one texture coordinate a vertex."""
 
     source: Int[NumpyArray, "v"]
@@ -98,11 +98,11 @@ def write_glb_character(path: str | Path, character: Character) -> None:
     document.write(path)
 
 
-def split_seams(mesh: Mesh) -> Surface:
+def split_seams(mesh: Mesh) -> EngineSurface:
     """Give every vertex one texture coordinate, by appending copies for further ones."""
     count = mesh.vertex_count
     if mesh.uv is None or mesh.uv_triangles is None:
-        return Surface(np.arange(count), mesh.triangles, None)
+        return EngineSurface(np.arange(count), mesh.triangles, None)
     corners = np.stack([mesh.triangles.ravel(), mesh.uv_triangles.ravel()], axis=1)
     pairs, corner_pair = np.unique(corners, axis=0, return_inverse=True)
     first = np.r_[True, pairs[1:, 0] != pairs[:-1, 0]]
@@ -110,7 +110,7 @@ def split_seams(mesh: Mesh) -> Surface:
     source = np.r_[np.arange(count), pairs[~first, 0]]
     uv = np.zeros((len(source), 2), np.float32)
     uv[slot] = mesh.uv[pairs[:, 1]] * [1, -1] + [0, 1]
-    return Surface(source, slot[corner_pair].reshape(-1, 3), uv)
+    return EngineSurface(source, slot[corner_pair].reshape(-1, 3), uv)
 
 
 def engine_weights(
@@ -185,7 +185,7 @@ def _add_body_mesh(
 def _add_mesh(
     document: GlbDocument,
     name: str,
-    surface: Surface,
+    surface: EngineSurface,
     attributes: dict[str, int],
     coloured: bool,
     extras: dict[str, Any],
@@ -210,7 +210,7 @@ def _add_mesh(
 
 def _surface_attributes(
     document: GlbDocument,
-    surface: Surface,
+    surface: EngineSurface,
     vertices: Float[NumpyArray, "V 3"],
     mesh: Mesh,
     vertex_colours: Float[NumpyArray, "V 3"] | None,

@@ -20,7 +20,7 @@ _MODES = ("LINEAR", "STEP", "CUBICSPLINE")
 
 
 @dataclass(frozen=True)
-class Node:
+class GltfNode:
     """One node of the tree; its transform is `matrix`, or translation · rotation · scale."""
 
     name: str
@@ -90,7 +90,7 @@ class Track:
 class GltfScene:
     """A parsed file. Every index is in range and the nodes form trees."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[GltfNode, ...]
     meshes: tuple[GltfMesh, ...]
     skins: tuple[Skin, ...]
     animations: tuple[tuple[str, tuple[Track, ...]], ...]
@@ -113,7 +113,7 @@ def read_gltf_scene(path: str | Path) -> GltfScene:
     return GltfScene(nodes, meshes, skins, animations)
 
 
-def _nodes(file: GlbFile) -> tuple[Node, ...]:
+def _nodes(file: GlbFile) -> tuple[GltfNode, ...]:
     items = file.items("nodes")
     if len(items) > MAX_NODES:
         file.refuse(f"it has {len(items)} nodes; at most {MAX_NODES} are read")
@@ -136,7 +136,7 @@ def _parents(file: GlbFile, items: list[Mapping[str, Any]]) -> list[int]:
     return parents
 
 
-def _node(file: GlbFile, index: int, item: Mapping[str, Any], parent: int) -> Node:
+def _node(file: GlbFile, index: int, item: Mapping[str, Any], parent: int) -> GltfNode:
     matrix = None
     if "matrix" in item:
         matrix = file.numbers(item, "matrix", tuple(np.eye(4).ravel())).reshape(4, 4).T
@@ -145,7 +145,7 @@ def _node(file: GlbFile, index: int, item: Mapping[str, Any], parent: int) -> No
     if not 0.5 < length < 2:
         file.refuse(f"node {index} has a rotation of length {length:.3g}; expected 1")
     meshes, skins = len(file.items("meshes")), len(file.items("skins"))
-    return Node(
+    return GltfNode(
         name=file.text(item, "name", f"node_{index}"),
         parent=parent,
         translation=file.numbers(item, "translation", (0.0, 0.0, 0.0)),
@@ -277,7 +277,10 @@ def _skin(file: GlbFile, item: Mapping[str, Any], node_count: int) -> Skin:
 
 
 def _tracks(
-    file: GlbFile, item: Mapping[str, Any], nodes: tuple[Node, ...], meshes: tuple[GltfMesh, ...]
+    file: GlbFile,
+    item: Mapping[str, Any],
+    nodes: tuple[GltfNode, ...],
+    meshes: tuple[GltfMesh, ...],
 ) -> tuple[Track, ...]:
     samplers = file.objects(item, "samplers")
     tracks: list[Track] = []
@@ -296,7 +299,7 @@ def _track(
     sampler: Mapping[str, Any],
     node: int,
     path: str,
-    nodes: tuple[Node, ...],
+    nodes: tuple[GltfNode, ...],
     meshes: tuple[GltfMesh, ...],
 ) -> Track:
     if path not in _WIDTHS:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
-from corporeal.formats.gltf_scene import GltfScene, Node, Track
+from corporeal.formats.gltf_scene import GltfNode, GltfScene, Track
 from corporeal.geometry.rotations import matrix_from_quaternion, slerp
 
 Tracks = tuple[Track, ...]
@@ -49,7 +49,7 @@ def world_matrices(
 
 
 def local_matrices(
-    node: Node, moving: dict[str, Track], times: Float64[NumpyArray, "n"]
+    node: GltfNode, moving: dict[str, Track], times: Float64[NumpyArray, "n"]
 ) -> Float64[NumpyArray, "n 4 4"]:
     """A node's own matrix at `times`: T · R · S, each animated or at rest."""
     if node.matrix is not None:

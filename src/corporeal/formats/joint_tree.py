@@ -60,9 +60,9 @@ def _require_names(joints: Sequence[Joint]) -> None:
         seen.add(name)
     roots = [joint.name for joint in joints if joint.parent is None]
     if len(roots) != 1:
-        told = ", ".join(map(repr, roots[:5])) or "none"
+        text = ", ".join(map(repr, roots[:5])) or "none"
         raise InputError(
-            f"{len(roots)} joints have no parent ({told}); expected one root. Join the parts by "
+            f"{len(roots)} joints have no parent ({text}); expected one root. Join the parts by "
             f"naming parents; such bones can be made virtual."
         )
     for joint in joints:

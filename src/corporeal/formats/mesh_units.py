@@ -1,4 +1,4 @@
-"""Units and axes of own meshes and skeletons: their files do not say them."""
+"""Units and axes of custom meshes and skeletons: their files do not say them."""
 
 from dataclasses import replace
 
@@ -96,11 +96,11 @@ def _misfit(mesh: Mesh, joints: Float[NumpyArray, "J 3"], others: list[str]) -> 
     inside = int(np.all((joints >= low) & (joints <= high), axis=1).sum())
     sizes = f"{_extent(joints):.3g} m against {_extent(np.asarray(mesh.vertices)):.3g} m"
     centre, middle = joints.mean(axis=0), 0.5 * (low + high)
-    told = (
+    text = (
         f"the skeleton does not fit the mesh: {inside} of {len(joints)} joints lie in its box, "
         f"their sizes are {sizes}, their middles ({', '.join(f'{x:.2f}' for x in centre)}) and "
         f"({', '.join(f'{x:.2f}' for x in middle)}) m."
     )
     if others:
-        return f"{told} It would fit if its unit were {others[0]}."
-    return f"{told} Check units and axes, or fit one with corporeal skeleton."
+        return f"{text} It would fit if its unit were {others[0]}."
+    return f"{text} Check units and axes, or fit one with corporeal skeleton."

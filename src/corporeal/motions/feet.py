@@ -16,7 +16,7 @@ SPRINGY: Final = 0.955
 
 
 @dataclass(frozen=True)
-class Foot:
+class FootTrack:
     """The track of one foot, a value a frame."""
 
     ball: Float[NumpyArray, "N 3"]
@@ -45,10 +45,10 @@ class Foot:
         *,
         toe_out: float = 0.12,
         load: float = 0.5,
-    ) -> "Foot":
+    ) -> "FootTrack":
         """A foot that stands at `place` (x, z) all the time; `dataclasses.replace` the rest."""
         still = np.zeros(frames)
-        return Foot(
+        return FootTrack(
             ball=np.tile([place[0], 0.0, place[1]], (frames, 1)),
             carried=still,
             stretch=np.full(frames, UPRIGHT),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.motions.feet import Foot
+from corporeal.motions.feet import FootTrack
 from corporeal.motions.jumps import Hop, JumpPlan
 from corporeal.motions.one_leg import free_foot, standing_foot
 from corporeal.motions.sketch import Arms, Sketch, Track
@@ -72,8 +72,8 @@ def _hop_on_both(sketch: Sketch, plan: JumpPlan, *, sink: float, springy: float)
     legs = Hop.of(plan, sketch.time, sketch.body.leg_length, sink=sink, springy=springy)
     half = 1.05 * sketch.body.hip_half_width
 
-    def foot(sign: float) -> Foot:
-        still = Foot.planted(np.array([sign * half, 0.0]), len(sketch.time))
+    def foot(sign: float) -> FootTrack:
+        still = FootTrack.planted(np.array([sign * half, 0.0]), len(sketch.time))
         return replace(legs.on(still), knee_out=np.full(len(sketch.time), 0.1))
 
     return sketch.body.solve(

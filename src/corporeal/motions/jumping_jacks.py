@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.motions.feet import Foot
+from corporeal.motions.feet import FootTrack
 from corporeal.motions.jumps import Hop, JumpPlan
 from corporeal.motions.sketch import Arms, Sketch, Track
 from corporeal.motions.standing import Feet
@@ -52,8 +52,8 @@ def _feet(sketch: Sketch, plan: JumpPlan, apart: Float[NumpyArray, "N"], width: 
     time, narrow = sketch.time, 1.05 * sketch.body.hip_half_width
     legs = Hop.of(plan, time, sketch.body.leg_length)
 
-    def foot(sign: float) -> Foot:
-        still = Foot.planted(np.zeros(2), len(apart))
+    def foot(sign: float) -> FootTrack:
+        still = FootTrack.planted(np.zeros(2), len(apart))
         ball = still.ball.copy()
         ball[:, 0] = sign * (narrow + (width - narrow) * apart)
         return replace(

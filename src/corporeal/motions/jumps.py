@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from corporeal._typing import Bool, Float, NumpyArray
-from corporeal.motions.feet import SPRINGY, UPRIGHT, Foot
+from corporeal.motions.feet import SPRINGY, UPRIGHT, FootTrack
 from corporeal.motions.timing import ballistic, quintic, smooth_step, takeoff_speed
 from corporeal.units import GRAVITY
 
@@ -124,7 +124,7 @@ class Hop:
             heel_pitch=heel * (rise * (1 - fall) - sunk),
         )
 
-    def on(self, foot: Foot) -> Foot:
+    def on(self, foot: FootTrack) -> FootTrack:
         """The same foot, hopping."""
         return replace(
             foot,

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.motions.feet import Foot
+from corporeal.motions.feet import FootTrack
 from corporeal.motions.sketch import Sketch
 from corporeal.motions.timing import smooth_step
 
@@ -26,22 +26,24 @@ def lifted(sketch: Sketch) -> Float[NumpyArray, "N"]:
     return up * (1 - smooth_step((sketch.time - sketch.end + 1.5 * _SHIFT) / _SHIFT))
 
 
-def standing_foot(sketch: Sketch, left: bool) -> Foot:
+def standing_foot(sketch: Sketch, left: bool) -> FootTrack:
     """The foot that bears the weight."""
     sign = 1.0 if left else -1.0
     place = np.array([sign * 0.9 * sketch.body.hip_half_width, 0.0])
-    foot = Foot.planted(place, len(sketch.time))
+    foot = FootTrack.planted(place, len(sketch.time))
     return replace(foot, load=0.5 + 0.5 * weight_over(sketch))
 
 
-def free_foot(sketch: Sketch, left: bool, held: Float[NumpyArray, "N 3"], *, pitch: float) -> Foot:
+def free_foot(
+    sketch: Sketch, left: bool, held: Float[NumpyArray, "N 3"], *, pitch: float
+) -> FootTrack:
     """The foot of the free leg, held at `held` metres from where it stood, going with the pelvis.
 
     `pitch` is how far it points down while held, radians.
     """
     sign = 1.0 if left else -1.0
     place = np.array([sign * 0.9 * sketch.body.hip_half_width, 0.0])
-    foot, up = Foot.planted(place, len(sketch.time)), lifted(sketch)
+    foot, up = FootTrack.planted(place, len(sketch.time)), lifted(sketch)
     return replace(
         foot,
         ball=foot.ball + up[:, None] * held,

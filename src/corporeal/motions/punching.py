@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.motions.feet import Foot
+from corporeal.motions.feet import FootTrack
 from corporeal.motions.sketch import Arms, Sketch, Track
 from corporeal.motions.timing import smooth_step
 
@@ -53,9 +53,9 @@ def _fists(
     return fists[0], fists[1]
 
 
-def _boxers_feet(sketch: Sketch) -> tuple[Foot, Foot]:
+def _boxers_feet(sketch: Sketch) -> tuple[FootTrack, FootTrack]:
     half, depth = 1.3 * sketch.body.hip_half_width, 0.12 * sketch.body.leg_length
     count = len(sketch.time)
-    left = Foot.planted(np.array([half, depth]), count, toe_out=-0.05)
-    right = Foot.planted(np.array([-half, -depth]), count, toe_out=0.45)
+    left = FootTrack.planted(np.array([half, depth]), count, toe_out=-0.05)
+    right = FootTrack.planted(np.array([-half, -depth]), count, toe_out=0.45)
     return left, replace(right, heel_pitch=np.full(count, 0.12))

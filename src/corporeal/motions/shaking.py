@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.motions.feet import Foot
+from corporeal.motions.feet import FootTrack
 from corporeal.motions.sketch import Arms, Sketch, Track
 from corporeal.motions.standing import Feet
 from corporeal.units import GRAVITY
@@ -115,5 +115,5 @@ def stand(sketch: Sketch, give: Float[NumpyArray, "N"], width: float = 1.2) -> T
 def _feet(sketch: Sketch, width: float) -> Feet:
     """Both feet on the ground, `width` hip breadths apart."""
     half, count = width * sketch.body.hip_half_width, len(sketch.time)
-    left = Foot.planted(np.array([half, 0.0]), count)
-    return left, Foot.planted(np.array([-half, 0.0]), count)
+    left = FootTrack.planted(np.array([half, 0.0]), count)
+    return left, FootTrack.planted(np.array([-half, 0.0]), count)

@@ -10,7 +10,7 @@ from corporeal._typing import Float, NumpyArray
 from corporeal.body.skeleton import Skeleton
 from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 from corporeal.motions.balance import centre_of_mass
-from corporeal.motions.feet import Foot
+from corporeal.motions.feet import FootTrack
 from corporeal.motions.legs import Leg, leg_rotations
 from corporeal.skinning.kinematics import forward_kinematics
 
@@ -19,7 +19,7 @@ _ITERATIONS: Final = 6
 _TAUT: Final = 0.998
 """Share of its reach past which a planted leg pulls the pelvis down."""
 
-Feet = tuple[Foot, Foot]
+Feet = tuple[FootTrack, FootTrack]
 """Left, right."""
 HeightPlan = Callable[[Float[NumpyArray, "N"]], Float[NumpyArray, "N"]]
 """Wanted height of the centre of mass, from the height it has with the legs almost straight."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.motions.feet import Foot
+from corporeal.motions.feet import FootTrack
 from corporeal.motions.jumps import Hop, JumpPlan
 from corporeal.motions.one_leg import free_foot, standing_foot
 from corporeal.motions.sketch import Arms, Sketch, Track
@@ -35,9 +35,9 @@ def knees(sketch: Sketch) -> Track:
     sketch.bend(forward=0.04 * env, twist=0.10 * env * swing)
     sketch.turn("pelvis", "y", -0.06 * env * swing)
 
-    def foot(sign: float, lift: Float[NumpyArray, "N"]) -> Foot:
+    def foot(sign: float, lift: Float[NumpyArray, "N"]) -> FootTrack:
         place = np.array([sign * 0.9 * sketch.body.hip_half_width, 0.0])
-        still = Foot.planted(place, len(time))
+        still = FootTrack.planted(place, len(time))
         path = lift[:, None] * [0.0, height, ahead] * sketch.body.leg_length
         load = np.clip(0.5 + 0.5 * sign * sway, 0.05, 0.95)
         return replace(still, ball=still.ball + path, load=load, heel_pitch=0.45 * lift)
@@ -66,13 +66,15 @@ def running_on_spot(sketch: Sketch) -> Track:
     return sketch.body.solve(sketch.rotations, feet, lambda h: plan.centre_height(time, h))
 
 
-def _running_feet(sketch: Sketch, plan: JumpPlan, lift: float, back: float) -> tuple[Foot, Foot]:
+def _running_feet(
+    sketch: Sketch, plan: JumpPlan, lift: float, back: float
+) -> tuple[FootTrack, FootTrack]:
     """Left lands after odd jumps, right after even ones; each swings up behind meanwhile."""
     time, leg = sketch.time, sketch.body.leg_length
     count = len(plan.takeoffs)
     legs = Hop.of(plan, time, leg, heel=0.35, sink=0.0)
 
-    def foot(sign: float, lands_after: int) -> Foot:
+    def foot(sign: float, lands_after: int) -> FootTrack:
         up, bears = np.zeros_like(time), np.ones_like(time)
         for jump in range(count):
             if jump % 2 == lands_after:
@@ -85,7 +87,7 @@ def _running_feet(sketch: Sketch, plan: JumpPlan, lift: float, back: float) -> t
                 1 - smooth_step((time - on + 0.08) / 0.16)
             )
         place = np.array([sign * 0.55 * sketch.body.hip_half_width, 0.0])
-        still = Foot.planted(place, len(time))
+        still = FootTrack.planted(place, len(time))
         path = up[:, None] * [0.0, lift * leg, -back * leg]
         return replace(
             legs.on(still),

@@ -33,7 +33,7 @@ class Material:
                 )
 
 
-def stiffness_from_seed(weight: float, frame_time: float) -> float:
+def stiffness_from_strain_weight(weight: float, frame_time: float) -> float:
     """Stiffness in Pa of a strain weight in the seed's scale, when one of its steps of 0.2 is one
     frame of `frame_time` seconds: w (0.2/Δt)².
 
@@ -43,7 +43,7 @@ def stiffness_from_seed(weight: float, frame_time: float) -> float:
     return weight * (SEED_TIME_STEP / frame_time) ** 2
 
 
-def damping_from_seed(retained: float, step: float) -> float:
+def damping_from_velocity_share(retained: float, step: float) -> float:
     """Damping in 1/s of the seed's μ (equation 2.14): keeping the share μ of the velocity in every
     step is the implicit drag (1/μ − 1)/δt."""
     return (1.0 / retained - 1.0) / step

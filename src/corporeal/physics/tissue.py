@@ -34,7 +34,7 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.geometry.surface import unique_edges
-from corporeal.physics.volume.model import VolumetricModel
+from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -54,7 +54,7 @@ THICKEST = 0.15
 
 
 @dataclass(frozen=True)
-class Tissue:
+class PartTissue:
     """The flesh of one body part."""
 
     modulus: float
@@ -65,21 +65,21 @@ class Tissue:
     """g: how much of what another body has more there is soft."""
 
 
-TISSUES: Mapping[str, Tissue] = {
-    "neck": Tissue(1.0, 0.6),
-    "chest": Tissue(1.0, 0.11, 0.2),
-    "back": Tissue(1.0, 0.16, 0.4),
-    "belly": Tissue(0.9, 0.5),
-    "hips": Tissue(1.0, 0.4),
-    "breast": Tissue(0.065, 1.0),
-    "buttock": Tissue(0.7, 0.8),
-    "shoulder": Tissue(1.0, 0.5, 0.5),
-    "upper_arm": Tissue(0.8, 0.8),
-    "forearm": Tissue(1.0, 0.6),
-    "hand": Tissue(1.0, 0.4),
-    "thigh": Tissue(0.9, 0.75),
-    "shin": Tissue(1.0, 0.6),
-    "foot": Tissue(1.0, 0.4),
+TISSUES: Mapping[str, PartTissue] = {
+    "neck": PartTissue(1.0, 0.6),
+    "chest": PartTissue(1.0, 0.11, 0.2),
+    "back": PartTissue(1.0, 0.16, 0.4),
+    "belly": PartTissue(0.9, 0.5),
+    "hips": PartTissue(1.0, 0.4),
+    "breast": PartTissue(0.065, 1.0),
+    "buttock": PartTissue(0.7, 0.8),
+    "shoulder": PartTissue(1.0, 0.5, 0.5),
+    "upper_arm": PartTissue(0.8, 0.8),
+    "forearm": PartTissue(1.0, 0.6),
+    "hand": PartTissue(1.0, 0.4),
+    "thigh": PartTissue(0.9, 0.75),
+    "shin": PartTissue(1.0, 0.6),
+    "foot": PartTissue(1.0, 0.4),
 }
 """By part, left and right alike; parts not named here are the body's plain material."""
 
@@ -143,9 +143,9 @@ def _carrying_factors(model: VolumetricModel, longest: float) -> Float64[NumpyAr
     return around**2
 
 
-def part_tissue(name: str) -> Tissue:
+def part_tissue(name: str) -> PartTissue:
     """The tissue of a part by its name, left or right."""
-    return TISSUES.get(bare_name(name), Tissue(1.0, 1.0))
+    return TISSUES.get(bare_name(name), PartTissue(1.0, 1.0))
 
 
 def bare_name(part: str) -> str:
@@ -175,7 +175,7 @@ def part_factors(template: Template, factors: Mapping[str, float]) -> Float64[Nu
 
 def has_known_parts(template: Template) -> bool:
     """Whether any of a body's parts has a tissue of its own."""
-    return any(part_tissue(name) != Tissue(1.0, 1.0) for name in template.part_names)
+    return any(part_tissue(name) != PartTissue(1.0, 1.0) for name in template.part_names)
 
 
 def skeleton_scale(skeleton: Skeleton, reference: Skeleton) -> float:

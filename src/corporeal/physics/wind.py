@@ -8,10 +8,10 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.checks import require_finite
 from corporeal.errors import InputError
 from corporeal.geometry.surface import triangle_area_vectors
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun(static=("density", "drag"))
+@pytree_dataclass(static=("density", "drag"))
 class Wind:
     """Air that moves everywhere alike; nothing shelters anything."""
 

@@ -38,15 +38,15 @@ class FitConfig:
     body: Path
     out: Path
     sex: str | None = None
-    """`female` or `male`; the body's own unless told."""
+    """`female` or `male`; the body's own by default."""
     age: float | None = None
-    """Years; the body's own unless told."""
+    """Years; the body's own by default."""
     fat_mass: float | None = None
-    """Kilograms; predicted unless told."""
+    """Kilograms; predicted by default."""
     muscle_mass: float | None = None
-    """Kilograms; predicted unless told."""
+    """Kilograms; predicted by default."""
     template: Path | None = None
-    """Layered template of one's own; the shipped one unless told."""
+    """Layered template of one's own; the shipped one by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,10 +184,10 @@ def _require_output(out: Path) -> None:
 
 def _require_room(layers: Layers, config: FitConfig) -> None:
     """Refuse masses that were asked for and that the surface is far from holding."""
-    told = layers.metadata or {}
+    report = layers.metadata or {}
     for tissue in ("fat", "muscle"):
         asked = getattr(config, f"{tissue}_mass")
-        least, most = (float(told[f"{tissue}_mass_{end}"]) for end in ("least", "most"))
+        least, most = (float(report[f"{tissue}_mass_{end}"]) for end in ("least", "most"))
         if asked is not None and not least - MOST_MISSED <= asked <= most + MOST_MISSED:
             raise InputError(
                 f"{config.body}: {asked:g} kg of {tissue} were asked for; its surface can hold "

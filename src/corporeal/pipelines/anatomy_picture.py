@@ -28,7 +28,7 @@ class PictureConfig:
     style: Styles = "both"
     """Bones and muscle through the skin, a cut across the body, or both of every person."""
     template: Path | None = None
-    """Layered template whose bones are shown; the shipped one unless told."""
+    """Layered template whose bones are shown; the shipped one by default."""
     width: int = 1600
     """Pixels."""
 

@@ -15,15 +15,15 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.formats.native import Body, read_body
 from corporeal.formats.registry import format_to_read
-from corporeal.motions.own_skeleton import OwnMotion, by_way_of_a_person, motion_from_file
+from corporeal.motions.custom_skeleton import CustomMotion, by_way_of_a_person, motion_from_file
 from corporeal.pipelines.controls import as_arrays, require_controls
+from corporeal.pipelines.custom_mesh import CustomBody, custom_body_again, load_custom_body
+from corporeal.pipelines.deformer_options import deformer_for, layered_deformer, painted_map
 from corporeal.pipelines.deformers import require_place
 from corporeal.pipelines.exaggeration import exaggerated, require_offsets
-from corporeal.pipelines.flesh_options import deformer_for, layered_deformer, painted_map
 from corporeal.pipelines.layered_body import LAYERED, layers_for
 from corporeal.pipelines.live_character import require_live, write_live_character
 from corporeal.pipelines.options import AnimateOptions
-from corporeal.pipelines.own_mesh import OwnBody, again_own, load_own_body
 from corporeal.pipelines.results import (
     attachments_of,
     require_animation_output,
@@ -96,10 +96,10 @@ def _animation(config: AnimateConfig) -> Moved:
     if config.model is not None:
         return _model_animation(config, model_person(config.model, config.shape))
     if config.mesh is not None:
-        return _own_animation(config, load_own_body(config))
+        return _custom_animation(config, load_custom_body(config))
     body = load_body(config.body)
-    if (own := again_own(body, config.component)) is not None:
-        return _own_animation(config, own)
+    if (own := custom_body_again(body, config.component)) is not None:
+        return _custom_animation(config, own)
     motion, came = load_motion(config, body)
     if config.deformer == LAYERED:
         layers, notes = layers_for(config.body, body, config.controls.get("age"))
@@ -117,7 +117,7 @@ def _model_animation(config: AnimateConfig, person: ModelPerson) -> Moved:
         motion, came = load_motion(config, body)
     else:
         joints = np.asarray(body.identity.joints, np.float64)
-        motion, notes = _own_motion(config, replace(body.template.skeleton, joints=joints))
+        motion, notes = _custom_motion(config, replace(body.template.skeleton, joints=joints))
         came = {"motion_notes": list(notes)}
     own = config.deformer == AnimateOptions.deformer
     deformer = person.model if own else deformer_for(config, body.template)
@@ -125,8 +125,8 @@ def _model_animation(config: AnimateConfig, person: ModelPerson) -> Moved:
     return _deformed(config, deformer, body, motion), body, came, deformer
 
 
-def _own_animation(config: AnimateConfig, own: OwnBody) -> Moved:
-    motion, notes = _own_motion(config, own.skin.template.skeleton)
+def _custom_animation(config: AnimateConfig, own: CustomBody) -> Moved:
+    motion, notes = _custom_motion(config, own.skin.template.skeleton)
     deformer = deformer_for(config, own.skin.template, own)
     animation = own.whole(_deformed(config, deformer, own.skin, motion, own))
     report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
@@ -138,7 +138,7 @@ def _deformed(
     deformer: Deformer,
     body: Body,
     motion: Motion,
-    own: OwnBody | None = None,
+    own: CustomBody | None = None,
 ) -> Animation:
     moved = deformer.animate(body.identity, motion, as_arrays(config.controls))
     factors = painted_map(config.exaggeration_map, body.template, own)
@@ -204,15 +204,15 @@ def _authored(config: AnimateConfig, body: Body) -> Motion:
     )
 
 
-def _own_motion(config: AnimateConfig, skeleton: Skeleton) -> tuple[Motion, tuple[str, ...]]:
+def _custom_motion(config: AnimateConfig, skeleton: Skeleton) -> tuple[Motion, tuple[str, ...]]:
     """The motion for a skeleton that is not the default body's, and how it came."""
     from corporeal.assets.default_body import load_default_body
 
     template = load_default_body().template
 
-    def author(form: Skeleton) -> OwnMotion:
+    def author(form: Skeleton) -> CustomMotion:
         identity = Identity(template.mesh.vertices, form.joints, {})
-        return OwnMotion(_authored(config, Body(template, identity, {})), ())
+        return CustomMotion(_authored(config, Body(template, identity, {})), ())
 
     if is_motion_file(config.motion):
         format_to_read(config.motion, "motion")

@@ -50,7 +50,7 @@ class CaptureOptions:
     split: Halves = "both"
     """Which people: those kept for training, for tests, or both."""
     women: int | None = None
-    """How many women, evenly over the body mass index; all people unless told."""
+    """How many women, evenly over the body mass index; all people by default."""
     men: int | None = None
     """How many men."""
     poses: int = 45
@@ -226,15 +226,15 @@ def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
 
 
 def _store(config: CaptureConfig, people: People, template: Template) -> RegistrationsStore:
-    told: Mapping[str, Any] = to_json(config)
+    report: Mapping[str, Any] = to_json(config)
     places = ("people", "out", "clips")
-    run = {name: value for name, value in told.items() if name not in places}
+    run = {name: value for name, value in report.items() if name not in places}
     run["people"] = dict(people.store.run)
     run["clips"] = [file_sha256(clip) for clip in config.clips]
     provenance = {
         "corporeal": corporeal.__version__,
         "verb": "capture",
-        "config": told,
+        "config": report,
         "versions": package_versions(),
     }
     mesh = template.mesh

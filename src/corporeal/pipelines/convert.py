@@ -132,7 +132,7 @@ def _from_layers(config: ConvertConfig) -> dict[str, Any]:
 def _from_character(config: ConvertConfig) -> dict[str, Any]:
     character = read_character(config.source)
     frames, mesh = character.frame_count, character.template.mesh
-    told = {"frames": frames, "fps": character.fps, "morphs": character.morph_count}
+    report = {"frames": frames, "fps": character.fps, "morphs": character.morph_count}
     target = config.out.suffix.lower()
     if target in CHARACTER_WRITERS and config.frame is None:
         write_character(config.out, character)
@@ -141,7 +141,7 @@ def _from_character(config: ConvertConfig) -> dict[str, Any]:
             raise InputError(f"frame {config.frame} was asked for; there are {frames}.")
         chosen = np.array([config.frame % frames])
         write_mesh(config.out, replace(mesh, vertices=character_vertices(character, chosen)[0]))
-        return told | {"frame": config.frame}
+        return report | {"frame": config.frame}
     else:
         write_cache(config.out, mesh, character_vertices(character), character.fps)
-    return told
+    return report

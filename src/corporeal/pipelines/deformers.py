@@ -11,7 +11,7 @@ DEFORMERS: dict[str, str] = {
     "dqs": "corporeal.skinning.dual_quaternion:DualQuaternionSkinning",
     "smpl": "corporeal.models.smpl.shipped:SmplSkinning",
     "smpl-sparse": "corporeal.models.smpl.shipped:SparseSmplSkinning",
-    "projective": "corporeal.physics.projective.deformer:ProjectiveSkinning",
+    "projective": "corporeal.physics.fast_projective_skinning.deformer:ProjectiveSkinning",
     "layered": "corporeal.anatomy.layered.deformer:LayeredSkinning",
 }
 """Name → module and class; imported when asked for."""

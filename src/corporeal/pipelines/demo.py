@@ -38,7 +38,7 @@ class DemoConfig:
 
 
 @dataclass(frozen=True)
-class Demo:
+class DemoFiles:
     """What was made."""
 
     glb: Path
@@ -51,7 +51,7 @@ class Demo:
     report: Mapping[str, Any]
 
 
-def run_demo(config: DemoConfig) -> Demo:
+def run_demo(config: DemoConfig) -> DemoFiles:
     """Draw a person by seed, move it with three deformers, and write character, sheet and film."""
     from corporeal.anthropometry.measure import measure
     from corporeal.scene.sheet import contact_sheet
@@ -79,7 +79,7 @@ def run_demo(config: DemoConfig) -> Demo:
     names = tuple(animation.deformer for animation in animations)
     report |= {"deformers": names, "parameters": person.parameters, "measurements": measurements}
     finish_run(run, [glb, png, mp4], report)
-    return Demo(glb, png, mp4, names, person.parameters, measurements, report)
+    return DemoFiles(glb, png, mp4, names, person.parameters, measurements, report)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ _USUAL_COUNTS = (1, 2, 5, 10, 20, 50, 100)
 _TIMED = 5
 """Runs of which the quickest counts."""
 
-Told = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class EvaluateModelsConfig:
     report: Path
     """Folder to write the report into."""
     counts: tuple[int, ...] = ()
-    """Numbers of shape coefficients to try; a few up to all unless told."""
+    """Numbers of shape coefficients to try; a few up to all by default."""
     most: int = 20
     """Registrations a person at most."""
 
@@ -58,7 +58,9 @@ class EvaluatedModels:
     report: dict[str, Any]
 
 
-def evaluate_models(config: EvaluateModelsConfig, told: Told | None = None) -> EvaluatedModels:
+def evaluate_models(
+    config: EvaluateModelsConfig, callback: ProgressCallback | None = None
+) -> EvaluatedModels:
     """Fit every model to the test registrations, and write the report.
 
     The first model is also tried without its pose blend shapes, blended linearly (LBS) and by dual
@@ -78,8 +80,8 @@ def evaluate_models(config: EvaluateModelsConfig, told: Told | None = None) -> E
     scores = []
     for name, model in _with_baselines(models).items():
         _require_topology(name, model, held)
-        if told is not None:
-            told(f"fitting {name} to {sum(map(len, people.values()))} registrations")
+        if callback is not None:
+            callback(f"fitting {name} to {sum(map(len, people.values()))} registrations")
         counts = _counts(config, model)
         found = generalisation(FittedSmpl(model), people, counts)
         source = None if name not in models else _named(config.models)[name]
@@ -173,8 +175,8 @@ def _explained(which: Path | None, model: LinearBodyModel) -> Float64[NumpyArray
     file = model_file(which)
     if file is None or not manifest_path(file).is_file():
         return None
-    told = read_manifest(manifest_path(file)).get("report", {}).get("explained", [])
-    return np.asarray(told, np.float64) if len(told) == model.shape_count else None
+    callback = read_manifest(manifest_path(file)).get("report", {}).get("explained", [])
+    return np.asarray(callback, np.float64) if len(callback) == model.shape_count else None
 
 
 def _milliseconds(model: LinearBodyModel, counts: tuple[int, ...]) -> tuple[float, ...]:

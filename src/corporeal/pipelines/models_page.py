@@ -137,11 +137,11 @@ def _figures(scores: Sequence[ModelScores]) -> list[str]:
     }
     if explained:
         title = "Cumulative variance (figure 9)"
-        told = "Share of the variance of the training people's vertices in the zero pose."
-        figures.insert(0, (title, "per cent", explained, told))
+        caption = "Share of the variance of the training people's vertices in the zero pose."
+        figures.insert(0, (title, "per cent", explained, caption))
     return [
-        f"<figure>{line_chart(title, across, up, lines)}<figcaption>{told}</figcaption></figure>"
-        for title, up, lines, told in figures
+        f"<figure>{line_chart(title, across, up, lines)}<figcaption>{caption}</figcaption></figure>"
+        for title, up, lines, caption in figures
     ]
 
 

@@ -25,7 +25,7 @@ class MotionOptions:
     name_map: Path | None = None
     """JSON map from the body's joints to a captured motion's; found from the names unless given."""
     unit: str = "auto"
-    """Unit of a BVH file: m, cm, mm, in, cmu; taken from the skeleton's size unless told."""
+    """Unit of a BVH file: m, cm, mm, in, cmu; taken from the skeleton's size by default."""
     up: str = "+y"
     """Upward axis of a BVH file."""
     front: str = "+z"
@@ -50,18 +50,18 @@ class MeshOptions:
     """A mesh of the user's own instead of a body, and what its file does not say."""
 
     mesh: Path | None = None
-    """Own mesh to animate instead of a body: .obj, .ply, .off, .stl or .glb."""
+    """Custom mesh to animate instead of a body: .obj, .ply, .off, .stl or .glb."""
     skeleton: Path | None = None
     """Its skeleton: .skel, .json, .glb or .bvh; a .glb mesh may hold it."""
     component: Literal["auto", "largest", "all"] = "auto"
-    """Connected parts of an own mesh that are flesh: those that hold the skeleton, the largest, or
+    """Connected parts of a custom mesh that are flesh: those that hold the skeleton, the largest, or
     all of them; the others follow the skin."""
     mesh_unit: str = "auto"
-    """Unit of an own mesh: m, cm, mm, in; taken from its size unless told."""
+    """Unit of a custom mesh: m, cm, mm, in; taken from its size by default."""
     mesh_up: str = "+y"
-    """Upward axis of an own mesh and its skeleton."""
+    """Upward axis of a custom mesh and its skeleton."""
     mesh_front: str = "+z"
-    """Axis that an own mesh and its skeleton face."""
+    """Axis that a custom mesh and its skeleton face."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class AnimateOptions(ModelOptions, MeshOptions, MotionOptions):
     frame: int | None = None
     """The one frame to write, for files that hold one surface; negative ones count from the end."""
     soft: tuple[str, ...] = ()
-    """Stiffness factors by body part (of an own mesh: by joint), such as belly=0.5 thigh=0.7."""
+    """Stiffness factors by body part (of a custom mesh: by joint), such as belly=0.5 thigh=0.7."""
     stiffness_map: Path | None = None
     """Painted stiffness factors, one a vertex (.npy)."""
     mass_map: Path | None = None

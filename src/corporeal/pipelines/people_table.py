@@ -83,8 +83,8 @@ def read_persons(path: str | Path) -> Persons:
         except InputError as error:
             refused[name] = str(error)
     if refused or not persons:
-        told = "; ".join(f"{name}: {why}" for name, why in refused.items())
-        raise InputError(f"{path} has {len(refused)} persons that cannot be made: {told}")
+        text = "; ".join(f"{name}: {why}" for name, why in refused.items())
+        raise InputError(f"{path} has {len(refused)} persons that cannot be made: {text}")
     return Persons(
         tuple(persons),
         tuple(sex for sex, _, _ in persons.values()),

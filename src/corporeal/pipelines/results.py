@@ -40,7 +40,7 @@ _FILM_AZIMUTH = np.deg2rad(20.0)
 
 
 @dataclass(frozen=True)
-class View:
+class PictureView:
     """How a body is turned for a still picture."""
 
     label: str
@@ -48,7 +48,7 @@ class View:
     """About the vertical axis, radians."""
 
 
-_VIEWS = (View("front", 0.0), View("side", np.pi / 2), View("back", np.pi))
+_VIEWS = (PictureView("front", 0.0), PictureView("side", np.pi / 2), PictureView("back", np.pi))
 
 
 def require_body_output(path: str | Path) -> Path:

@@ -24,7 +24,7 @@ class SkeletonConfig:
     mesh: Path
     out: Path
     up: str = "auto"
-    """Upward axis of the mesh; +y and +z are tried unless told."""
+    """Upward axis of the mesh; +y and +z are tried by default."""
 
 
 @dataclass(frozen=True)

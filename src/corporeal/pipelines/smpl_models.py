@@ -119,14 +119,14 @@ def convert_model(which: Path, out: Path, joints: int | None = None) -> dict[str
             f"added, not taken away. Leave --joints out."
         )
     write_smpl(out, data)
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "vertices": data.vertex_count,
         "joints": data.joint_count,
         "shapes": data.shape_count,
     }
     if data.blending != "lbs":
-        told["note"] = f"blends by {data.blending}; other programs will blend linearly"
-    return told
+        report["note"] = f"blends by {data.blending}; other programs will blend linearly"
+    return report
 
 
 def _measured(model: SmplModel, identity: Identity) -> dict[str, float]:

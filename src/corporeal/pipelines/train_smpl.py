@@ -23,7 +23,7 @@ from corporeal.pipelines.dataset import read_dataset
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 
-Told = Callable[[str, float], None]
+ProgressCallback = Callable[[str, float], None]
 """Is told what was done, and the mean distance of vertices after it, metres."""
 Sex = Literal["female", "male", "both"]
 
@@ -63,7 +63,7 @@ class TrainedFile:
     report: dict[str, Any]
 
 
-def train_smpl(config: TrainSmplConfig, told: Told | None = None) -> TrainedFile:
+def train_smpl(config: TrainSmplConfig, callback: ProgressCallback | None = None) -> TrainedFile:
     """Train a model and write it, with its manifest.
 
     Every stage is kept in a checkpoint beside the result until that is written: a run that was
@@ -83,7 +83,7 @@ def train_smpl(config: TrainSmplConfig, told: Told | None = None) -> TrainedFile
         replace(ShapeTraining(), count=_count(config, poses, shapes)),
     )
     checkpoint = config.out.with_name(config.out.name + ".checkpoint.npz")
-    made = trainer.fit(poses, shapes, template, told=told, checkpoints=checkpoint)
+    made = trainer.fit(poses, shapes, template, callback=callback, checkpoints=checkpoint)
     write_smpl(config.out, made.model)
     finish_run(run, [config.out], made.report)
     checkpoint.unlink(missing_ok=True)

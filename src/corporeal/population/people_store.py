@@ -22,7 +22,7 @@ from corporeal.errors import FormatError, InputError
 from corporeal.formats.zarr_groups import GroupReader
 from corporeal.formats.zarr_store import ZarrStore
 from corporeal.runtime.manifest import package_versions
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 KIND: Final = "corporeal-people"
 FOLDER: Final = "groups"
@@ -30,7 +30,7 @@ MEASURED: Final = (*NAMES, "volume", "surface_area", "bmi")
 """Columns of the measurements: metres, kilograms, m³, m², kg/m²."""
 
 
-@noun(static=("names", "sexes"))
+@pytree_dataclass(static=("names", "sexes"))
 class PeopleGroup:
     """Some people with their bodies, as one part of the store holds them."""
 

@@ -15,7 +15,7 @@ from corporeal.errors import InputError, UnreachableError
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.population.weight_map import feature_offsets
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 from corporeal.units import BODY_DENSITY
 
 BMIS: Final = (14.0, 55.0)
@@ -27,7 +27,7 @@ _CLOSE: Final = 1e-4
 """Share of mass and stature to which a change is met."""
 
 
-@noun(static=("mass", "stature", "straight_mass", "straight_stature"))
+@pytree_dataclass(static=("mass", "stature", "straight_mass", "straight_stature"))
 class Reshaped:
     """A changed body."""
 

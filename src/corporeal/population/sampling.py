@@ -7,7 +7,7 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.errors import InputError
 from corporeal.population.distribution import OTHERS, PeopleModel, load_people
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 AGES: Final = (18.0, 80.0)
 """Years."""
@@ -26,7 +26,7 @@ Crowd: TypeAlias = Literal["adults", "soldiers", "even"]
 `even` spreads ages and BMIs evenly over their whole ranges. All have ANSUR II's proportions."""
 
 
-@noun(static=("names", "sexes"))
+@pytree_dataclass(static=("names", "sexes"))
 class Persons:
     """People before they have bodies."""
 

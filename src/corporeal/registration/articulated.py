@@ -20,7 +20,7 @@ from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.skeleton import Skeleton
 from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.simulation_mesh import simulation_mesh
+from corporeal.physics.volumetric_mesh.simulation_mesh import simulation_mesh
 from corporeal.registration.shape_components import shape_components
 
 BODY_JOINTS = 22

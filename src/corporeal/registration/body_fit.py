@@ -42,7 +42,7 @@ _PRIOR = 5e-4
 """Weight of one standard deviation of one prior against all nearest points."""
 
 
-class Stage(NamedTuple):
+class FitStage(NamedTuple):
     """One pass of steps."""
 
     steps: int
@@ -56,11 +56,11 @@ class Stage(NamedTuple):
     """Points of the surface that look for the body."""
 
 
-COARSE = (Stage(8, 0.30, 1.0, 0, 500), Stage(8, 0.15, 0.5, 2, 500))
+COARSE = (FitStage(8, 0.30, 1.0, 0, 500), FitStage(8, 0.15, 0.5, 2, 500))
 FINE = (
-    Stage(8, 0.10, 0.3, 6, 2500),
-    Stage(10, 0.05, 0.1, 16, 2500),
-    Stage(8, 0.025, 0.05, 16, 2500),
+    FitStage(8, 0.10, 0.3, 6, 2500),
+    FitStage(10, 0.05, 0.1, 16, 2500),
+    FitStage(8, 0.025, 0.05, 16, 2500),
 )
 
 
@@ -75,7 +75,7 @@ class BodyFit:
 
 
 def fit_body(
-    body: ArticulatedBody, surface: Cloud, first: Stance, stages: tuple[Stage, ...]
+    body: ArticulatedBody, surface: Cloud, first: Stance, stages: tuple[FitStage, ...]
 ) -> BodyFit:
     """Gauss-Newton from a first guess, stage by stage."""
     freedom = _freedom(body)
@@ -90,7 +90,7 @@ def fit_body(
 
 
 def _data_rows(
-    body: ArticulatedBody, surface: Cloud, posed: Posed, stage: Stage
+    body: ArticulatedBody, surface: Cloud, posed: Posed, stage: FitStage
 ) -> tuple[tuple[NumpyArray, NumpyArray], float]:
     """Normal matrix and right-hand side of the nearest points, and their mean ρ."""
     normals = vertex_normals(posed.vertices, body.triangles)
@@ -129,7 +129,7 @@ def _solve(
     posed: Posed,
     body: ArticulatedBody,
     freedom: Float[NumpyArray, "b 3"],
-    stage: Stage,
+    stage: FitStage,
 ) -> Float[NumpyArray, "P"]:
     """The step: nearest points and priors together, damped."""
     matrix, right = rows[0].copy(), rows[1].copy()

@@ -57,7 +57,7 @@ def local_workplace(workers: int) -> Iterator[Workplace]:
 
 @contextmanager
 def dask_workplace(address: str, slots: int | None) -> Iterator[Workplace]:
-    """The cluster whose scheduler listens at `address`; two items a thread, unless told."""
+    """The cluster whose scheduler listens at `address`; two items a thread, by default."""
     try:
         from distributed import Client, KilledWorker
     except ImportError as error:

@@ -19,7 +19,7 @@ from corporeal.scene.camera import Camera, frame
 from corporeal.scene.cutting import CutSurface, Plane, cut
 from corporeal.scene.filling import filled_share
 from corporeal.scene.labels import LABEL_ROOM, label_bodies
-from corporeal.scene.materials import MATTE, SKIN, SKIN_TONES, Colour, Material
+from corporeal.scene.materials import MATTE, SKIN, SKIN_TONES, Colour, SurfaceMaterial
 from corporeal.scene.raster import render
 from corporeal.scene.scene import Actor, Scene, Surface
 from corporeal.scene.veil import veiled
@@ -36,7 +36,7 @@ LEVELS = 24
 """Heights at which the middle of a body is looked for, to cut it there."""
 INWARDS = 0.0015
 """How far the hollow's wall is kept from skin that has no layers, metres."""
-BONE_MATERIAL = Material(specular=0.03, roughness=0.5, wrap=(0.2, 0.18, 0.15))
+BONE_MATERIAL = SurfaceMaterial(specular=0.03, roughness=0.5, wrap=(0.2, 0.18, 0.15))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,10 @@ def _wall(layers: Layers) -> Float64[NumpyArray, "V 3"]:
 
 
 def _surface(
-    vertices: Float64[NumpyArray, "v 3"], triangles: NumpyArray, colour: Colour, material: Material
+    vertices: Float64[NumpyArray, "v 3"],
+    triangles: NumpyArray,
+    colour: Colour,
+    material: SurfaceMaterial,
 ) -> Surface:
     colours = np.broadcast_to(np.asarray(colour, np.float32), vertices.shape)
     return Surface(vertices, triangles, colours, material)

@@ -10,7 +10,7 @@ Colour = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Material:
+class SurfaceMaterial:
     """What a surface does with light, apart from its colour."""
 
     specular: float
@@ -21,10 +21,10 @@ class Material:
     """How far light creeps past the terminator, per channel: red travels furthest under skin."""
 
 
-SKIN: Final = Material(specular=0.028, roughness=0.48, wrap=(0.23, 0.165, 0.13))
-FABRIC: Final = Material(specular=0.015, roughness=0.9, wrap=(0.12, 0.12, 0.12))
-EYE: Final = Material(specular=0.04, roughness=0.12, wrap=(0.1, 0.1, 0.1))
-MATTE: Final = Material(specular=0.012, roughness=0.8, wrap=(0.2, 0.2, 0.2))
+SKIN: Final = SurfaceMaterial(specular=0.028, roughness=0.48, wrap=(0.23, 0.165, 0.13))
+FABRIC: Final = SurfaceMaterial(specular=0.015, roughness=0.9, wrap=(0.12, 0.12, 0.12))
+EYE: Final = SurfaceMaterial(specular=0.04, roughness=0.12, wrap=(0.1, 0.1, 0.1))
+MATTE: Final = SurfaceMaterial(specular=0.012, roughness=0.8, wrap=(0.2, 0.2, 0.2))
 
 SKIN_TONES: Final[dict[str, Colour]] = {
     "porcelain": (0.78, 0.56, 0.46),

@@ -14,7 +14,7 @@ from corporeal.errors import InputError
 from corporeal.runtime.threads import thread_count
 from corporeal.scene.camera import focal_length
 from corporeal.scene.scene import Scene
-from corporeal.scene.stage import Stage, refined, set_stage
+from corporeal.scene.stage import JoinedSurfaces, refined, set_stage
 from corporeal.scene.visibility import Mapper, ShadowQuality
 
 MAXIMUM_SAMPLES = 2**27
@@ -62,7 +62,7 @@ def _require_size(width: int, height: int, samples: int) -> None:
 
 
 def _expose(
-    scene: Scene, stage: Stage, width: int, height: int, samples: int, run: Mapper
+    scene: Scene, stage: JoinedSurfaces, width: int, height: int, samples: int, run: Mapper
 ) -> UInt8[NumpyArray, "H W 3"]:
     """Draw the stage band by band."""
     from corporeal.scene import raster_cpu, shade_cpu

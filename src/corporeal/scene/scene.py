@@ -10,8 +10,8 @@ from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.checks import require_finite, require_indices
 from corporeal.errors import InputError
 from corporeal.scene.camera import Camera
-from corporeal.scene.materials import MATTE, PLAIN_COLOUR, Colour, Material
-from corporeal.scene.studio import Studio
+from corporeal.scene.materials import MATTE, PLAIN_COLOUR, Colour, SurfaceMaterial
+from corporeal.scene.studio import StudioLights
 
 DECAL_SIZE: Final = 384
 FURTHEST: Final = 1e5
@@ -53,7 +53,7 @@ class Surface:
     triangles: Int[NumpyArray, "F 3"]
     colours: Float[NumpyArray, "V 3"]
     """Linear RGB reflectance, 0 to 1."""
-    material: Material = MATTE
+    material: SurfaceMaterial = MATTE
     garment: Garment | None = None
     gloss: Float[NumpyArray, "V"] | None = None
     """Factor on the reflection of lights; 1 if None."""
@@ -118,6 +118,6 @@ class Scene:
 
     actors: Sequence[Actor]
     camera: Camera
-    studio: Studio = field(default_factory=Studio)
+    studio: StudioLights = field(default_factory=StudioLights)
     ground_height: float | None = 0.0
     """Height of the floor that takes the shadows, metres; None for no floor."""

@@ -21,7 +21,7 @@ from corporeal.scene.lineup import reached
 from corporeal.scene.performances import perform
 from corporeal.scene.raster import render
 from corporeal.scene.scene import Scene
-from corporeal.scene.studio import Backdrop, Studio
+from corporeal.scene.studio import Backdrop, StudioLights
 from corporeal.scene.text import Text, write_text
 
 MOST_ROWS = 4
@@ -102,7 +102,7 @@ def _strip(
     ground_height: float,
 ) -> UInt8[NumpyArray, "H W 3"]:
     """One row of the sheet."""
-    usual = Studio()
+    usual = StudioLights()
     # a steep key keeps every shadow in its own cell; without vignette the cells join seamlessly
     key = replace(usual.key, direction=(-0.35, 1.6, 0.62))
     studio = replace(usual, key=key, backdrop=Backdrop(vignette=0.0))

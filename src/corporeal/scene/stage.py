@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corporeal._typing import Float, Float32, Int, NumpyArray
-from corporeal.scene.materials import FABRIC, Material
+from corporeal.scene.materials import FABRIC, SurfaceMaterial
 from corporeal.scene.refine import refine
 from corporeal.scene.scene import DECAL_SIZE, Actor, Scene, Surface
 from corporeal.scene.visibility import GroundShadow, Mapper, ShadowQuality, visibility
@@ -15,7 +15,7 @@ _UNCOVERED = -1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class JoinedSurfaces:
     """All surfaces of a scene as one."""
 
     triangles: Int[NumpyArray, "F 3"]
@@ -31,7 +31,7 @@ class Stage:
     """Their place; see `GroundShadow.grid`."""
 
 
-def set_stage(scene: Scene, quality: ShadowQuality, run: Mapper) -> Stage:
+def set_stage(scene: Scene, quality: ShadowQuality, run: Mapper) -> JoinedSurfaces:
     """Normals, shadows and colours of all actors, gathered."""
     attributes, triangles, kinds = [], [], []
     shadows: list[GroundShadow] = []
@@ -56,7 +56,7 @@ def set_stage(scene: Scene, quality: ShadowQuality, run: Mapper) -> Stage:
         if shadow is not None:
             shadows.append(shadow)
     size = quality.ground_size
-    return Stage(
+    return JoinedSurfaces(
         np.concatenate([*triangles, np.zeros((0, 3), np.int32)]),
         np.concatenate([*attributes, np.zeros((0, 16), np.float32)]),
         np.concatenate([*kinds, np.zeros(0, np.int32)]),
@@ -67,14 +67,14 @@ def set_stage(scene: Scene, quality: ShadowQuality, run: Mapper) -> Stage:
     )
 
 
-def refined(stage: Stage) -> Stage:
+def refined(stage: JoinedSurfaces) -> JoinedSurfaces:
     """The same stage with every triangle split in four; shadows are those of the coarse one."""
     attributes, triangles = refine(stage.attributes, stage.triangles)
     kinds = np.repeat(stage.kinds, 4)
     return replace(stage, attributes=attributes, triangles=triangles, kinds=kinds)
 
 
-def _optics(material: Material) -> list[float]:
+def _optics(material: SurfaceMaterial) -> list[float]:
     return [material.specular, material.roughness, *material.wrap]
 
 

@@ -48,7 +48,7 @@ class Backdrop:
 
 
 @dataclass(frozen=True)
-class Studio:
+class StudioLights:
     """Three soft lights, an even surround and a backdrop. Directions are in the world's axes."""
 
     key: Light = field(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal._typing import Float, Float32, Int, NumpyArray
-from corporeal.scene.studio import Light, Studio
+from corporeal.scene.studio import Light, StudioLights
 
 Mapper = Callable[..., Iterable]
 """`map`, or an executor's: runs a function over items, giving results in order."""
@@ -82,7 +82,7 @@ def visibility(
     points: Float32[NumpyArray, "V 3"],
     normals: Float32[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
-    studio: Studio,
+    studio: StudioLights,
     ground_height: float | None,
     quality: ShadowQuality,
     run: Mapper = map,
@@ -135,7 +135,7 @@ def _accumulate(
 
 
 def _directions(
-    studio: Studio, quality: ShadowQuality
+    studio: StudioLights, quality: ShadowQuality
 ) -> tuple[Float32[NumpyArray, "n 3 3"], Float32[NumpyArray, "n 2"]]:
     """Axes of every direction; its group (0 sky, 1 key, 2 rim) and weight in that group."""
     sets = [
@@ -152,7 +152,7 @@ def _directions(
 
 def _ground_grid(
     points: Float32[NumpyArray, "V 3"],
-    studio: Studio,
+    studio: StudioLights,
     ground_height: float | None,
     quality: ShadowQuality,
 ) -> Float[NumpyArray, "4"]:
@@ -171,7 +171,9 @@ def _ground_grid(
     return np.array([origin[0], origin[1], edge / (quality.ground_size - 1), level])
 
 
-def _light_left(ground: Float32[NumpyArray, "g g 4"], studio: Studio) -> Float32[NumpyArray, "g g"]:
+def _light_left(
+    ground: Float32[NumpyArray, "g g 4"], studio: StudioLights
+) -> Float32[NumpyArray, "g g"]:
     """Part of the light on open ground that is left, faded to 1 towards the grid's rim.
 
     The rim light throws no shadow on the ground: it would fall towards the camera. The sky's part

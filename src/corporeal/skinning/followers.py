@@ -12,13 +12,13 @@ from corporeal.body.checks import require_indices
 from corporeal.errors import InputError
 from corporeal.geometry.alignment import best_rotation
 from corporeal.geometry.surface import triangle_areas
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 NEIGHBOURS = 6
 """Skin triangles that carry a point."""
 
 
-@noun()
+@pytree_dataclass()
 class Follower:
     """Points bound to a skin of V vertices."""
 

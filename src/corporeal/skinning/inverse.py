@@ -7,13 +7,13 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
 from corporeal.runtime.arrays import as_one_kind, is_numpy, namespace_of
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 from corporeal.skinning.geometric import GeometricSkinning, MotionRows
 
 _FRAMES_AT_ONCE = 16  # bounds the matrices held: about 100 bytes a vertex and frame
 
 
-@noun()
+@pytree_dataclass()
 class Unposed:
     """Posed vertices brought back to the zero pose."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from corporeal.errors import CorporealError, InputError
-from corporeal.viewer.job_process import REFUSED, Errand, JobProcess
+from corporeal.viewer.job_process import REFUSED, Job, JobProcess
 from corporeal.viewer.packets import Packet
 
 Result = TypeVar("Result")
@@ -31,7 +31,7 @@ class _Ready:
 
 class Background:
     """Threads in two lanes, `quick` for answers within a second and `slow` for the rest, one each;
-    and a process for every errand."""
+    and a process for every job."""
 
     def __init__(self, refused: Callable[[str, str], None]) -> None:
         """`refused` is told the name of work that failed, and why."""
@@ -53,14 +53,14 @@ class Background:
         self.cancel(name)
         self._threads[name] = (self._lanes[lane].submit(work), done)
 
-    def spawn(self, name: str, errand: Errand, done: Callable[[Packet], None]) -> None:
-        """Do an errand in a process of its own, then `done` with its answer in the session's."""
+    def spawn(self, name: str, job: Job, done: Callable[[Packet], None]) -> None:
+        """Do a job in a process of its own, then `done` with its answer in the session's."""
         self.cancel(name)
-        self._processes[name] = (JobProcess(errand), done)
+        self._processes[name] = (JobProcess(job), done)
 
     @property
     def wants_all(self) -> bool:
-        """Whether an errand is under way that is to be alone."""
+        """Whether a job is under way that is to be alone."""
         return any(job.alone for job, _ in self._processes.values())
 
     def cancel(self, name: str) -> None:

@@ -38,7 +38,7 @@ def command_lines(document: Document, out: str = "take.glb") -> list[str]:
 
 
 def rig_commands(document: Document) -> list[str]:
-    """The command that moves an own mesh by the skeleton that was built for it."""
+    """The command that moves a custom mesh by the skeleton that was built for it."""
     rig = document.rig
     if not rig.mesh or not rig.joints:
         return []

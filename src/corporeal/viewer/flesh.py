@@ -10,9 +10,12 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
-from corporeal.physics.projective.deformer import ProjectiveSkinning
-from corporeal.physics.projective.preparation import Maps
-from corporeal.physics.projective.simulation import ProjectiveSimulation, SimulationState
+from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.preparation import Maps
+from corporeal.physics.fast_projective_skinning.simulation import (
+    ProjectiveSimulation,
+    SimulationState,
+)
 from corporeal.viewer.document import View
 from corporeal.viewer.players import as_controls, begun
 

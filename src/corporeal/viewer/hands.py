@@ -6,7 +6,7 @@ import numpy as np
 
 from corporeal._typing import Float, Float32, Float64, Int, NumpyArray
 from corporeal.errors import InputError
-from corporeal.physics.collisions.grabs import Grab
+from corporeal.physics.contact.grabs import Grab
 
 _REACH = 0.035
 """Metres around the held point that the fingers take."""

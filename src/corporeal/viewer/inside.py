@@ -11,7 +11,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.formats.layers import read_layers
 from corporeal.viewer.document import BodyChoice, Document
-from corporeal.viewer.job_process import Errand
+from corporeal.viewer.job_process import Job
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.person import shaped
 from corporeal.viewer.players import SkinnedPlayer
@@ -62,13 +62,13 @@ class Inside:
         fitted, out = (str(self._folder / name) for name in ("layers.npz", "grown.npz"))
         body, growth = document.body, dict(document.growth)
         arguments = (body, growth, fitted, self._fitted == body, out)
-        from corporeal.viewer.errands.layers import layers
+        from corporeal.viewer.jobs.layers import layers
 
         def done(answer: Packet) -> None:
             self._fitted, self._grown = body, growth
             self._take(session, answer)
 
-        session.background.spawn(NAME, Errand(layers, arguments), done)
+        session.background.spawn(NAME, Job(layers, arguments), done)
         session.tell_busy()
 
     def give_up(self, session: "Session") -> None:
@@ -104,8 +104,8 @@ class Inside:
             self.layers.muscle.astype(np.float32), identity.joints, identity.parameters
         )
         self.muscle = session.stage.inner(inner)
-        told = {name: value for name, value in answer.fields.items() if name != "file"}
-        session.send(Packet("inside", told, answer.arrays))
+        report = {name: value for name, value in answer.fields.items() if name != "file"}
+        session.send(Packet("inside", report, answer.arrays))
         if is_new:
             session.become(layered.body.identity)
         else:

@@ -43,7 +43,7 @@ MAKING = Limits(3600.0, 24 << 30)
 
 
 @dataclass(frozen=True)
-class Errand:
+class Job:
     """Something to be done in a process."""
 
     work: Work
@@ -57,15 +57,15 @@ class Errand:
 class JobProcess:
     """One function in one process."""
 
-    def __init__(self, errand: Errand) -> None:
+    def __init__(self, job: Job) -> None:
         context = multiprocessing.get_context("spawn")
-        self.alone = errand.alone
-        self._limits = errand.limits
-        self._until = monotonic() + errand.limits.seconds
+        self.alone = job.alone
+        self._limits = job.limits
+        self._until = monotonic() + job.limits.seconds
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(
             target=_answer,
-            args=(theirs, errand),
+            args=(theirs, job),
             name="corporeal studio job",
             daemon=True,
         )
@@ -114,14 +114,14 @@ class JobProcess:
         )
 
 
-def _answer(pipe: Connection, errand: Errand) -> None:
+def _answer(pipe: Connection, job: Job) -> None:
     """What the child does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
-    memory = errand.limits.memory
+    memory = job.limits.memory
     _limit_memory(memory)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     try:
-        answer = errand.work(*errand.arguments)
+        answer = job.work(*job.arguments)
     except CorporealError as error:
         answer = _refusal(str(error))
     except MemoryError:

@@ -50,15 +50,15 @@ def facts(model: PhenotypeModel, identity: Identity) -> dict[str, float]:
     from corporeal.anthropometry.measure import measure
 
     found = {name: float(value) for name, value in measure(identity).values.items()}
-    told = {name: found[name] for name in SHOWN if name in found}
+    report = {name: found[name] for name in SHOWN if name in found}
     gender = float(np.asarray(identity.parameters["gender"]))
     age = float(np.asarray(identity.parameters["age"]))
     try:
         sex = "male" if gender >= 0.5 else "female"
         estimate = predict_composition(identity, age, sex, model.template).composition
     except InputError:  # outside the people whose composition is known
-        return told
-    return told | {"fat_mass": estimate.fat_mass, "muscle_mass": estimate.muscle_mass}
+        return report
+    return report | {"fat_mass": estimate.fat_mass, "muscle_mass": estimate.muscle_mass}
 
 
 def solved(model: PhenotypeModel, targets: Mapping[str, float], choice: BodyChoice) -> BodyChoice:

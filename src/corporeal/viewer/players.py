@@ -11,9 +11,12 @@ from corporeal._typing import Array, Float, Float32, Float64, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
-from corporeal.physics.collisions.grabs import Grab
-from corporeal.physics.projective.outside import Outside, Surroundings
-from corporeal.physics.projective.simulation import ProjectiveSimulation, SimulationState
+from corporeal.physics.contact.grabs import Grab
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
+from corporeal.physics.fast_projective_skinning.simulation import (
+    ProjectiveSimulation,
+    SimulationState,
+)
 
 _JUMP_TURN, _JUMP_WAY = 0.35, 0.10
 """Radians and metres from one shown frame to the next beyond which flesh is put down anew."""
@@ -146,7 +149,9 @@ class FleshPlayer:
         if self._simulation is None or self._state is None:
             return False
         try:
-            Outside(self._simulation.body(self._state.identity), Surroundings(grabs=(grab,)))
+            BoundEnvironment(
+                self._simulation.body(self._state.identity), Environment(grabs=(grab,))
+            )
         except InputError:  # it would hold skin that follows a bone rigidly
             return False
         return True
@@ -181,8 +186,8 @@ class FleshPlayer:
         else:
             if way > _JUMP_WAY:
                 self._state = _moved(self._state, pose)
-            around = Surroundings(grabs=tuple(grabs))
-            self._state = self._simulation.step(self._state, pose, seconds, surroundings=around)
+            around = Environment(grabs=tuple(grabs))
+            self._state = self._simulation.step(self._state, pose, seconds, environment=around)
         self._show()
         self.step_ms = 1e3 * (perf_counter() - start)
 

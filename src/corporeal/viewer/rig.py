@@ -1,4 +1,4 @@
-"""The skeleton of a person's own mesh, as it is being built on the page."""
+"""The skeleton of a person's custom mesh, as it is being built on the page."""
 
 import math
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ from corporeal.viewer.flesh import FleshMaker
 from corporeal.viewer.frames import frame_packet, model_packet, person_packet, tone_packet
 from corporeal.viewer.inside import NAME as LAYERS
 from corporeal.viewer.inside import Inside
-from corporeal.viewer.job_process import READING, Errand
+from corporeal.viewer.job_process import READING, Job
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.person import authored, facts, shaped
 from corporeal.viewer.players import FleshPlayer
@@ -258,7 +258,7 @@ class Session:
 
     def _fit_motion(self) -> None:
         """Fit an uploaded motion to this person in a process of its own."""
-        from corporeal.viewer.errands.look import retarget
+        from corporeal.viewer.jobs.look import retarget
 
         choice, body = self.document.motion, self.document.body
         kept = self.uploads.fitted(choice.name, body)
@@ -273,7 +273,7 @@ class Session:
             self.stage.perform(rooted(motion, choice.root))
 
         arguments = (str(self.uploads.paths[choice.name]), body, self.grown_file)
-        self.background.spawn("motion", Errand(retarget, arguments, READING), done)
+        self.background.spawn("motion", Job(retarget, arguments, READING), done)
 
     def _measure(self) -> None:
         model, identity = self.model, self.stage.identity
@@ -316,8 +316,8 @@ class Session:
         self.uploads.forget(name)  # where it was a file that nobody could read
         if name == LAYERS:
             self.inside.give_up(self)
-        told = why.replace(f"{self.uploads.folder}/", "")
-        self.refuse(told if told.startswith(name) else f"{name}: {told}")
+        text = why.replace(f"{self.uploads.folder}/", "")
+        self.refuse(text if text.startswith(name) else f"{name}: {text}")
 
 
 def _coloured(document: Document) -> tuple[Any, ...]:

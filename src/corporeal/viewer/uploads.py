@@ -135,7 +135,7 @@ def require_suffix(name: str) -> str:
 
 
 def motion_in(answer: Packet, template: Template) -> Motion:
-    """The motion of an errand's answer."""
+    """The motion of an job's answer."""
     joints = np.asarray(answer.arrays["joints"], np.float64)
     return Motion(
         str(answer.fields["name"]),

@@ -80,8 +80,8 @@ def read_atlas(
         )
     parts = []
     for name, (path, kind) in sorted(files.items()):
-        told, carriers = rows.get(name, (kind, ()))
-        parts.append((told, _read_part(path, carriers, chosen)))
+        declared, carriers = rows.get(name, (kind, ()))
+        parts.append((declared, _read_part(path, carriers, chosen)))
     return sorted_atlas(parts)
 
 

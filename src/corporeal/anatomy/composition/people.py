@@ -19,7 +19,7 @@ from corporeal.anatomy.composition.muscle import (
 )
 from corporeal.anatomy.composition.tape import Tape
 from corporeal.errors import FormatError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 SEXES: Final = ("female", "male")
 ADULT: Final = (18.0, 60.0)
@@ -29,7 +29,7 @@ _FAT: Final = ("dxa_total_pct_fat",)
 _TRUNK: Final = ("dxa_trunk_fat_g", "dxa_trunk_pct_fat")
 
 
-@noun(static=("sex", "left_out"))
+@pytree_dataclass(static=("sex", "left_out"))
 class ScannedPeople:
     """Adults of one sex with all that a fit of fat needs."""
 

@@ -23,7 +23,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 LEVEL: Final = 0.9
 """Share of people whose true value lies in the intervals."""
@@ -51,7 +51,7 @@ DOMAIN: Final = {
 """The people of the fit, and ages to 80, where those above 60 count as 60 with a wider interval."""
 
 
-@noun(static=("composition", "body_mass", "fat_interval", "muscle_interval"))
+@pytree_dataclass(static=("composition", "body_mass", "fat_interval", "muscle_interval"))
 class CompositionEstimate:
     """Fat and muscle of one body, and how sure they are."""
 

@@ -16,13 +16,13 @@ from corporeal.anatomy.composition.constrained import leave_one_out
 from corporeal.body.checks import require_finite
 from corporeal.body.composition import Composition
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 SHAPE_COUNT: Final = 12
 """Components that the thesis uses: 99.5 % of the variance of its 100 bodies a sex."""
 
 
-@noun()
+@pytree_dataclass()
 class ShapeRegressor:
     """Linear fat and muscle of one sex."""
 

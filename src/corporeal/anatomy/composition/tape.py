@@ -10,10 +10,10 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.errors import InputError
-from corporeal.runtime.nouns import noun
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@noun()
+@pytree_dataclass()
 class Tape:
     """Some people of one sex."""
 

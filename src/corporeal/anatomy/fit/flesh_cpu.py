@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from corporeal.physics.projective_dynamics.polar_cpu import closest_rotation
+from corporeal.physics.solver.cpu.polar import closest_rotation
 from corporeal.runtime.kernels import kernel
 
 

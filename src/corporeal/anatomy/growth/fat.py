@@ -136,8 +136,8 @@ def _with_skin(layers: Layers, skin: Float64[NumpyArray, "V 3"], mass: float) ->
     held = layers.composition
     if held is not None:
         held = Composition(max(0.0, held.fat_mass + LIPID_SHARE * mass), held.muscle_mass)
-    told = dict(layers.metadata or {})
-    metadata = told | {"fat_grown": float(told.get("fat_grown", 0.0)) + mass}
+    report = dict(layers.metadata or {})
+    metadata = report | {"fat_grown": float(report.get("fat_grown", 0.0)) + mass}
     return Layers(
         skin, layers.muscle, layers.bone, layers.triangles, layers.layered, held, metadata
     )

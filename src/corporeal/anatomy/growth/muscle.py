@@ -64,6 +64,6 @@ def grow_muscle(
     held = layers.composition
     if held is not None:
         held = Composition(held.fat_mass, max(0.0, held.muscle_mass + mass))
-    told = dict(layers.metadata or {})
-    metadata = told | {"muscle_grown": float(told.get("muscle_grown", 0.0)) + mass}
+    report = dict(layers.metadata or {})
+    metadata = report | {"muscle_grown": float(report.get("muscle_grown", 0.0)) + mass}
     return Layers(skin, muscle, bone, layers.triangles, layers.layered, held, metadata)

@@ -10,8 +10,8 @@ from corporeal.anatomy.layered.preparation import LayeredPreparation
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
-from corporeal.physics.projective.preparation import Maps, Preparations
-from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT
+from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparations
+from corporeal.physics.volumetric_mesh.simulation_mesh import DEFAULT_VERTEX_COUNT
 
 
 class LayeredBodies:

@@ -11,13 +11,13 @@ from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.body.parameter import Parameter
 from corporeal.body.template import Template
-from corporeal.physics.projective.outside import Surroundings
-from corporeal.physics.projective.preparation import Maps
-from corporeal.physics.projective.settings import CONTROLS as TWO_LAYER_CONTROLS
-from corporeal.physics.projective.settings import ProjectiveSettings, control_numbers
-from corporeal.physics.projective.simulation import ProjectiveSimulation
-from corporeal.physics.projective.take import simulated_take
-from corporeal.physics.simulation_mesh import DEFAULT_VERTEX_COUNT
+from corporeal.physics.fast_projective_skinning.environment import Environment
+from corporeal.physics.fast_projective_skinning.preparation import Maps
+from corporeal.physics.fast_projective_skinning.settings import CONTROLS as TWO_LAYER_CONTROLS
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings, control_numbers
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.fast_projective_skinning.take import simulated_take
+from corporeal.physics.volumetric_mesh.simulation_mesh import DEFAULT_VERTEX_COUNT
 
 _SHARED = (
     "stiffness", "mass", "damping", "gravity", "iterations", "tissue", "volume", "sliding",
@@ -58,16 +58,16 @@ class LayeredSkinning:
         template: Template,
         layers: Layers | None = None,
         maps: Maps | None = None,
-        surroundings: Surroundings | None = None,
+        environment: Environment | None = None,
         device: str = "cpu",
         vertex_count: int = DEFAULT_VERTEX_COUNT,
     ) -> None:
-        """`maps` multiply stiffness and density around every vertex of the skin; `surroundings`
+        """`maps` multiply stiffness and density around every vertex of the skin; `environment`
         are colliders, wind and grabs; `device` is `cpu`, or `gpu` (`gpu:N`). `vertex_count` is how
         many skin vertices are simulated; the others follow by upsampling."""
         self.template = template
         self.device = device
-        self.surroundings = surroundings or Surroundings()
+        self.environment = environment or Environment()
         self._bodies = LayeredBodies(template, layers, maps, vertex_count)
 
     def simulation(self, controls: Mapping[str, Array] | None = None) -> ProjectiveSimulation:
@@ -86,7 +86,7 @@ class LayeredSkinning:
         return simulated_take(
             self.name,
             self.simulation(controls),
-            self.surroundings,
+            self.environment,
             identity,
             motion,
             self.device,

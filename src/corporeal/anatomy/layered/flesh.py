@@ -6,13 +6,13 @@ from scipy.sparse import csr_array, vstack
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
 from corporeal.anatomy.layered.mesh import LayeredMesh
-from corporeal.physics.projective_dynamics.constraints.strain import (
+from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     strain_constraint,
 )
-from corporeal.physics.projective_dynamics.pressure import KeptVolume, kept_volume
-from corporeal.physics.projective_dynamics.prestress import balancing_stress, natural_stretch
-from corporeal.physics.projective_dynamics.system import System, tetrahedral_masses
+from corporeal.physics.solver.prestress import balancing_stress, natural_stretch
+from corporeal.physics.solver.system import System, tetrahedral_masses
+from corporeal.physics.volume_preservation.reference import VolumePreservation, volume_preservation
 
 
 def layered_system(
@@ -51,7 +51,9 @@ def layered_system(
     return System(masses, anchored, (strain,))
 
 
-def layer_volume(mesh: LayeredMesh, system: System, shares: csr_array, ratio: float) -> KeptVolume:
+def layer_volume(
+    mesh: LayeredMesh, system: System, shares: csr_array, ratio: float
+) -> VolumePreservation:
     """What keeps the volume of regions, `ratio` times as stiff as the flesh around; `shares` are
     those of the skin vertices, V × K."""
     (strain,) = system.constraints
@@ -59,7 +61,7 @@ def layer_volume(mesh: LayeredMesh, system: System, shares: csr_array, ratio: fl
     _, regions = shares.shape  # pyright: ignore[reportGeneralTypeIssues]
     none = csr_array((len(mesh.rest) - mesh.skin_count, regions))
     everything = csr_array(vstack([shares, none]))
-    return kept_volume(strain, mesh.rest, mesh.whole_prisms, everything, ratio)
+    return volume_preservation(strain, mesh.rest, mesh.whole_prisms, everything, ratio)
 
 
 def anchored_vertices(mesh: LayeredMesh, held: Bool[NumpyArray, "m"]) -> Bool[NumpyArray, "n"]:

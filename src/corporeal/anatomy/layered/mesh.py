@@ -7,8 +7,8 @@ import numpy as np
 from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.anatomy.prisms import Prisms
 from corporeal.body.layers import Layers
-from corporeal.physics.simulation_mesh import SimulationMesh
-from corporeal.physics.volume.prisms import signed_volumes, smallest_altitudes
+from corporeal.physics.volumetric_mesh.prisms import signed_volumes, smallest_altitudes
+from corporeal.physics.volumetric_mesh.simulation_mesh import SimulationMesh
 
 THINNEST = 2e-4
 """Tetrahedra with a smaller altitude are left out, metres: they would be stiff beyond reason."""

@@ -20,19 +20,19 @@ from corporeal.body.layers import Layers
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
-from corporeal.physics.blended_carrier import BlendedCarrier
-from corporeal.physics.collisions.skin_contacts import SkinContacts
+from corporeal.physics.contact.skin_contacts import SkinContacts
+from corporeal.physics.coupling.blended import BlendedCarrier
+from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
+from corporeal.physics.fast_projective_skinning.parts import Integrator
+from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparation
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
 from corporeal.physics.materials import Material
-from corporeal.physics.projective.kept_parts import KeptParts
-from corporeal.physics.projective.parts import Integrator
-from corporeal.physics.projective.preparation import Maps, Preparation
-from corporeal.physics.projective.settings import ProjectiveSettings
-from corporeal.physics.projective.step_solver import kept_solver
-from corporeal.physics.projective_dynamics.fast import CpuSolver
-from corporeal.physics.projective_dynamics.system import System
-from corporeal.physics.upsampling import Upsampler
-from corporeal.physics.volume.model import VolumetricModel
-from corporeal.physics.volume.regions import smooth_regions
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.system import System
+from corporeal.physics.upsampling.upsampling import Upsampler
+from corporeal.physics.volume_preservation.regions import smooth_regions
+from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
 SAME_SKIN = 1e-3
 """Metres that the layers' skin may be from the body's."""
@@ -61,7 +61,7 @@ class LayeredPreparation:
         self.surface: Mesh = two_layer.surface
         self.mesh: LayeredMesh = layered_mesh(layers, two_layer.coarse)
         self._two_layer, self._sex, self._maps = two_layer, sex, maps or Maps()
-        self._kept = KeptParts()
+        self._kept = LruCache()
 
     def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:
         """Skin, muscle and bone vertices at rest, metres."""
@@ -144,7 +144,9 @@ class LayeredPreparation:
         if settings.volume == 0.0:
             return system
         shares = smooth_regions(self.model(settings))
-        return replace(system, kept_volume=layer_volume(self.mesh, system, shares, settings.volume))
+        return replace(
+            system, volume_preservation=layer_volume(self.mesh, system, shares, settings.volume)
+        )
 
 
 def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:

@@ -18,7 +18,12 @@ from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.models.smpl.training.checkpoints import Checkpoints
 from corporeal.models.smpl.training.estimate import PosedMeshes, distances
-from corporeal.models.smpl.training.pose_training import PoseModel, PoseTraining, Told, train_pose
+from corporeal.models.smpl.training.pose_training import (
+    PoseModel,
+    PoseTraining,
+    ProgressCallback,
+    train_pose,
+)
 from corporeal.models.smpl.training.shape_training import ShapeTraining, train_shape
 
 
@@ -44,7 +49,7 @@ class SmplTrainer:
         shapes: Registrations,
         template: Template,
         *,
-        told: Told | None = None,
+        callback: ProgressCallback | None = None,
         checkpoints: Path | None = None,
     ) -> TrainedSmpl:
         """Learn from many poses of some people (`poses`) and one scan each of many (`shapes`).
@@ -57,12 +62,12 @@ class SmplTrainer:
         standing = standing_meshes(shapes, template, without=names)
         identifier = pose_identifier(meshes, template, self.pose)
         kept = None if checkpoints is None else Checkpoints(checkpoints, identifier)
-        learned = train_pose(meshes, template, self.pose, told, kept)
+        learned = train_pose(meshes, template, self.pose, callback, kept)
         first = model_of(learned, template)
         rests = learned.estimate.rests
         model, found = train_shape(standing, first, learned.initial.edges, self.shape, rests)
-        if told is not None:
-            told("shape space", float(found.explained[-1]))
+        if callback is not None:
+            callback("shape space", float(found.explained[-1]))
         errors = distances(meshes, learned.estimate)
         report = {
             "settings": asdict(self),
@@ -179,11 +184,11 @@ def pose_identifier(meshes: PosedMeshes, template: Template, settings: PoseTrain
         meshes.vertices, meshes.subjects, template.mesh.triangles,
         np.asarray(template.mesh.vertices), parts.values, parts.joint_indices,
     )  # fmt: skip
-    return _digest(*arrays, told=repr(asdict(settings)))
+    return _digest(*arrays, callback=repr(asdict(settings)))
 
 
-def _digest(*arrays: NumpyArray, told: str = "") -> str:
-    digest = hashlib.sha256(told.encode())
+def _digest(*arrays: NumpyArray, callback: str = "") -> str:
+    digest = hashlib.sha256(callback.encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

@@ -33,7 +33,7 @@ _GROUND_SHARE: Final = 0.2
 
 
 @dataclass(frozen=True)
-class Contacts:
+class FootContacts:
     """One foot's contacts, frame by frame."""
 
     heel: Bool[NumpyArray, "N"]
@@ -96,10 +96,10 @@ def source_feet(source: Motion, names: NameMap) -> SourceFeet:
     return SourceFeet((ankles[0], ankles[1]), (balls[0], balls[1]), (rise[0], rise[1]), source.fps)
 
 
-def detect_contacts(feet: SourceFeet) -> tuple[Contacts, Contacts]:
+def detect_contacts(feet: SourceFeet) -> tuple[FootContacts, FootContacts]:
     """Contacts of the left and the right foot, without flicker."""
     left, right = (
-        Contacts(
+        FootContacts(
             heel=_contact(ankle, feet.ground + rise, feet.fps),
             ball=_contact(ball, feet.ground, feet.fps),
         )

@@ -15,7 +15,7 @@ import numpy as np
 from corporeal._typing import Bool, Float, NumpyArray
 from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 from corporeal.motions.retarget.alignment import about_vertical, heading
-from corporeal.motions.retarget.contacts import Contacts, runs
+from corporeal.motions.retarget.contacts import FootContacts, runs
 from corporeal.motions.retarget.feet import Foot
 from corporeal.motions.retarget.ground import upper_envelope
 from corporeal.motions.timing import smooth_step
@@ -58,7 +58,7 @@ class FootPath:
         return np.minimum(rear, joint + (self.toes[:, 1] @ foot.front.T).min(axis=1))
 
 
-def plant(path: FootPath, foot: Foot, contacts: Contacts, fps: float) -> FootPath:
+def plant(path: FootPath, foot: Foot, contacts: FootContacts, fps: float) -> FootPath:
     """The path with every contact pinned to the ground y = 0."""
     if not (contacts.heel.any() or contacts.ball.any()):
         return above_ground(path, foot, fps)
@@ -155,7 +155,7 @@ def _level(orientation: Float[NumpyArray, "N 3 3"], foot: Foot) -> Float[NumpyAr
 
 
 def _with_flat_soles(
-    orientation: Float[NumpyArray, "N 3 3"], foot: Foot, contacts: Contacts, fps: float
+    orientation: Float[NumpyArray, "N 3 3"], foot: Foot, contacts: FootContacts, fps: float
 ) -> Float[NumpyArray, "N 3 3"]:
     """Flat with one heading over every stretch where heel and ball are down; faded elsewhere.
 
@@ -186,7 +186,7 @@ def _with_flat_toes(
     return toes @ matrix_from_axis_angle(faded(correction, planted, fps))
 
 
-def _anchors(path: FootPath, foot: Foot, contacts: Contacts) -> Float[NumpyArray, "2 N 3"]:
+def _anchors(path: FootPath, foot: Foot, contacts: FootContacts) -> Float[NumpyArray, "2 N 3"]:
     """Ground points under ankle (0) and ball (1) at the frames of their contacts, metres.
 
     Stretches of heel and ball that overlap form chains; the longest stretch of a chain stands where

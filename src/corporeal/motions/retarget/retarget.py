@@ -20,7 +20,7 @@ from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.motions.retarget.alignment import aligned_frames, local_rotations
-from corporeal.motions.retarget.contacts import Contacts, detect_contacts, source_feet
+from corporeal.motions.retarget.contacts import FootContacts, detect_contacts, source_feet
 from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
 from corporeal.motions.retarget.flanks import abducted
 from corporeal.motions.retarget.glitches import mended
@@ -45,7 +45,7 @@ class Retargeted:
     names: NameMap
     scale: float
     """Leg length of the body over that of the foreign skeleton."""
-    contacts: tuple[Contacts, Contacts] | None
+    contacts: tuple[FootContacts, FootContacts] | None
     """Left and right foot; None for a raw transfer."""
     feet: tuple[Foot, Foot]
     sinking: float
@@ -148,8 +148,8 @@ class _Moving:
         )
 
     def upright(
-        self, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts]
-    ) -> tuple[Contacts, Contacts]:
+        self, feet: tuple[Foot, Foot], contacts: tuple[FootContacts, FootContacts]
+    ) -> tuple[FootContacts, FootContacts]:
         """Contacts that know when the sole looks down: a kneeling foot touches with its back."""
         left, right = (
             replace(contact, upright=self.frames[:, foot.ankle, 1, 1] > UPRIGHT)
@@ -157,7 +157,9 @@ class _Moving:
         )
         return left, right
 
-    def level_soles(self, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts]) -> None:
+    def level_soles(
+        self, feet: tuple[Foot, Foot], contacts: tuple[FootContacts, FootContacts]
+    ) -> None:
         """Take out the constant tilt of each sole; the toes go along."""
         joints = self.joints()
         for foot, contact in zip(feet, contacts, strict=True):
@@ -166,7 +168,7 @@ class _Moving:
             self.frames[:, foot.ankle], self.frames[:, foot.ball] = level.foot, level.toes
 
     def stand(
-        self, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts], fps: float
+        self, feet: tuple[Foot, Foot], contacts: tuple[FootContacts, FootContacts], fps: float
     ) -> float:
         """Pin the feet and bend the legs; gives back how far the pelvis sank at most, metres."""
         joints = self.joints()
@@ -226,7 +228,7 @@ class _Moving:
 
 
 def _ground_offset(
-    body: _Moving, feet: tuple[Foot, Foot], contacts: tuple[Contacts, Contacts]
+    body: _Moving, feet: tuple[Foot, Foot], contacts: tuple[FootContacts, FootContacts]
 ) -> float:
     joints = body.joints()
     soles = [body.path(foot, joints).sole(foot) for foot in feet]

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corporeal.errors import InputError
-from corporeal.viewer.errands.export import Order, export, person, reexport
-from corporeal.viewer.job_process import Errand
+from corporeal.viewer.job_process import Job
+from corporeal.viewer.jobs.export import Order, export, person, reexport
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Action, Session
 
@@ -27,13 +27,13 @@ def make(session: Session, packet: Packet) -> None:
     if view.deformer.startswith("take:"):
         take = view.deformer.removeprefix("take:")
         out = place_for(session, f"{Path(take).stem}.{suffix}")
-        errand = Errand(reexport, (str(session.uploads.paths[take]), str(out)), alone=True)
+        job = Job(reexport, (str(session.uploads.paths[take]), str(out)), alone=True)
     else:
         out = place_for(session, f"{Path(motion).stem}-{view.deformer}.{suffix}")
         source = session.uploads.motion_source(motion)
         order = Order(session.document, number, str(out), source, session.grown_file)
-        errand = Errand(export, (order,), alone=True)
-    session.background.spawn(out.name, errand, made_at(session, out))
+        job = Job(export, (order,), alone=True)
+    session.background.spawn(out.name, job, made_at(session, out))
     session.tell_busy()
 
 
@@ -41,7 +41,7 @@ def make_body(session: Session, packet: Packet) -> None:
     """Make a file of the person at rest, as commands take it."""
     out = place_for(session, "body.npz")
     arguments = (session.document, session.grown_file, str(out))
-    session.background.spawn(out.name, Errand(person, arguments), made_at(session, out))
+    session.background.spawn(out.name, Job(person, arguments), made_at(session, out))
     session.tell_busy()
 
 

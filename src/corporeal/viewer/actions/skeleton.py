@@ -6,8 +6,8 @@ from pathlib import Path
 from corporeal.errors import InputError
 from corporeal.viewer.actions.out import made_at, place_for
 from corporeal.viewer.actions.upload import look_at, show_take, use_joints
-from corporeal.viewer.errands.rig import RigOrder, RigTry, fit, move, save
-from corporeal.viewer.job_process import Errand
+from corporeal.viewer.job_process import Job
+from corporeal.viewer.jobs.rig import RigOrder, RigTry, fit, move, save
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.rig import Rig, skeleton_of
 from corporeal.viewer.session import Action, Session
@@ -26,7 +26,7 @@ def find(session: Session, packet: Packet) -> None:
         count, sure = len(answer.fields["names"]), float(answer.fields["confidence"])
         session.tell(f"{count} joints; {100 * sure:.0f} % of the surface lies on the fitted body.")
 
-    session.background.spawn("skeleton", Errand(fit, (mesh, up)), done)
+    session.background.spawn("skeleton", Job(fit, (mesh, up)), done)
     session.tell_busy()
 
 
@@ -39,7 +39,7 @@ def write(session: Session, packet: Packet) -> None:
     skeleton_of(rig)
     out = place_for(session, f"{Path(rig.mesh).stem}.{suffix}")
     order = RigOrder(rig, mesh, str(out))
-    session.background.spawn(out.name, Errand(save, (order,)), made_at(session, out))
+    session.background.spawn(out.name, Job(save, (order,)), made_at(session, out))
     session.tell_busy()
 
 
@@ -47,7 +47,7 @@ def attempt(session: Session, packet: Packet) -> None:
     """Move the mesh as the motion says, and show that beside the bodies."""
     deformer = str(packet.fields["deformer"])
     if deformer not in DEFORMERS:
-        raise InputError(f"{deformer!r} moves no own mesh; expected {', '.join(DEFORMERS)}.")
+        raise InputError(f"{deformer!r} moves no custom mesh; expected {', '.join(DEFORMERS)}.")
     rig, mesh, motion = session.document.rig, _mesh(session), session.document.motion
     skeleton_of(rig)
     name = f"{Path(rig.mesh).stem}-moved.npz"
@@ -60,7 +60,7 @@ def attempt(session: Session, packet: Packet) -> None:
     def done(answer: Packet) -> None:
         show_take(session, out, body, answer)
 
-    session.background.spawn(out, Errand(move, (order, way, str(frames))), done)
+    session.background.spawn(out, Job(move, (order, way, str(frames))), done)
     session.tell_busy()
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from corporeal.errors import InputError
 from corporeal.viewer.document import MOST_VIEWS, BodyChoice, View, changed, parse
-from corporeal.viewer.errands.look import MOST_SECONDS, look
-from corporeal.viewer.job_process import READING, Errand
+from corporeal.viewer.job_process import READING, Job
+from corporeal.viewer.jobs.look import MOST_SECONDS, look
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import TakePlayer
 from corporeal.viewer.rig import Rig
@@ -34,7 +34,7 @@ def look_at(session: Session, name: str) -> None:
             raise InputError(f"{name} is a {answer.kind}, which the studio has no use for.")
         _USES[answer.kind](session, name, body, answer)
 
-    session.background.spawn(name, Errand(look, arguments, READING), done)
+    session.background.spawn(name, Job(look, arguments, READING), done)
     session.tell_busy()
 
 

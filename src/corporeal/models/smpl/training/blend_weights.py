@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
-from corporeal.models.smpl.passes import dual_quaternions, influences_of
+from corporeal.models.smpl.fitting.passes import dual_quaternions, influences_of
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, walk
 from corporeal.runtime.threads import over_slices
 

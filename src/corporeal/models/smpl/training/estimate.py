@@ -9,11 +9,11 @@ import numpy as np
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.linear_model import Blending
 from corporeal.errors import InputError
-from corporeal.models.smpl.chains import Chains, Poses, chain_many
 from corporeal.models.smpl.features import feature_values
-from corporeal.models.smpl.linearised import PoseState, SkinnedPerson
-from corporeal.models.smpl.many_poses import AT_ONCE, corrected_skins
-from corporeal.models.smpl.passes import influences_of, pass_over
+from corporeal.models.smpl.fitting.chains import Chains, Poses, chain_many
+from corporeal.models.smpl.fitting.linearised import PoseState, SkinnedPerson
+from corporeal.models.smpl.fitting.many_poses import AT_ONCE, corrected_skins
+from corporeal.models.smpl.fitting.passes import influences_of, pass_over
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import splu
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.models.smpl.fitting import edge_differences
+from corporeal.models.smpl.fitting.fit_pose import edge_differences
 
 _DIFFUSION = 0.025
 """How far indicators spread, metres: the root of an implicit step's time. Of 1 to 8 cm, 2 to 3 come

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from corporeal._typing import Float, Float64, NumpyArray
-from corporeal.models.smpl.chains import Poses, chain_many
-from corporeal.models.smpl.passes import influences_of, motions_of, posed_blocks
+from corporeal.models.smpl.fitting.chains import Poses, chain_many
+from corporeal.models.smpl.fitting.passes import influences_of, motions_of, posed_blocks
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
 from corporeal.runtime.threads import over_slices
 

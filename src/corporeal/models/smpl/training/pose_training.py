@@ -15,8 +15,8 @@ import numpy as np
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.linear_model import Blending
 from corporeal.body.template import Template
-from corporeal.models.smpl.edge_poses import first_poses
-from corporeal.models.smpl.linearised import SkinnedPerson
+from corporeal.models.smpl.fitting.edge_poses import first_poses
+from corporeal.models.smpl.fitting.linearised import SkinnedPerson
 from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
 from corporeal.models.smpl.training.checkpoints import Checkpoints
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, distances
@@ -33,7 +33,7 @@ from corporeal.models.smpl.training.subjects import (
     solved_subject,
 )
 from corporeal.models.smpl.training.surface import (
-    Surface,
+    TrainingSurface,
     estimate_of_all,
     estimate_of_some,
     some_vertices,
@@ -41,7 +41,7 @@ from corporeal.models.smpl.training.surface import (
     whole_surface,
 )
 
-Told = Callable[[str, float], None]
+ProgressCallback = Callable[[str, float], None]
 """Is told what was done and the mean distance of vertices after it, metres."""
 
 
@@ -134,7 +134,7 @@ def train_pose(
     meshes: PosedMeshes,
     template: Template,
     settings: PoseTraining,
-    told: Told | None = None,
+    callback: ProgressCallback | None = None,
     kept: Checkpoints | None = None,
     begin: Estimate | None = None,
 ) -> PoseModel:
@@ -153,8 +153,8 @@ def train_pose(
         estimate = run.solved(stage, estimate)
         mean = float(distances(run.meshes_of(estimate), estimate).mean())
         history = [*history, (stage, mean)]
-        if told is not None:
-            told(stage, mean)
+        if callback is not None:
+            callback(stage, mean)
         if kept is not None:
             kept.keep(number + 1, estimate, history)
     assert estimate is not None
@@ -170,14 +170,14 @@ class _Run:
         self.stride = _stride(settings, self.whole.vertex_count)
 
     @cached_property
-    def fewer(self) -> Surface:
+    def fewer(self) -> TrainingSurface:
         return thinned(self.whole, self.stride)
 
     @cached_property
     def fewer_meshes(self) -> PosedMeshes:
         return some_vertices(self.meshes, self.fewer)
 
-    def surface_of(self, estimate: Estimate) -> Surface:
+    def surface_of(self, estimate: Estimate) -> TrainingSurface:
         """That of an estimate, by its number of vertices."""
         return self.whole if len(estimate.weights) == self.whole.vertex_count else self.fewer
 
@@ -228,7 +228,9 @@ class _Run:
         return with_solved_poses(meshes, estimate, iterations=settings.pose_iterations)
 
 
-def _ridge(estimate: Estimate, surface: Surface, settings: PoseTraining, count: int) -> Ridge:
+def _ridge(
+    estimate: Estimate, surface: TrainingSurface, settings: PoseTraining, count: int
+) -> Ridge:
     # neighbours are known on the whole surface alone
     whole = np.array_equal(surface.indices, np.arange(surface.vertex_count))
     return ridge_of(
@@ -272,7 +274,7 @@ def _started(
 def _with_subjects(
     meshes: PosedMeshes,
     estimate: Estimate,
-    surface: Surface,
+    surface: TrainingSurface,
     settings: PoseTraining,
 ) -> Estimate:
     rests, joints = [], []
@@ -295,7 +297,7 @@ def _with_subjects(
 def _with_joints(
     meshes: PosedMeshes,
     estimate: Estimate,
-    surface: Surface,
+    surface: TrainingSurface,
     settings: PoseTraining,
 ) -> Estimate:
     """Poses and joints together, without pose blend shapes."""

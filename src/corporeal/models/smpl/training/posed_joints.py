@@ -14,12 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal._typing import Float, Float64, NumpyArray
-from corporeal.models.smpl.chains import Chains, Poses, chain_many, turn_many
-from corporeal.models.smpl.joint_maps import joint_maps
-from corporeal.models.smpl.linearised import SkinnedPerson
-from corporeal.models.smpl.many_poses import AT_ONCE, joint_gradient
-from corporeal.models.smpl.passes import influences_of, pass_over
-from corporeal.models.smpl.turn_hessian import Moments, moments_of, turn_hessians, turn_shares
+from corporeal.models.smpl.fitting.chains import Chains, Poses, chain_many, turn_many
+from corporeal.models.smpl.fitting.joint_maps import joint_maps
+from corporeal.models.smpl.fitting.linearised import SkinnedPerson
+from corporeal.models.smpl.fitting.many_poses import AT_ONCE, joint_gradient
+from corporeal.models.smpl.fitting.passes import influences_of, pass_over
+from corporeal.models.smpl.fitting.rotation_hessian import (
+    Moments,
+    moments_of,
+    turn_hessians,
+    turn_shares,
+)
 
 _DAMPING, _MOST = 1e-6, 1e2
 _FLOOR = 1e-8

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from corporeal.models.smpl.many_poses import solve_poses
+from corporeal.models.smpl.fitting.many_poses import solve_poses
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
 
 

@@ -17,11 +17,11 @@ from scipy.sparse import csr_array
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.models.smpl.blends import make_blend
-from corporeal.models.smpl.edge_poses import first_poses
-from corporeal.models.smpl.fitting import person_of
-from corporeal.models.smpl.joint_maps import joint_maps
-from corporeal.models.smpl.linearised import PoseState, chained
-from corporeal.models.smpl.many_people import solve_people
+from corporeal.models.smpl.fitting.edge_poses import first_poses
+from corporeal.models.smpl.fitting.fit_pose import person_of
+from corporeal.models.smpl.fitting.joint_maps import joint_maps
+from corporeal.models.smpl.fitting.linearised import PoseState, chained
+from corporeal.models.smpl.fitting.many_people import solve_people
 from corporeal.numerics.principal import PrincipalComponents, principal_components
 
 _PIECE = 64

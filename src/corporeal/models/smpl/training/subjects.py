@@ -16,10 +16,10 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.weights import SkinWeights
-from corporeal.models.smpl.chains import Chains, chain_many, hanging
-from corporeal.models.smpl.joint_maps import joint_maps
-from corporeal.models.smpl.many_poses import AT_ONCE, corrected_skins
-from corporeal.models.smpl.passes import dual_quaternions, influences_of, pass_over
+from corporeal.models.smpl.fitting.chains import Chains, chain_many, hanging
+from corporeal.models.smpl.fitting.joint_maps import joint_maps
+from corporeal.models.smpl.fitting.many_poses import AT_ONCE, corrected_skins
+from corporeal.models.smpl.fitting.passes import dual_quaternions, influences_of, pass_over
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, walk
 from corporeal.runtime.threads import over_slices
 

@@ -21,7 +21,7 @@ _NEAREST = 3
 
 
 @dataclass(frozen=True)
-class Surface:
+class TrainingSurface:
     """A skin, or some of its vertices."""
 
     start: InitialModel
@@ -38,10 +38,10 @@ class Surface:
         return len(self.indices)
 
 
-def whole_surface(template: Template) -> Surface:
+def whole_surface(template: Template) -> TrainingSurface:
     """All vertices of a rigged template."""
     mesh = template.mesh
-    return Surface(
+    return TrainingSurface(
         initial_model(template),
         mesh.mirror,
         template.skeleton.names,
@@ -50,7 +50,7 @@ def whole_surface(template: Template) -> Surface:
     )
 
 
-def thinned(whole: Surface, stride: int) -> Surface:
+def thinned(whole: TrainingSurface, stride: int) -> TrainingSurface:
     """About every `stride`-th vertex, with its mirror image, and some of every ring."""
     count, start = whole.vertex_count, whole.start
     kept = np.arange(0, count, stride if whole.mirror is None else 2 * stride)
@@ -69,7 +69,7 @@ def thinned(whole: Surface, stride: int) -> Surface:
         weights=start.weights[kept],
         diffused=start.diffused[kept],
     )
-    return Surface(fewer, mirror, whole.joint_names, kept, whole.rest[kept])
+    return TrainingSurface(fewer, mirror, whole.joint_names, kept, whole.rest[kept])
 
 
 def _rings_of_some(
@@ -89,12 +89,12 @@ def _rings_of_some(
     return fewer
 
 
-def some_vertices(meshes: PosedMeshes, surface: Surface) -> PosedMeshes:
+def some_vertices(meshes: PosedMeshes, surface: TrainingSurface) -> PosedMeshes:
     """The same registrations, of these vertices."""
     return PosedMeshes(np.ascontiguousarray(meshes.vertices[:, surface.indices]), meshes.subjects)
 
 
-def estimate_of_some(estimate: Estimate, surface: Surface) -> Estimate:
+def estimate_of_some(estimate: Estimate, surface: TrainingSurface) -> Estimate:
     """What is known of these vertices."""
     return replace(
         estimate,
@@ -104,7 +104,7 @@ def estimate_of_some(estimate: Estimate, surface: Surface) -> Estimate:
     )
 
 
-def estimate_of_all(estimate: Estimate, surface: Surface, template: Template) -> Estimate:
+def estimate_of_all(estimate: Estimate, surface: TrainingSurface, template: Template) -> Estimate:
     """A first guess of all vertices, from the nearest ones of the same part that are known.
 
     Rest skins differ from the template by what those do; weights and pose offsets are theirs.

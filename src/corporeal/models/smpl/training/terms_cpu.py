@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corporeal.models.smpl.skins_cpu import blended_parts, product, rotation_of
+from corporeal.models.smpl.posed_vertices_cpu import blended_parts, product, rotation_of
 from corporeal.runtime.kernels import kernel
 
 

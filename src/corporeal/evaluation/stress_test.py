@@ -1,0 +1,152 @@
+"""Treat a character badly, let go, and see whether it comes back to rest."""
+
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import NumpyArray
+from corporeal.body.pose import Pose
+from corporeal.errors import CorporealError
+from corporeal.evaluation.random_characters import RandomCharacter
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import (
+    ProjectiveSimulation,
+    SimulationState,
+)
+from corporeal.units import GRAVITY
+
+FPS = 30.0
+VIOLENT_FRAMES = 24
+QUIET_FRAMES = 180
+"""At most, until the skin is at rest."""
+AT_REST = 1e-3
+"""Metres: how near to its rest shape the skin must come."""
+_SHAKE_HZ = 5.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a character."""
+
+    seed: int
+    kind: str
+    damages: tuple[str, ...]
+    refused: str = ""
+    """Words of a named refusal; the rest is then unknown."""
+    vertices: int = 0
+    tetrahedra: int = 0
+    finite: bool = False
+    """All numbers of all frames."""
+    furthest: float = 0.0
+    """Metres that the skin flew out of the box of its bones during the violence."""
+    left: float = float("inf")
+    """Largest distance from rest at the end, metres: from the shape that was drawn or, if that is
+    too heavy to stand, from how it stands by itself."""
+    sag: float = 0.0
+    """Metres between the shape that was drawn and how it stands; sought only if it matters."""
+    quiet_frames: int = 0
+    """Frames until it was within `AT_REST`."""
+
+    @property
+    def is_well(self) -> bool:
+        """Refused by name, or finite and back at rest."""
+        return bool(self.refused) or (self.finite and self.left <= AT_REST)
+
+    def row(self) -> dict[str, Any]:
+        """Plain values, lengths in millimetres, for a report."""
+        values = asdict(self)
+        values["furthest_mm"] = round(1e3 * values.pop("furthest"), 1)
+        values["sag_mm"] = round(1e3 * values.pop("sag"), 3)
+        values["left_mm"] = round(1e3 * values.pop("left"), 4) if np.isfinite(self.left) else None
+        return values | {"is_well": self.is_well}
+
+
+def stress_test(character: RandomCharacter, settings: ProjectiveSettings | None = None) -> Outcome:
+    """Teleports, joints flipped by half a turn and 20 g shakes, then rest.
+
+    Warnings of arithmetic (overflow, invalid values) count as errors. Anything but a named refusal
+    is raised.
+    """
+    who = (character.seed, character.kind, character.damages)
+    preparations = Preparations(character.template, character.vertex_count)
+    simulation = ProjectiveSimulation(character.template, settings, preparations=preparations)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            state = simulation.start(character.identity)
+        except CorporealError as refusal:
+            return Outcome(*who, refused=f"{type(refusal).__name__}: {refusal}")
+        return _outcome(simulation, state, character, Outcome(*who))
+
+
+def _outcome(
+    simulation: ProjectiveSimulation,
+    state: SimulationState,
+    character: RandomCharacter,
+    begun: Outcome,
+) -> Outcome:
+    body = simulation.body(character.identity)
+    rest = np.asarray(character.identity.rest_vertices)
+    random = np.random.default_rng(character.seed)
+    finite, furthest = True, 0.0
+    for frame in range(VIOLENT_FRAMES):
+        state = simulation.step(state, violent_pose(random, frame, len(body.joints)), 1 / FPS)
+        skin = simulation.skin(state)
+        finite &= bool(np.isfinite(skin).all())
+        inner = state.flesh.positions[body.model.vertex_count :]
+        furthest = max(furthest, _outside(skin, inner))
+    still, left, quiet = Pose(np.zeros((len(body.joints), 3)), np.zeros(3)), np.inf, 0
+    while finite and left > AT_REST and quiet < QUIET_FRAMES:
+        state, quiet = simulation.step(state, still, 1 / FPS), quiet + 1
+        left = float(np.linalg.norm(simulation.skin(state) - rest, axis=1).max())
+        finite = bool(np.isfinite(left))
+    sag = 0.0
+    if finite and left > AT_REST:
+        standing = _standing(simulation, character)
+        sag = float(np.linalg.norm(standing - rest, axis=1).max())
+        left = float(np.linalg.norm(simulation.skin(state) - standing, axis=1).max())
+    return Outcome(
+        begun.seed,
+        begun.kind,
+        begun.damages,
+        vertices=body.model.vertex_count,
+        tetrahedra=len(body.model.tetrahedra),
+        finite=finite,
+        furthest=furthest,
+        left=left,
+        sag=sag,
+        quiet_frames=quiet,
+    )
+
+
+def _standing(simulation: ProjectiveSimulation, character: RandomCharacter) -> NumpyArray:
+    """The skin after standing untouched, metres."""
+    state = simulation.start(character.identity)
+    for _ in range(QUIET_FRAMES):
+        state = simulation.step(state, state.pose, 1 / FPS)
+    return simulation.skin(state)
+
+
+def violent_pose(random: np.random.Generator, frame: int, joint_count: int) -> Pose:
+    """Half turns of random joints about random axes, in eight frames of each: jumps of metres, a
+    shake of 20 g along y, both."""
+    rotations = np.zeros((joint_count, 3))
+    flipped = random.uniform(size=joint_count) < 0.5
+    axes = random.normal(size=(joint_count, 3))
+    rotations[flipped] = np.pi * (axes / np.linalg.norm(axes, axis=1, keepdims=True))[flipped]
+    phase, place = frame // 8, np.zeros(3)
+    if phase != 1:
+        place = random.normal(scale=3.0, size=3)
+    if phase != 0:
+        pulsation = 2 * np.pi * _SHAKE_HZ
+        place[1] += 20 * GRAVITY / pulsation**2 * np.sin(pulsation * frame / FPS)
+    return Pose(rotations, place)
+
+
+def _outside(skin: NumpyArray, inner: NumpyArray) -> float:
+    """How far the skin lies outside the box of its inner copy on the bones, metres."""
+    low, high = inner.min(axis=0), inner.max(axis=0)
+    return float(np.maximum(low - skin, skin - high).max(initial=0.0))

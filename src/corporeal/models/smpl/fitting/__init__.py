@@ -1,0 +1,1 @@
+"""Poses and shapes of a body model that best meet registrations."""

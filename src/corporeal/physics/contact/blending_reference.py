@@ -1,0 +1,53 @@
+"""Where bones alone would put the skin, and how far they disagree about it.
+
+Skin goes with the bone that it is nearest to; around joints, within about as far as flesh is thick,
+neighbouring bones share it. The rest pose is home to within rounding; beside a bent joint flesh may
+be elsewhere without any contact, by up to some of what the bones disagree.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, eye_array
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.geometry.surface import vertex_adjacency
+from corporeal.skinning.kinematics import rest_to_world
+
+_SHARED = 4
+"""Joints that a vertex goes with at most."""
+_SPREAD = 2.0
+"""Rounds of averaging over neighbours for the square of the flesh's mean thickness in edges."""
+
+
+class BlendingReference:
+    """The undeformed skin of one body, for any pose."""
+
+    def __init__(
+        self,
+        rest: Float64[NumpyArray, "V 3"],
+        triangles: Int[NumpyArray, "F 3"],
+        joints: Float64[NumpyArray, "J 3"],
+        owners: Int[NumpyArray, "V"],
+        thickness: float,
+    ) -> None:
+        """`owners` are the joints whose bones vertices are nearest to; `thickness` is the mean
+        distance to them in mean edges."""
+        self._rest, self._joints = rest, joints
+        near = vertex_adjacency(triangles, len(rest)).astype(np.float64) + eye_array(len(rest))
+        mean = diags_array(1.0 / near.sum(axis=1)) @ near
+        shares = csr_array((np.ones(len(rest)), (np.arange(len(rest)), owners)))
+        shares = shares.toarray()
+        for _ in range(int(np.ceil(_SPREAD * thickness**2))):
+            shares = mean @ shares
+        most = np.argsort(-shares, axis=1, kind="stable")[:, :_SHARED]
+        chosen = np.take_along_axis(shares, most, axis=1)
+        self._carriers = np.ascontiguousarray(most)
+        self._shares = chosen / chosen.sum(axis=1, keepdims=True)
+
+    def at(
+        self, world_from_joint: Float64[NumpyArray, "J 4 4"]
+    ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V"]]:
+        """The skin at home, and the mean distance of its carriers' opinions, metres."""
+        from corporeal.physics.contact.cpu.release import blend
+
+        frames = np.ascontiguousarray(rest_to_world(world_from_joint, self._joints))
+        return blend(self._rest, self._carriers, self._shares, frames)

@@ -1,0 +1,1 @@
+"""Compiled detection, pairing and release of contacts."""

@@ -1,0 +1,1 @@
+"""Detection and pairing of contacts, colliders, wind and grabs on a device (JAX)."""

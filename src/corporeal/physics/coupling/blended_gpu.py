@@ -1,0 +1,25 @@
+"""Vertices carried by joints through weights, on a device; see `blended_carrier`."""
+
+import jax.numpy as jnp
+
+from corporeal._typing import Array, Float, Int
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
+
+
+@pytree_dataclass()
+class DeviceBlend:
+    """What a `BlendedCarrier` knows: n vertices, each carried by up to w joints."""
+
+    joints: Int[Array, "n w"]
+    shares: Float[Array, "n w 4"]
+    """w_ij (x̄_i − j̄_j, 1): weighted places at rest, seen from the joint, metres; 0 for none."""
+
+
+def blended_positions(blend: DeviceBlend, frames: Float[Array, "J 4 4"]) -> Float[Array, "3 n"]:
+    """Where the joints put every vertex while they are at `frames` (metres)."""
+    # x_i = Σ_j F_j w_ij (x̄_i − j̄_j, 1)
+    each = (
+        jnp.sum(frames[blend.joints[:, slot], :3] * blend.shares[:, slot, None], axis=2)
+        for slot in range(blend.joints.shape[1])
+    )
+    return sum(each, jnp.zeros(())).T

@@ -1,0 +1,107 @@
+"""One person's flesh under some settings: what a step needs; skin out, forces in."""
+
+from functools import cached_property
+
+import numpy as np
+
+from corporeal._typing import Float, Float64, Int, NumpyArray
+from corporeal.geometry.surface import mean_side
+from corporeal.geometry.surface_tree import SurfaceTree
+from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.contact.rules import RESTING
+from corporeal.physics.contact.skin_contacts import SkinContacts
+from corporeal.physics.fast_projective_skinning.parts import BodyParts, Integrator
+from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP, ProjectiveSettings
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.integration import State
+from corporeal.physics.volumetric_mesh.model import VolumetricModel
+
+
+class SimulatedBody:
+    """Everything about an identity that does not change from step to step.
+
+    `touchable` are the skin vertices that may meet the world; those that bones or joints carry do
+    not. `touch_reach` is the distance, in metres, below which a contact is kept.
+    """
+
+    def __init__(self, preparation: BodyParts, settings: ProjectiveSettings) -> None:
+        self.settings = settings
+        self.joints, self.skeleton = preparation.joints, preparation.skeleton
+        self.upsampler = preparation.upsampler
+        self.surface = preparation.surface
+        self.rest = preparation.rest(settings)
+        self.coupling = preparation.coupling(settings)
+        self.system = preparation.system(settings)
+        self.material = preparation.material(settings)
+        self.gravity = np.array([0.0, -settings.gravity, 0.0])
+        self.weight = self.system.masses[:, None] * self.gravity
+        self.touchable = np.flatnonzero(~self.system.anchored[: self.surface.vertex_count])
+        self.touch_reach = RESTING * mean_side(self.surface.vertices, self.surface.triangles)
+        self._preparation = preparation
+
+    @property
+    def model(self) -> VolumetricModel:
+        """The simulated skin over its bone lines."""
+        return self._preparation.model(self.settings)
+
+    @cached_property
+    def rest_skin(self) -> Float64[NumpyArray, "W 3"]:
+        """The full skin at rest, metres."""
+        return np.asarray(self.skin(self.rest), np.float64)
+
+    @cached_property
+    def rest_tree(self) -> SurfaceTree:
+        """The simulated skin at rest, for closest points."""
+        return SurfaceTree(np.asarray(self.surface.vertices, np.float64), self.surface.triangles)
+
+    def solver(self, step: float, integrator: Integrator | None = None) -> CpuSolver:
+        """The factored system for steps of `step` seconds; made when first asked for."""
+        chosen: Integrator = integrator or ("bdf2" if self.settings.dynamics else "static")
+        return self._preparation.solver(self.settings, step, chosen)
+
+    def skin_contacts(self) -> SkinContacts:
+        """What finds skin inside the body, anywhere."""
+        return self._preparation.skin_contacts(self.settings)
+
+    def self_contacts(
+        self, flesh: State, world_from_joint: Float64[NumpyArray, "J 4 4"]
+    ) -> tuple[Contacts | None, Int[NumpyArray, "C 2"] | None]:
+        """Rows of skin on skin, and the pairs to be kept; none unless collisions are global."""
+        if self.settings.collisions != "global":
+            return None, None
+        return self.skin_contacts().contacts(flesh.positions, world_from_joint, flesh.touching)
+
+    def carriers(
+        self, world_from_joint: Float64[NumpyArray, "*batch J 4 4"]
+    ) -> Float64[NumpyArray, "*batch n 3"]:
+        """Where bones put every simulated vertex: anchored ones where they are (metres)."""
+        return self.coupling.carriers(world_from_joint)
+
+    def carry(
+        self,
+        positions: Float64[NumpyArray, "n 3"],
+        before: Float64[NumpyArray, "J 4 4"],
+        after: Float64[NumpyArray, "J 4 4"],
+    ) -> Float64[NumpyArray, "n 3"]:
+        """The vertices moved with the bones they lie on, from one pose to the next."""
+        return self.coupling.carry(positions, before, after)
+
+    def skin(self, positions: Float64[NumpyArray, "*batch n 3"]) -> Float[NumpyArray, "*batch W 3"]:
+        """The full skin of the simulated vertices, metres."""
+        coarse = positions[..., : self.surface.vertex_count, :]
+        return coarse.copy() if self.upsampler is None else self.upsampler.upsample(coarse)
+
+    def pull(self, forces: Float64[NumpyArray, "W 3"]) -> Float64[NumpyArray, "n 3"]:
+        """Forces on the full skin as forces on the simulated vertices, by equal work (newtons)."""
+        count = self.surface.vertex_count
+        spread = np.zeros_like(self.rest)
+        if self.upsampler is None:
+            spread[:count] = forces
+        else:
+            shares = self.upsampler.weights[..., None] * forces[:, None, :]
+            np.add.at(spread, self.upsampler.neighbours, shares)
+        return spread
+
+    def step_count(self, duration: float) -> int:
+        """Steps that a frame of `duration` seconds is divided into."""
+        return max(1, int(np.ceil(duration / LARGEST_STEP - 1e-6)))

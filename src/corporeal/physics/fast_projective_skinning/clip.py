@@ -1,0 +1,167 @@
+"""A clip played through a simulation: how it begins, passes and closes into a loop."""
+
+import itertools
+import math
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from corporeal._typing import Float64, NumpyArray
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.motions.resample import sampled
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.integration import State, resting
+from corporeal.skinning.kinematics import forward_kinematics
+
+_FORGOTTEN = 1e-3
+"""Share of a swing that may be left when a loop begins."""
+_OVERLAP = 2
+"""Frames that interpolation looks beyond the ends of a loop."""
+_LONGEST_RUN_UP = 10.0
+"""Seconds run before a loop at most, however little damping there is."""
+
+Passing: TypeAlias = Callable[[State, Float64[NumpyArray, "k J 4 4"], int], State]
+"""From a state at a frame of a path to the state at its end."""
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A motion divided into steps, for one body in its environment."""
+
+    simulation: ProjectiveSimulation
+    outside: BoundEnvironment
+    identity: Identity
+    poses: Pose
+    """Of every step."""
+    steps: int
+    """Steps a frame."""
+    step: float
+    """Seconds."""
+
+    @property
+    def body(self) -> SimulatedBody:
+        return self.outside.body
+
+    @property
+    def frame_count(self) -> int:
+        return (len(self.poses.joint_rotations) - 1) // self.steps + 1
+
+    def skins(self) -> Float64[NumpyArray, "N W 3"]:
+        """The full skin at every frame, metres."""
+        path = frames_of(self.body, self.poses)
+        looped = self.simulation.settings.loop and self.frame_count > 1
+        flesh = self.run_up(path, self._last) if looped else self.beginning(path)
+        states = itertools.chain([flesh], self._passing(flesh, path, 0))
+        return np.stack([self.body.skin(state.positions) for state in states])
+
+    def beginning(self, path: Float64[NumpyArray, "k J 4 4"], frame: int = 0) -> State:
+        """Flesh in static balance at a frame, given the velocity that its bones have there."""
+        place = frame * self.steps
+        pose = Pose(self.poses.joint_rotations[place], self.poses.root_translation[place])
+        quiet = self.simulation.start(self.identity, pose, self.outside.environment).flesh
+        after = path[min(place + 1, len(path) - 1)]
+        ahead = self.body.carry(quiet.positions, path[place], after)
+        moving = resting(quiet.positions, self.step, (ahead - quiet.positions) / self.step)
+        return replace(moving, touching=quiet.touching, pressures=quiet.pressures)
+
+    def run_up(self, path: Float64[NumpyArray, "k J 4 4"], last: Passing) -> State:
+        """Flesh at the first frame of a loop: as it ends when it has long been running.
+
+        `last` gives the state at the end of the path, from one at a frame of it.
+        """
+        frames = self.frame_count - 1
+        needed = max(1, math.ceil(self._run_up_time() / (self.step * self.steps)))
+        passes = -(-needed // frames)
+        first = frames - needed if passes == 1 else 0
+        flesh = self.beginning(path, first)
+        for _ in range(passes):
+            ended = last(flesh, path, first)
+            flesh, first = _carried(self.body, ended, path[-1], path[0]), 0
+        return flesh
+
+    def _run_up_time(self) -> float:
+        """Seconds until a swing has died down; its amplitude falls by e in 2/damping."""
+        if not self.simulation.settings.dynamics:
+            return 0.0
+        slowest = -2.0 * math.log(_FORGOTTEN) / _LONGEST_RUN_UP
+        return -2.0 * math.log(_FORGOTTEN) / max(self.simulation.settings.damping, slowest)
+
+    def _last(self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int) -> State:
+        return deque(self._passing(flesh, path, first), maxlen=1)[0]
+
+    def _passing(
+        self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int
+    ) -> Iterator[State]:
+        """The flesh at every frame after `first`."""
+        for start in range(first * self.steps, len(path) - 1, self.steps):
+            way = path[start : start + self.steps + 1]
+            flesh = self.simulation.advance(self.outside, flesh, way, self.step, start * self.step)
+            yield flesh
+
+
+def make_clip(
+    simulation: ProjectiveSimulation, outside: BoundEnvironment, identity: Identity, motion: Motion
+) -> Clip:
+    """The clip of a motion; frames are divided into equal steps that physics can take."""
+    dynamic = simulation.settings.dynamics
+    steps = outside.body.step_count(1.0 / motion.fps) if dynamic else 1
+    places = np.arange((motion.frame_count - 1) * steps + 1) / steps
+    if simulation.settings.loop and motion.frame_count > 1:
+        motion, places = _wrapped(motion), places + _OVERLAP
+    poses = sampled(motion, places, motion.fps * steps).poses
+    return Clip(simulation, outside, identity, poses, steps, 1.0 / (motion.fps * steps))
+
+
+def _wrapped(motion: Motion) -> Motion:
+    """A loop with frames of its end before its beginning and the other way round, so that it is
+    interpolated across its seam as elsewhere; it may travel."""
+    last = motion.frame_count - 1
+    frames = np.arange(-_OVERLAP, motion.frame_count + _OVERLAP)
+    laps, inside = np.divmod(frames, last)
+    laps, inside = np.where(frames == last, 0, laps), np.where(frames == last, last, inside)
+    root = np.asarray(motion.root_translation, np.float64)
+    return replace(
+        motion,
+        joint_rotations=np.asarray(motion.joint_rotations)[inside],
+        root_translation=root[inside] + laps[:, None] * (root[last] - root[0]),
+    )
+
+
+def frames_of(body: SimulatedBody, poses: Pose) -> Float64[NumpyArray, "N J 4 4"]:
+    """World frames of the joints in float64."""
+    return forward_kinematics(
+        np.asarray(poses.joint_rotations, np.float64),
+        body.joints,
+        body.skeleton.parents,
+        np.asarray(poses.root_translation, np.float64),
+    )
+
+
+def _carried(
+    body: SimulatedBody,
+    flesh: State,
+    before: Float64[NumpyArray, "J 4 4"],
+    after: Float64[NumpyArray, "J 4 4"],
+) -> State:
+    """The flesh with its movement, moved rigidly with its bones from one pose to another."""
+
+    def place(positions: NumpyArray) -> NumpyArray:
+        return body.carry(positions, before, after)
+
+    now, earlier = place(flesh.positions), place(flesh.earlier_positions)
+    return State(
+        now,
+        place(flesh.positions + flesh.velocities) - now,
+        earlier,
+        place(flesh.earlier_positions + flesh.earlier_velocities) - earlier,
+        flesh.step,
+        flesh.touching,
+        flesh.pressures,
+    )

@@ -1,0 +1,58 @@
+"""The deformer `projective`: a clip's skeleton goes through the simulation, frame by frame."""
+
+from collections.abc import Mapping
+
+from corporeal._typing import Array
+from corporeal.body.animation import Animation
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.parameter import Parameter
+from corporeal.body.template import Template
+from corporeal.physics.fast_projective_skinning.environment import Environment
+from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparations
+from corporeal.physics.fast_projective_skinning.settings import CONTROLS, ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.fast_projective_skinning.take import simulated_take
+
+
+class ProjectiveSkinning:
+    """Deformer `projective`: flesh between skin and bones moves by Projective Dynamics.
+
+    Takes a mesh and a skeleton; skin weights play no part. Frames depend on the frames before.
+    """
+
+    name = "projective"
+    controls: tuple[Parameter, ...] = CONTROLS
+
+    def __init__(
+        self,
+        template: Template,
+        maps: Maps | None = None,
+        environment: Environment | None = None,
+        device: str = "cpu",
+    ) -> None:
+        """`maps` multiply stiffness and density around every vertex of the skin; `environment`
+        are colliders, wind and grabs, whose time 0 is a clip's first frame. `device` is `cpu`, or
+        `gpu` (`gpu:N`) to run clips through JAX."""
+        self.template = template
+        self.device = device
+        self.environment = environment or Environment()
+        self._preparations = Preparations(template, maps=maps)
+
+    def simulation(self, controls: Mapping[str, Array] | None = None) -> ProjectiveSimulation:
+        """The simulation with these controls; parts that they do not touch are made once."""
+        settings = ProjectiveSettings.from_controls(controls)
+        return ProjectiveSimulation(self.template, settings, preparations=self._preparations)
+
+    def animate(
+        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
+    ) -> Animation:
+        """Simulate the identity through the motion, from quiet flesh in the first frame."""
+        return simulated_take(
+            self.name,
+            self.simulation(controls),
+            self.environment,
+            identity,
+            motion,
+            self.device,
+        )

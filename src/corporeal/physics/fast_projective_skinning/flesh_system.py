@@ -1,0 +1,96 @@
+"""From a volumetric model to the system that is solved: masses, stiffness, anchors, balance."""
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal.errors import InputError
+from corporeal.physics.materials import Material
+from corporeal.physics.solver.constraints.strain import (
+    StrainConstraint,
+    strain_constraint,
+)
+from corporeal.physics.solver.prestress import balancing_stress, natural_stretch
+from corporeal.physics.solver.system import System, tetrahedral_masses
+from corporeal.physics.volume_preservation.reference import VolumePreservation, volume_preservation
+from corporeal.physics.volume_preservation.regions import smooth_regions
+from corporeal.physics.volumetric_mesh.model import VolumetricModel
+
+
+def flesh_system(
+    model: VolumetricModel,
+    material: Material,
+    gravity: Float64[NumpyArray, "3"],
+    stiffness_map: Float64[NumpyArray, "V"] | None = None,
+    mass_map: Float64[NumpyArray, "V"] | None = None,
+    volume: float = 0.0,
+) -> System:
+    """The 2V vertices of `model` with strain in every tetrahedron, in balance under `gravity` m/s².
+
+    The maps multiply stiffness and density around every skin vertex (painted, or by part); 1 leaves
+    them as they are. `volume` is the bulk modulus over the stiffness of the flesh around; 0 is the
+    seed's flesh, which does not keep its volume.
+    """
+    rest = np.asarray(model.vertices, np.float64)
+    tetrahedra = np.asarray(model.tetrahedra, np.int64)
+    anchored = anchored_vertices(model)
+    stiffness = material.stiffness * _spread(model, "stiffness_map", stiffness_map)
+    density = material.density * _spread(model, "mass_map", mass_map)
+    masses = tetrahedral_masses(rest, tetrahedra, density)
+    masses[model.vertex_count :] = 0.0  # carried by bones, or free and massless
+    strain = strain_constraint(rest, tetrahedra, stiffness)
+    if gravity.any():
+        strain = _balanced(strain, rest, stiffness, anchored, masses[:, None] * gravity)
+    if volume == 0.0:
+        return System(masses, anchored, (strain,))
+    return System(masses, anchored, (strain,), _kept(model, strain, rest, volume))
+
+
+def _kept(
+    model: VolumetricModel,
+    strain: StrainConstraint,
+    rest: Float64[NumpyArray, "n 3"],
+    ratio: float,
+) -> VolumePreservation:
+    """Smooth regions of the flesh below skin that moves."""
+    triangles = np.asarray(model.triangles)
+    moving = triangles[~model.rigid[triangles].all(axis=1)]
+    skin_shares = smooth_regions(model)
+    shares = csr_array(vstack([skin_shares, csr_array(skin_shares.shape)]))  # none for inner ones
+    prisms = np.concatenate([moving, moving + model.vertex_count], axis=1)
+    return volume_preservation(strain, rest, prisms, shares, ratio)
+
+
+def anchored_vertices(model: VolumetricModel) -> Bool[NumpyArray, "n"]:
+    """Inner vertices on bones, rigid skin, and what no tetrahedron holds."""
+    anchored = np.concatenate([model.rigid, ~model.free_inner])
+    used = np.zeros(len(anchored), bool)
+    used[np.asarray(model.tetrahedra).ravel()] = True
+    return anchored | ~used
+
+
+def _balanced(
+    strain: StrainConstraint,
+    rest: Float64[NumpyArray, "n 3"],
+    stiffness: Float64[NumpyArray, "T"],
+    anchored: Bool[NumpyArray, "n"],
+    weight: Float64[NumpyArray, "n 3"],
+) -> StrainConstraint:
+    """The same flesh, stretched in the rest shape so that it carries its `weight` (newtons)."""
+    stretch = natural_stretch(balancing_stress(strain, anchored, weight))
+    return strain_constraint(rest, strain.tetrahedra, stiffness, stretch)
+
+
+def _spread(
+    model: VolumetricModel, name: str, values: Float64[NumpyArray, "V"] | None
+) -> Float64[NumpyArray, "T"]:
+    """Geometric mean of a map over the corners of every tetrahedron, so that stiff parts do not
+    reach into soft ones; both layers take the skin's value."""
+    if values is None:
+        return np.ones(len(model.tetrahedra))
+    if len(values) != model.vertex_count or not (np.isfinite(values) & (values > 0)).all():
+        raise InputError(
+            f"{name} has {len(values)} values from {values.min()} to {values.max()}; expected "
+            f"{model.vertex_count}, one a skin vertex, finite and above 0."
+        )
+    return np.exp(np.log(np.concatenate([values, values]))[model.tetrahedra].mean(axis=1))

@@ -1,0 +1,1 @@
+"""Fast Projective Skinning on a device (JAX): whole clips and crowds as one program."""

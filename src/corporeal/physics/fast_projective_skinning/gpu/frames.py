@@ -1,0 +1,241 @@
+"""The frames of a clip on a device, one after the other: moving flesh, or static balance."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from corporeal._typing import Array, Bool, Float, Int
+from corporeal.physics.contact.gpu.detection import Capacity
+from corporeal.physics.contact.gpu.environment import DeviceWorld, wind_forces, world_touching
+from corporeal.physics.contact.gpu.pairs import Touching
+from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
+from corporeal.physics.fast_projective_skinning.gpu.contacts import (
+    Collisions,
+    found_pairs,
+    joined_rows,
+    row_count,
+)
+from corporeal.physics.solver.gpu.contacts import ContactRows, row_places
+from corporeal.physics.solver.gpu.inverse import Inverse
+from corporeal.physics.solver.gpu.solver import (
+    Contact,
+    SolverOptions,
+    SolverState,
+    StepInputs,
+    take_step,
+)
+from corporeal.physics.solver.gpu.springs import Springs, points
+from corporeal.physics.solver.integration import StepRule
+from corporeal.physics.volume_preservation.gpu import DevicePreservation
+
+STILL = 1e-5
+"""Metres: a static shape is found when no vertex moves further in a round of iterations."""
+MOST_ROUNDS, MOST_TOUCHING_ROUNDS = 20, 40
+"""Of iterations towards a static shape, without and with collisions."""
+
+
+class Engine(NamedTuple):
+    """What all steps of a clip are taken with."""
+
+    body: DeviceBody
+    inverse: Inverse
+    preservation: DevicePreservation | None
+    rule: StepRule
+    options: SolverOptions
+    capacity: Capacity
+    steps: int
+    """A frame."""
+    collisions: Collisions | None
+    world: DeviceWorld | None
+
+    @property
+    def touching(self) -> bool:
+        return self.collisions is not None or self.world is not None
+
+
+class Around(NamedTuple):
+    """The world in every step."""
+
+    bones: Float[Array, "N s 3 f B"]
+    """Where bones put the free vertices when it ends."""
+    before: Float[Array, "N s c 4 4"]
+    """The colliders when it begins."""
+    after: Float[Array, "N s c 4 4"]
+    """When it ends."""
+    targets: Float[Array, "N s 3 G"] | None
+    """Of what is grabbed."""
+
+
+class Given(NamedTuple):
+    """What frames are given: steps of every frame along the second axis, frames along the first."""
+
+    step_inputs: StepInputs
+    shifts: Float[Array, "N s 3 B"]
+    around: Around | None
+    base: Float[Array, "N 3 V"] | None
+    """Base points by which skin finds skin."""
+
+
+class _Found(NamedTuple):
+    """Contacts of a moment."""
+
+    pairs: Int[Array, "2 V"] | None
+    count: Int[Array, ""]
+    full: Bool[Array, ""]
+
+
+def frames_taken(
+    engine: Engine, start: tuple[SolverState, Array | None], given: Given
+) -> tuple[tuple[SolverState, Array | None], tuple[Array, Array, Array]]:
+    """The state after some frames; and of each the free vertices at its end, how many contacts it
+    had, and whether they did not fit."""
+    frame = _static_frame if engine.rule.integrator == "static" else _moving_frame
+
+    def go(carry: tuple[SolverState, Array | None], given: Given) -> tuple:
+        solver_state, pairs = carry
+        solver_state, found = frame(engine, solver_state, pairs, given)
+        return (solver_state, found.pairs), (solver_state.positions, found.count, found.full)
+
+    return lax.scan(go, start, given)
+
+
+def _moving_frame(
+    engine: Engine, solver_state: SolverState, pairs: Array | None, given: Given
+) -> tuple[SolverState, _Found]:
+    """Steps of a frame; skin finds skin when it begins, colliders are asked in every step."""
+    body, collisions = engine.body, engine.collisions
+    skin: Touching | None = None
+    rows: ContactRows | None = None
+    springs: Springs | None = None
+    found = _Found(pairs, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    for number in range(engine.steps):
+        inputs = jax.tree.map(lambda part, n=number: part[n], given.step_inputs)
+        shift = given.shifts[number][:, None]
+        if number == 0 and collisions is not None:
+            whole = jnp.concatenate(
+                [solver_state.positions, inputs.earlier_anchors + shift], axis=1
+            )
+            skin, found = _skin_on_skin(engine, collisions, whole, given.base, pairs)
+            rows = joined_rows(collisions.dense, [skin])
+        solver_state = solver_state._replace(
+            positions=solver_state.positions - shift,
+            earlier_positions=solver_state.earlier_positions - shift,
+        )
+        whole = jnp.concatenate([solver_state.positions, inputs.earlier_anchors], axis=1)
+        contact = None if rows is None else Contact(rows, row_places(rows, whole))
+        if engine.world is not None and given.around is not None:
+            here = jax.tree.map(lambda part, n=number: part[n], given.around)
+            springs = _springs(engine.world, here, whole)
+            speeds = (inputs.anchors - inputs.earlier_anchors) / engine.rule.step
+            speeds = jnp.concatenate([solver_state.velocities, speeds], axis=1)
+            contact, inputs, crowded = _outside(
+                engine, engine.world, here, skin, whole, speeds, inputs
+            )
+            found = found._replace(full=found.full | crowded)
+        solver_state = take_step(
+            body.flesh, engine.inverse, engine.rule, solver_state, inputs, engine.options, contact,
+            engine.preservation, springs,
+        )  # fmt: skip
+    return solver_state, found
+
+
+def _static_frame(
+    engine: Engine, solver_state: SolverState, pairs: Array | None, given: Given
+) -> tuple[SolverState, _Found]:
+    """The shape in balance at the end of a frame, sought from flesh that its bones carried on."""
+    body, collisions = engine.body, engine.collisions
+    inputs = jax.tree.map(lambda part: part[0], given.step_inputs)
+    carried = solver_state.positions - given.shifts[0][:, None]
+    if inputs.carried is not None:
+        carried = carried + engine.rule.step * inputs.carried
+    solver_state = solver_state._replace(positions=carried)
+    most = MOST_ROUNDS if collisions is None else MOST_TOUCHING_ROUNDS
+
+    def again(state: tuple) -> Array:
+        return (state[2] > STILL) & (state[3] < most)
+
+    def once(state: tuple[SolverState, _Found, Array, Array]) -> tuple:
+        solver_state, found, _, number = state
+        whole = jnp.concatenate([solver_state.positions, inputs.anchors], axis=1)
+        skin, contact, pushed, springs = None, None, inputs, None
+        if collisions is not None:
+            skin, found = _skin_on_skin(engine, collisions, whole, given.base, found.pairs)
+            rows = joined_rows(collisions.dense, [skin])
+            contact = Contact(rows, row_places(rows, whole))
+        if engine.world is not None and given.around is not None:
+            here = jax.tree.map(lambda part: part[0], given.around)
+            springs, still = _springs(engine.world, here, whole), jnp.zeros_like(whole)
+            contact, pushed, crowded = _outside(
+                engine, engine.world, here, skin, whole, still, inputs
+            )
+            found = found._replace(full=found.full | crowded)
+        after = take_step(
+            body.flesh, engine.inverse, engine.rule, solver_state, pushed, engine.options, contact,
+            engine.preservation, springs,
+        )  # fmt: skip
+        moved = jnp.max(jnp.abs(after.positions - solver_state.positions))
+        return after, found, moved, number + 1
+
+    found = _Found(pairs, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    start = (solver_state, found, jnp.array(jnp.inf, carried.dtype), jnp.zeros((), jnp.int32))
+    solver_state, found, _, _ = lax.while_loop(again, once, start)
+    return solver_state, found
+
+
+def _skin_on_skin(
+    engine: Engine,
+    collisions: Collisions,
+    whole: Float[Array, "3 n 1"],
+    base: Array | None,
+    pairs: Array | None,
+) -> tuple[Touching, _Found]:
+    """Rows of skin that is inside skin."""
+    skin, pairs, full = found_pairs(
+        engine.body, collisions, whole[..., 0], base, pairs, engine.capacity
+    )
+    return skin, _Found(pairs, row_count(skin), full)
+
+
+def _outside(
+    engine: Engine,
+    world: DeviceWorld,
+    here: Around,
+    skin: Touching | None,
+    whole: Float[Array, "3 n 1"],
+    speeds: Float[Array, "3 n 1"],
+    inputs: StepInputs,
+) -> tuple[Contact | None, StepInputs, Bool[Array, ""]]:
+    """Rows of skin on skin and of colliders, the wind added to what drives a step, and whether
+    rows did not fit."""
+    body, free = engine.body, engine.body.free_count
+    contact, crowded = None, jnp.zeros((), bool)
+    touching = [] if skin is None else [skin]
+    if len(world.radius) > 0:
+        ahead = engine.rule.step * speeds[:, :free, 0]
+        touches, start, crowded = world_touching(
+            world, (here.before, here.after), whole[:, :free, 0], ahead, here.bones[..., 0],
+            engine.capacity.touches,
+        )  # fmt: skip
+        rows = joined_rows(world.dense, [*touching, touches])
+        begun = row_places(rows, whole).at[:, -engine.capacity.touches :].set(start)
+        contact = Contact(rows, begun)
+    elif touching:
+        rows = joined_rows(world.dense, touching)
+        contact = Contact(rows, row_places(rows, whole))
+    places = body.skin_places
+    pushes = wind_forces(world, body.surface, whole[:, places, 0], speeds[:, places, 0])
+    pushes = jnp.pad(pushes, ((0, 0), (0, 1)))
+    skin_of = jnp.minimum(body.order[:free], len(places))
+    inputs = inputs._replace(forces=inputs.forces + pushes[:, skin_of][..., None])
+    return contact, inputs, crowded
+
+
+def _springs(world: DeviceWorld, here: Around, whole: Float[Array, "3 n 1"]) -> Springs | None:
+    """What draws held points of the simulated skin, as far as those of the full skin are off."""
+    grabs = world.grabs
+    if grabs is None or here.targets is None:
+        return None
+    missed = points(grabs.skin_shares, whole) - points(grabs.shares, whole)
+    return Springs(grabs.shares, grabs.stiffness, here.targets - missed)

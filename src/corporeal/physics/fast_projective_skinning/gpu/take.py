@@ -1,0 +1,193 @@
+"""The deformer's clip on a device: begins on the CPU, where the flesh finds its balance once, then
+all frames are one program."""
+
+from functools import cached_property
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.errors import InputError
+from corporeal.physics.contact.gpu.detection import Capacity, require_capacity
+from corporeal.physics.fast_projective_skinning.clip import Clip, frames_of
+from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
+from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
+from corporeal.physics.fast_projective_skinning.gpu.contacts import Collisions, Touched, no_pairs
+from corporeal.physics.fast_projective_skinning.gpu.environment import (
+    device_world,
+    grab_shares,
+    grab_stiffness,
+)
+from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
+from corporeal.physics.solver.gpu.elements import system_matrix
+from corporeal.physics.solver.gpu.inverse import Inverse, inverse_of, inverted
+from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
+from corporeal.physics.solver.gpu.springs import sprung
+from corporeal.physics.solver.integration import State, StepRule
+from corporeal.physics.volume_preservation.gpu import DevicePreservation
+from corporeal.runtime.devices import jax_device
+
+_PIECE = 30
+"""Frames coupled and upsampled together."""
+_MOST_CONTACTS = 8192
+"""The capacity is doubled up to this many, where contacts do not fit."""
+
+
+def device_skins(
+    clip: Clip, name: str, capacity: Capacity | None = None
+) -> Float64[NumpyArray, "N W 3"]:
+    """The full skin at every frame (metres), simulated on the device called `name`.
+
+    Without a `capacity` it is what contacts need: the clip is run again where they did not fit.
+    """
+    import jax
+
+    _require_offered(clip)
+    path = frames_of(clip.body, clip.poses)
+    with jax.default_device(jax_device(name)):
+        run = _DeviceClip(clip, name != "cpu", capacity)
+        looped = clip.body.settings.loop
+        flesh = clip.run_up(path, run.last) if looped else clip.beginning(path)
+        moved = run.skins(flesh, path)
+    first = np.asarray(clip.body.skin(flesh.positions), np.float64)
+    return np.concatenate([first[None], moved])
+
+
+def _require_offered(clip: Clip) -> None:
+    """Refuse what only the CPU simulates."""
+    settings = clip.body.settings
+    asked = {
+        "local collisions": settings.collisions == "local",
+        "a single frame": clip.frame_count < 2,
+    }
+    refused = [what for what, there in asked.items() if there]
+    if refused:
+        raise InputError(
+            f"the GPU simulates clips of two frames or more, with global collisions or none; it "
+            f"does not offer {', '.join(refused)}. Use --device cpu."
+        )
+
+
+class _DeviceClip:
+    """A clip's body and rule on a device."""
+
+    def __init__(self, clip: Clip, kernels: bool, capacity: Capacity | None) -> None:
+        self.clip, self.body, self.settings = clip, clip.body, clip.body.settings
+        self.static = not self.settings.dynamics
+        iterations = self.settings.iterations * (2 if self.static else 1)
+        integrator = "static" if self.static else "bdf2"
+        self.rule = StepRule(clip.step, iterations, self.settings.damping, integrator)
+        self.prepared: DeviceBody = device_body(clip.body)
+        quick = kernels and not self.static  # to run; written out, a program takes long to make
+        self.options = SolverOptions(
+            kernels=kernels, unrolled=SolverOptions().unrolled if quick else 1
+        )
+        self._capacity, self._largest = capacity or Capacity(), capacity is not None
+
+    @cached_property
+    def _whole(self) -> NumpyArray:
+        prepared, outside = self.prepared, self.clip.outside
+        matrix = system_matrix(prepared.elements, self.rule.inertia, len(prepared.order))
+        if outside.grabs:
+            shares = grab_shares(outside, prepared)
+            matrix = sprung(matrix, shares, grab_stiffness(outside))
+        return inverted(matrix)
+
+    @cached_property
+    def _inverse(self) -> Inverse:
+        return inverse_of(self._whole)
+
+    @cached_property
+    def _preservation(self) -> DevicePreservation | None:
+        return self.prepared.preservation(self.rule)
+
+    def last(self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int) -> State:
+        """The state at the end of a path, from one at its frame `first`."""
+        begin = first * self.clip.steps
+        count = (len(path) - 1 - begin) // self.clip.steps
+        piece = max(size for size in range(1, _PIECE + 1) if count % size == 0)
+        return self._passed(flesh, path[begin:], begin, piece)[0]
+
+    def skins(
+        self, flesh: State, path: Float64[NumpyArray, "k J 4 4"]
+    ) -> Float64[NumpyArray, "N W 3"]:
+        """The skins of all frames after the first, metres; the last frame is repeated until there
+        are whole pieces."""
+        count = (len(path) - 1) // self.clip.steps
+        piece = min(_PIECE, count)
+        more = np.repeat(path[-1:], self.clip.steps * (-count % piece), axis=0)
+        return self._passed(flesh, np.concatenate([path, more]), 0, piece)[1][:count]
+
+    def _passed(
+        self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], begin: int, piece: int
+    ) -> tuple[State, Float64[NumpyArray, "N W 3"]]:
+        """The state at the end of a path from step `begin` on, and the skins of its frames."""
+        steps = self.clip.steps
+        frames, origins = clip_frames(path[:, None])
+        times = self.clip.step * (begin + np.arange(len(path)))
+        dense = self._whole.astype(np.float32)
+        world = device_world(
+            self.clip.outside, self.prepared, dense, times, origins[:, 0], self.static
+        )
+        collisions = self._collisions(dense, flesh)
+        solver_state = device_state(self.prepared, [flesh], origins[0], self.clip.step)
+        while True:
+            after, skins, touched = run_clip(
+                self.prepared, self._inverse, self.rule, solver_state, frames, collisions, world,
+                self._preservation,
+                steps=steps, piece=piece, options=self.options, capacity=self._capacity,
+            )  # fmt: skip
+            full = touched is not None and bool(np.asarray(touched.full).any())
+            if not full or self._largest or self._capacity.contacts >= _MOST_CONTACTS:
+                break
+            self._capacity = self._capacity.doubled()
+        if touched is not None:
+            require_capacity(touched.full, self._capacity)
+        skin = np.asarray(skins.vertices, np.float64)[:, 0] + origins[steps::steps]
+        return self._ended(after, touched, path, origins[-1, 0]), skin
+
+    def _collisions(self, dense: NumpyArray, flesh: State) -> Collisions | None:
+        """Global collisions, with the pairs that rest at the start."""
+        if self.settings.collisions != "global":
+            return None
+        pairs, none = np.array(no_pairs(self.prepared)), len(self.prepared.surface.triangles)
+        if flesh.touching is not None:
+            for vertex, triangle in flesh.touching:  # the first two of every vertex
+                pairs[0 if pairs[0, vertex] == none else 1, vertex] = triangle
+        return Collisions(device_skin(self.body.skin_contacts(), self.body.model), dense, pairs)
+
+    def _ended(
+        self,
+        solver_state: SolverState,
+        touched: Touched | None,
+        path: Float64[NumpyArray, "k J 4 4"],
+        origin: Float64[NumpyArray, "3"],
+    ) -> State:
+        """The state of all vertices; anchored ones are where their bones carried them."""
+        earlier, now = self.body.carriers(path[-2:])
+        speed = (now - earlier) / self.clip.step
+        free = np.asarray(self.prepared.order)[: self.prepared.free_count]
+        rows = [np.asarray(part, np.float64)[..., 0].T for part in solver_state[:4]]
+        arrays = [now.copy(), speed.copy(), earlier.copy(), speed.copy()]
+        for array, row, offset in zip(arrays, rows, (origin, 0.0, origin, 0.0), strict=True):
+            array[free] = row + offset
+        pressures = None
+        if self.prepared.volume is not None:
+            pressures = np.asarray(solver_state.pressures, np.float64)[0, :, 0]
+        positions, velocities, before, velocities_before = arrays
+        return State(
+            positions,
+            velocities,
+            before,
+            velocities_before,
+            self.clip.step,
+            self._touching(touched),
+            pressures,
+        )
+
+    def _touching(self, touched: Touched | None) -> Int[NumpyArray, "C 2"] | None:
+        """Pairs of skin vertices and triangles."""
+        if touched is None or touched.pairs is None:
+            return None
+        pairs = np.asarray(touched.pairs, np.int64)
+        slot, vertex = np.nonzero(pairs < len(self.prepared.surface.triangles))
+        return np.stack([vertex, pairs[slot, vertex]], axis=1)

@@ -1,0 +1,104 @@
+"""What a simulation asks of a body: any flesh that offers this can be stepped.
+
+Two-layer flesh (`preparation`) and layered flesh (`anatomy.layered`) do. Simulated vertices come in
+one order everywhere: the V of the simulated skin first, then those beneath.
+"""
+
+from typing import Literal, Protocol, runtime_checkable
+
+from corporeal._typing import Float64, NumpyArray
+from corporeal.body.identity import Identity
+from corporeal.body.mesh import Mesh
+from corporeal.body.skeleton import Skeleton
+from corporeal.physics.contact.skin_contacts import SkinContacts
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.materials import Material
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.system import System
+from corporeal.physics.upsampling.upsampling import Upsampler
+from corporeal.physics.volumetric_mesh.model import VolumetricModel
+
+Integrator = Literal["bdf2", "implicit-euler", "static"]
+
+
+@runtime_checkable
+class Carrier(Protocol):
+    """How a skeleton carries simulated vertices along."""
+
+    def carriers(
+        self, world_from_joint: Float64[NumpyArray, "*batch J 4 4"]
+    ) -> Float64[NumpyArray, "*batch n 3"]:
+        """Where the joints put every vertex: anchored ones where they are, free ones where they
+        would be without physics (metres)."""
+        ...
+
+    def carry(
+        self,
+        positions: Float64[NumpyArray, "n 3"],
+        before: Float64[NumpyArray, "J 4 4"],
+        after: Float64[NumpyArray, "J 4 4"],
+    ) -> Float64[NumpyArray, "n 3"]:
+        """The vertices moved with the bones they lie on, from one pose to the next."""
+        ...
+
+
+@runtime_checkable
+class BodyParts(Protocol):
+    """The parts of one person's simulation; each is made when asked for, and kept."""
+
+    @property
+    def joints(self) -> Float64[NumpyArray, "J 3"]:
+        """At rest, metres."""
+        ...
+
+    @property
+    def skeleton(self) -> Skeleton: ...
+
+    @property
+    def upsampler(self) -> Upsampler | None:
+        """From the simulated skin to the full one; None where they are the same."""
+        ...
+
+    @property
+    def surface(self) -> Mesh:
+        """The simulated skin at rest, metres."""
+        ...
+
+    def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:
+        """All simulated vertices at rest, metres."""
+        ...
+
+    def model(self, settings: ProjectiveSettings) -> VolumetricModel:
+        """The skin over its bone lines, by which contacts of skin with skin are found."""
+        ...
+
+    def coupling(self, settings: ProjectiveSettings) -> Carrier:
+        """How bones carry the vertices."""
+        ...
+
+    def material(self, settings: ProjectiveSettings) -> Material:
+        """Stiffness, density and damping of the whole body."""
+        ...
+
+    def system(self, settings: ProjectiveSettings) -> System:
+        """Masses and stiffness, in balance under gravity."""
+        ...
+
+    def solver(
+        self, settings: ProjectiveSettings, step: float, integrator: Integrator
+    ) -> CpuSolver:
+        """The factored system for steps of `step` seconds."""
+        ...
+
+    def skin_contacts(self, settings: ProjectiveSettings) -> SkinContacts:
+        """What finds skin inside the body, anywhere."""
+        ...
+
+
+@runtime_checkable
+class Bodies(Protocol):
+    """Where a simulation takes its bodies from."""
+
+    def of(self, identity: Identity) -> BodyParts:
+        """The parts of one person."""
+        ...

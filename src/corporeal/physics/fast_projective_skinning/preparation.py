@@ -1,0 +1,224 @@
+"""What is made once for a person and shared by all settings that do not touch it.
+
+=============== =====================================================
+part            made anew when these controls change
+=============== =====================================================
+model           bone_radii
+coupling        bone_radii, sliding
+system          bone_radii, stiffness, tissue, volume, mass, gravity
+solver          those of the system, damping, iterations, length of step
+=============== =====================================================
+
+`dynamics`, `loop`, `ground` and `collisions` make nothing anew.
+"""
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.identity import Identity
+from corporeal.body.mesh import Mesh
+from corporeal.body.skeleton import Skeleton
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.geometry.volume import enclosed_volume
+from corporeal.physics.contact.skin_contacts import SkinContacts
+from corporeal.physics.coupling.coupling import Coupling
+from corporeal.physics.fast_projective_skinning.flesh_system import flesh_system
+from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
+from corporeal.physics.fast_projective_skinning.parts import Integrator
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
+from corporeal.physics.materials import Material
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.system import System
+from corporeal.physics.tissue import (
+    has_known_parts,
+    plain_factors,
+    skeleton_scale,
+    tissue_factors,
+)
+from corporeal.physics.upsampling.upsampling import Upsampler, build_upsampler
+from corporeal.physics.volumetric_mesh.model import VolumetricModel, build_volumetric_model
+from corporeal.physics.volumetric_mesh.rigid_parts import FEET, HEAD_PARTS, rigid_head_and_toes
+from corporeal.physics.volumetric_mesh.simulation_mesh import (
+    DEFAULT_VERTEX_COUNT,
+    SimulationMesh,
+    simulation_mesh,
+)
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Factors at every vertex of the full skin; None is 1 everywhere."""
+
+    stiffness: Float64[NumpyArray, "W"] | None = None
+    mass: Float64[NumpyArray, "W"] | None = None
+
+
+class Preparation:
+    """The parts of one person's simulation, each made when first asked for."""
+
+    def __init__(
+        self, template: Template, identity: Identity, vertex_count: int, maps: Maps
+    ) -> None:
+        self.template = template
+        self.joints = np.asarray(identity.joints, np.float64)
+        self.skeleton = Skeleton(template.skeleton.names, template.skeleton.parents, self.joints)
+        self._rest = np.asarray(identity.rest_vertices, np.float64)
+        self._maps = maps
+        self._kept = LruCache()
+        self.coarse: SimulationMesh = simulation_mesh(template, vertex_count)
+        skin = Mesh(self._rest, template.mesh.triangles)
+        self.upsampler: Upsampler | None = (
+            build_upsampler(skin, self.coarse)
+            if self.coarse.vertex_count < len(self._rest)
+            else None
+        )
+        self.volume = abs(float(enclosed_volume(self._rest, np.asarray(skin.triangles))))
+
+    @property
+    def surface(self) -> Mesh:
+        """The simulated skin at rest, metres."""
+        return self.coarse.surface(self._rest)
+
+    def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:
+        """Skin and inner vertices at rest, metres."""
+        return np.asarray(self.model(settings).vertices, np.float64)
+
+    def model(self, settings: ProjectiveSettings) -> VolumetricModel:
+        """Tetrahedra between skin and bones."""
+
+        def make() -> VolumetricModel:
+            return self._shrunk(self._rest, self.skeleton, settings.bone_radii)
+
+        return self._kept.get("model", (settings.bone_radii,), make)
+
+    def coupling(self, settings: ProjectiveSettings) -> Coupling:
+        """How bones carry the inner vertices."""
+
+        def make() -> Coupling:
+            return Coupling(self.model(settings), self.skeleton, sliding=settings.sliding)
+
+        return self._kept.get("coupling", (settings.bone_radii, settings.sliding), make)
+
+    def skin_contacts(self, settings: ProjectiveSettings) -> SkinContacts:
+        """What finds skin inside the body, anywhere."""
+
+        def make() -> SkinContacts:
+            return SkinContacts(self.model(settings), self.joints)
+
+        return self._kept.get("skin contacts", (settings.bone_radii,), make)
+
+    def material(self, settings: ProjectiveSettings) -> Material:
+        """Stiffness, density and damping of the whole body."""
+        return settings.material(self.volume)
+
+    def system(self, settings: ProjectiveSettings) -> System:
+        """Masses and stiffness, in balance under gravity."""
+        return self._kept.get("system", _system_key(settings), lambda: self._system(settings))
+
+    def solver(
+        self, settings: ProjectiveSettings, step: float, integrator: Integrator
+    ) -> CpuSolver:
+        """The factored system for steps of `step` seconds."""
+        key, system = _system_key(settings), self.system(settings)
+        return kept_solver(self._kept, key, system, settings, step, integrator)
+
+    def tissue(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "V"]:
+        """Factors on the stiffness by body part and depth."""
+
+        def make() -> NumpyArray:
+            if not has_known_parts(self.template):
+                return plain_factors(self.model(settings))
+            usual = np.asarray(self.template.mesh.vertices, np.float64)
+            return tissue_factors(
+                self.template,
+                self.template.part_labels[self.coarse.vertex_indices],
+                self.model(settings),
+                self._shrunk(usual, self.template.skeleton, settings.bone_radii),
+                skeleton_scale(self.skeleton, self.template.skeleton),
+            )
+
+        return self._kept.get("tissue", (settings.bone_radii,), make)
+
+    def _system(self, settings: ProjectiveSettings) -> System:
+        stiffness = self.tissue(settings) ** settings.tissue
+        kept, painted, mass = self.coarse.vertex_indices, self._maps.stiffness, self._maps.mass
+        return flesh_system(
+            self.model(settings),
+            self.material(settings),
+            np.array([0.0, -settings.gravity, 0.0]),
+            stiffness if painted is None else stiffness * painted[kept],
+            None if mass is None else mass[kept],
+            settings.volume,
+        )
+
+    def _shrunk(
+        self, skin: Float64[NumpyArray, "W 3"], skeleton: Skeleton, radius_factor: float
+    ) -> VolumetricModel:
+        """The volumetric model of a skin of this template."""
+        return build_volumetric_model(
+            self.coarse.surface(skin),
+            skeleton,
+            rigid_vertices=rigid_joints(self.template)[self.coarse.vertex_indices],
+            radius_factor=radius_factor,
+        )
+
+
+class Preparations:
+    """The preparation of every person met, kept while the identity lives."""
+
+    def __init__(
+        self,
+        template: Template,
+        vertex_count: int = DEFAULT_VERTEX_COUNT,
+        maps: Maps | None = None,
+    ) -> None:
+        self.template = template
+        self._vertex_count = vertex_count
+        self._maps = maps or Maps()
+        _require_maps(self._maps, template.mesh.vertex_count)
+        self._of: WeakKeyDictionary[Identity, Preparation] = WeakKeyDictionary()
+
+    def of(self, identity: Identity) -> Preparation:
+        """That of one person."""
+        if identity not in self._of:
+            self._of[identity] = Preparation(
+                self.template, identity, self._vertex_count, self._maps
+            )
+        return self._of[identity]
+
+
+def rigid_joints(template: Template) -> Int[NumpyArray, "W"]:
+    """Joint that every vertex of face and toes follows; −1 elsewhere and on other bodies."""
+    if {HEAD_PARTS[0], *FEET} <= set(template.part_names):
+        return rigid_head_and_toes(template)
+    return np.full(template.mesh.vertex_count, -1, np.int64)
+
+
+def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
+    return (
+        settings.bone_radii,
+        settings.stiffness,
+        settings.tissue,
+        settings.volume,
+        settings.mass,
+        settings.gravity,
+    )
+
+
+def _require_maps(maps: Maps, vertex_count: int) -> None:
+    """Refuse maps that do not have a finite factor above 0 for every vertex of the skin."""
+    for name in ("stiffness", "mass"):
+        values = getattr(maps, name)
+        if values is None:
+            continue
+        if len(values) != vertex_count or not (np.isfinite(values) & (values > 0.0)).all():
+            raise InputError(
+                f"the {name} map has {len(values)} values from {values.min():g} to "
+                f"{values.max():g}; expected {vertex_count}, one a vertex of the skin, finite and "
+                f"above 0."
+            )

@@ -1,0 +1,277 @@
+"""Flesh that is stepped live: start a body, then step it with poses; the state goes in and out.
+
+simulation = ProjectiveSimulation(template)
+state = simulation.start(identity)
+state = simulation.step(state, pose, dt=1 / 60)
+skin = simulation.skin(state)
+"""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from corporeal._typing import Array, Float, Float64, NumpyArray
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.motions.resample import sampled
+from corporeal.physics.contact.contacts import both
+from corporeal.physics.contact.extreme_poses import extreme_poses
+from corporeal.physics.contact.local_pairs import find_local_pairs
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
+from corporeal.physics.fast_projective_skinning.local_contacts import LocalCollisions
+from corporeal.physics.fast_projective_skinning.parts import Bodies
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
+from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP, ProjectiveSettings
+from corporeal.physics.solver.integration import State, resting
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
+from corporeal.skinning.kinematics import forward_kinematics
+
+_TURN_A_STEP = 0.2
+"""Radians that a joint may turn from one static shape to the next on the way to a first pose."""
+_STILL = 1e-5
+"""Metres: a static shape is found when no vertex moves further in a round of iterations."""
+_MOST_ROUNDS = 20
+_TOUCHING_TURN_A_STEP, _MOST_TOUCHING_ROUNDS = 0.1, 40
+"""The same where skin meets skin: it must be found before it is deep inside."""
+
+
+@pytree_dataclass()
+class SimulationState:
+    """A moving body at one moment: enough to be saved, and gone on from."""
+
+    identity: Identity
+    flesh: State
+    """Of the simulated vertices: skin, then what lies beneath."""
+    pose: Pose
+    """Where the skeleton is now."""
+    time: float = 0.0
+    """Seconds since the start: moving colliders go by it."""
+
+
+class ProjectiveSimulation:
+    """Steps bodies of one template. Bodies are prepared when started, and kept while they live."""
+
+    def __init__(
+        self,
+        template: Template,
+        settings: ProjectiveSettings | None = None,
+        *,
+        preparations: Bodies | None = None,
+    ) -> None:
+        """`preparations` may be shared by simulations of one template under several settings; they
+        also say how many vertices are simulated, and hold painted maps."""
+        self.template = template
+        self.settings = settings or ProjectiveSettings()
+        self._preparations: Bodies = preparations or Preparations(template)
+        self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
+        self._locals: WeakKeyDictionary[SimulatedBody, LocalCollisions] = WeakKeyDictionary()
+
+    @property
+    def _most_rounds(self) -> int:
+        return _MOST_ROUNDS if self.settings.collisions == "off" else _MOST_TOUCHING_ROUNDS
+
+    def body(self, identity: Identity) -> SimulatedBody:
+        """What is prepared once for an identity."""
+        if identity not in self._bodies:
+            require_identity(self.template, identity)
+            self._bodies[identity] = SimulatedBody(self._preparations.of(identity), self.settings)
+        return self._bodies[identity]
+
+    def start(
+        self,
+        identity: Identity,
+        pose: Pose | None = None,
+        environment: Environment | None = None,
+    ) -> SimulationState:
+        """At rest in the zero pose; or in static balance in `pose`, reached from the zero pose in
+        small turns, so that a clip that begins in mid-motion begins with quiet flesh.
+
+        Only the pose itself is balanced against its `environment`, not the way to it.
+        """
+        body = self.body(identity)
+        apart, outside = (
+            BoundEnvironment(body, without_ground=True),
+            BoundEnvironment(body, environment),
+        )
+        rest = Pose(np.zeros((len(body.joints), 3)), np.zeros(3))
+        flesh = resting(body.rest, LARGEST_STEP)
+        if pose is None:
+            return SimulationState(identity, flesh, rest)
+        target = require_pose(self.template, pose)
+        turn = float(np.linalg.norm(target.joint_rotations[1:], axis=1).max(initial=0.0))
+        loose = self.settings.collisions == "off"
+        largest, passing = (_TURN_A_STEP, 1) if loose else (_TOUCHING_TURN_A_STEP, 2)
+        count = max(1, math.ceil(turn / largest))
+        for number, (before, frame) in enumerate(
+            pairwise(self._path(body, rest, target, count)), 1
+        ):
+            last = number == count
+            rounds, around = (self._most_rounds, outside) if last else (passing, apart)
+            flesh = self._balance(around, flesh, before, frame, rounds, 0.0)
+        return SimulationState(identity, flesh, target)
+
+    def step(
+        self,
+        state: SimulationState,
+        pose: Pose,
+        dt: float,
+        forces: Float[Array, "W 3"] | None = None,
+        environment: Environment | None = None,
+    ) -> SimulationState:
+        """The body `dt` seconds later, with its skeleton moved on to `pose`.
+
+        `forces` act on the full skin, newtons; `environment` are colliders, wind and grabs. `dt`
+        is divided into equal steps of at most 1/120 s; a new length of step costs one
+        factorisation, so a live loop should keep `dt` constant.
+        """
+        if not (math.isfinite(dt) and dt > 0):
+            raise InputError(f"dt is {dt} s; expected a finite number above 0.")
+        body, target = self.body(state.identity), require_pose(self.template, pose)
+        count = body.step_count(dt) if self.settings.dynamics else 1
+        path = self._path(body, state.pose, target, count)
+        given = None if forces is None else np.asarray(forces, np.float64)
+        outside = BoundEnvironment(body, environment, given)
+        flesh = self.advance(outside, state.flesh, path, dt / count, state.time)
+        return SimulationState(state.identity, flesh, target, state.time + dt)
+
+    def skin(self, state: SimulationState) -> Float[NumpyArray, "W 3"]:
+        """The full skin, metres."""
+        return self.body(state.identity).skin(state.flesh.positions)
+
+    def advance(
+        self,
+        outside: BoundEnvironment,
+        flesh: State,
+        path: Float64[NumpyArray, "k J 4 4"],
+        step: float,
+        time: float = 0.0,
+    ) -> State:
+        """The flesh after its skeleton went along `path`, from where it is at `time`, a step
+        each."""
+        body = outside.body
+        if not self.settings.dynamics:
+            moment = time + step
+            return self._balance(outside, flesh, path[0], path[-1], self._most_rounds, moment)
+        solver, local = body.solver(step), self._local(outside)
+        rows, pairs = body.self_contacts(flesh, path[0])
+        for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
+            flesh = solver.step(
+                flesh,
+                now[body.system.anchored],
+                outside.forces(flesh),
+                (now - earlier) / step,
+                both(rows, outside.contacts(flesh, now, time + number * step, step)),
+                None if local is None else local.contact_planes(flesh.positions, path[number]),
+            )
+        return replace(flesh, touching=pairs)
+
+    def _balance(
+        self,
+        outside: BoundEnvironment,
+        flesh: State,
+        before: Float64[NumpyArray, "J 4 4"],
+        frame: Float64[NumpyArray, "J 4 4"],
+        rounds: int,
+        time: float,
+    ) -> State:
+        """The shape in static balance at `frame`, sought from `flesh` carried along; nothing rubs
+        but skin on skin, where many shapes balance and friction settles for one."""
+        body = outside.body
+        solver, carriers = body.solver(1.0, "static"), body.carriers(frame)
+        anchors = carriers[body.system.anchored]
+        now, pairs = body.carry(flesh.positions, before, frame), flesh.touching
+        pressures = flesh.pressures
+        local = self._local(outside)
+        for _ in range(rounds):
+            still = replace(resting(now, 1.0, pressures=pressures), touching=pairs)
+            rows, pairs = body.self_contacts(still, frame)
+            around = outside.contacts(still, carriers, time, 0.0, friction=False)
+            forces = outside.forces(still)
+            contact_planes = None if local is None else local.contact_planes(now, frame)
+            touching = both(rows, around)
+            reached = solver.step(still, anchors, forces, None, touching, contact_planes)
+            moved = float(np.abs(reached.positions - now).max())
+            now, pressures = reached.positions, reached.pressures
+            if moved < _STILL:
+                break
+        return replace(resting(now, flesh.step, pressures=pressures), touching=pairs)
+
+    def _local(self, outside: BoundEnvironment) -> LocalCollisions | None:
+        """What may meet at the joints of a body; None unless collisions are local."""
+        if self.settings.collisions != "local":
+            return None
+        body = outside.body
+        if body not in self._locals:
+            self._locals[body] = self._find_local(body)
+        return self._locals[body]
+
+    def _find_local(self, body: SimulatedBody) -> LocalCollisions:
+        """Balance the body in extreme poses without collisions, and see what meets."""
+        identity = next(who for who, known in self._bodies.items() if known is body)
+        plain = replace(self.settings, collisions="off", ground=False)
+        loose = ProjectiveSimulation(self.template, plain, preparations=self._preparations)
+
+        finder, parents = body.skin_contacts(), body.skeleton.parents
+        shapes = (
+            (
+                forward_kinematics(turns, body.joints, parents, np.zeros(3)),
+                loose.start(identity, Pose(turns, np.zeros(3))).flesh.positions,
+            )
+            for turns in extreme_poses(body.skeleton)
+        )
+        local = find_local_pairs(body.model, finder, shapes)
+        return LocalCollisions(body.model, finder, local)
+
+    def _path(
+        self, body: SimulatedBody, start: Pose, end: Pose, count: int
+    ) -> Float64[NumpyArray, "k J 4 4"]:
+        """World frames from one pose to another in `count` equal steps, both ends included."""
+        both = Motion(
+            "between",
+            1.0,
+            np.stack([start.joint_rotations, end.joint_rotations]),
+            np.stack([start.root_translation, end.root_translation]),
+            self.template.skeleton,
+        )
+        poses = sampled(both, np.arange(count + 1) / count, 1.0).poses
+        parents = self.template.skeleton.parents
+        return forward_kinematics(
+            poses.joint_rotations, body.joints, parents, poses.root_translation
+        )
+
+
+def require_pose(template: Template, pose: Pose) -> Pose:
+    """The pose in float64; refused if it is not one pose of the template's skeleton."""
+    expected = template.skeleton.joint_count
+    if pose.joint_count != expected:
+        raise InputError(
+            f"pose has {pose.joint_count} joints; the template has {expected}. Give one rotation "
+            f"a joint of {', '.join(template.skeleton.names[:3])}, …"
+        )
+    if np.ndim(pose.joint_rotations) != 2:
+        raise InputError("a batch of poses came for one step; give one pose at a time.")
+    return Pose(
+        np.asarray(pose.joint_rotations, np.float64), np.asarray(pose.root_translation, np.float64)
+    )
+
+
+def require_identity(template: Template, identity: Identity) -> None:
+    """Refuse an identity that is not a single body of the template."""
+    for what, came, expected in (
+        ("vertices", identity.rest_vertices.shape[-2], template.mesh.vertex_count),
+        ("joints", identity.joints.shape[-2], template.skeleton.joint_count),
+    ):
+        if came != expected:
+            raise InputError(
+                f"identity has {came} {what}; the template has {expected}. Prepare the identity "
+                f"with the model of this template."
+            )
+    if identity.rest_vertices.ndim != 2:
+        raise InputError("a batch of identities came for one body; animate them one by one.")

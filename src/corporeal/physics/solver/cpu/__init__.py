@@ -1,0 +1,1 @@
+"""Projective Dynamics compiled for the CPU: the equations of `solver.reference` in float32."""

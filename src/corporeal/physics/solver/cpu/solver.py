@@ -1,0 +1,276 @@
+"""Projective Dynamics on the CPU: compiled local steps and a Cholesky factor made once.
+
+Every iteration solves for the correction,
+(κ M_f + Q_fᵀ W Q_f) δ = κ M_f (y − z) + f + Q_fᵀ W (p − Q z) and z ← z + δ. In exact arithmetic
+that is the reference's global step; in float32 it keeps the digits of z. The matrix is sparse,
+symmetric positive definite, and constant while topology, masses, stiffness and step are; it is
+factored once, and solved for three columns at a time.
+"""
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from corporeal._typing import Float32, Float64, NumpyArray
+from corporeal.errors import InputError
+from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.solver.constraints.constraint import Constraint
+from corporeal.physics.solver.constraints.strain import StrainConstraint
+from corporeal.physics.solver.contact_planes import ContactPlanes, PairMatrix
+from corporeal.physics.solver.cpu.cholesky import CholeskyFactor
+from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
+from corporeal.physics.solver.cpu.strip_blocks import StripBlocks, pack_tetrahedra
+from corporeal.physics.solver.integration import State, StepRule, rebased, resting
+from corporeal.physics.solver.system import System
+from corporeal.physics.volume_preservation.cpu import CompiledPressure
+from corporeal.runtime.threads import over_slices, thread_count
+
+_BLOCKS_A_THREAD = 64
+"""Below this a second thread costs more than it brings."""
+
+
+class CpuSolver:
+    """The steps of `ReferenceSolver`. Strain is compiled; other constraints go through NumPy."""
+
+    def __init__(
+        self,
+        system: System,
+        rule: StepRule,
+        polar_tolerance: float = 1e-4,
+        accelerated: bool = False,
+    ) -> None:
+        """`polar_tolerance`: how far from orthonormal a local rotation may be. `accelerated`
+        combines the last three iterates, which halves the iterations for the same error; without
+        it every iterate is the reference's."""
+        from corporeal.physics.solver.cpu.anderson import MEMORY
+
+        self.system = system
+        self.rule = rule
+        self._tolerance = np.float32(polar_tolerance)
+        self._accelerated = accelerated
+        self._free, self._fixed = system.free, np.flatnonzero(system.anchored)
+        self._order = np.concatenate([self._free, self._fixed])
+        self._place = np.argsort(self._order)
+        self._blocks = self._pack()
+        self._others = [
+            (c, csc_array(c.matrix)[:, self._order], c.weights[:, None])
+            for c in system.constraints
+            if not isinstance(c, StrainConstraint)
+        ]
+        slots = min(thread_count(), max(1, len(self._blocks.corners) // _BLOCKS_A_THREAD))
+        self._buffers = np.zeros((slots, len(self._free), 3), np.float32)
+        count = len(self._blocks.corners)
+        self._edges = [count * slot // slots for slot in range(slots + 1)]
+        self._nothing = np.zeros((system.vertex_count, 3))
+        free = len(self._free)
+        # Scratch of a step, kept: memory that is new every time costs more than what is done in it.
+        self._places = (np.empty((system.vertex_count, 3)), np.empty((free, 3)))
+        self._sides = (np.empty((free, 3), np.float32), np.empty((free, 3), np.float32))
+        self._memory = (
+            np.zeros((MEMORY, 3 * free)),
+            np.zeros((MEMORY, 3 * free), np.float32),
+            np.zeros(MEMORY),
+        )
+        self._inertia = rule.inertia * system.masses[self._free]
+        self._matrix = system.matrix(rule.inertia)
+        self._factor = CholeskyFactor(self._matrix)
+        self._pressing = self._press()
+        self._pair_matrix: PairMatrix | None = None
+        self._inverse: LocalInverse | None = None
+        self._latest: tuple[Contacts, CompiledContacts] | None = None
+
+    def _pack(self) -> StripBlocks:
+        """All strain constraints, over vertices renumbered with the free ones first."""
+        strains = [c for c in self.system.constraints if isinstance(c, StrainConstraint)]
+        if not strains:
+            raise InputError(
+                "the CPU solver was given no tetrahedral strain, which is all it speeds up; use "
+                "the reference solver for this system."
+            )
+        tetrahedra = np.concatenate([c.tetrahedra for c in strains])
+        inverse = np.concatenate([c.inverse_edges for c in strains])
+        weights = np.concatenate([c.weights[::3] for c in strains])
+        # A tetrahedron between anchors alone pulls nothing that moves.
+        moving = np.asarray(~self.system.anchored[tetrahedra].all(axis=1))
+        place = self._place[tetrahedra[moving]]
+        return pack_tetrahedra(place, inverse[moving], weights[moving])
+
+    def _press(self) -> CompiledPressure | None:
+        """What keeps volumes, where the system does."""
+        preservation = self.system.volume_preservation
+        if preservation is None:
+            return None
+        free, moving = len(self._free), self.rule.moving
+        slots, solve = len(self._buffers), self._factor.solve
+        return CompiledPressure(preservation, self._order, free, solve, moving, slots)
+
+    def step(
+        self,
+        state: State,
+        anchors: Float64[NumpyArray, "b 3"],
+        forces: Float64[NumpyArray, "V 3"] | None = None,
+        carried: Float64[NumpyArray, "V 3"] | None = None,
+        contacts: Contacts | None = None,
+        contact_planes: ContactPlanes | None = None,
+    ) -> State:
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
+
+        `contact_planes` are pairs that may meet at joints: they are kept apart in the second half of the
+        iterations, by a second matrix.
+        """
+        if self.rule.integrator == "static":
+            state = resting(state.positions, self.rule.step, pressures=state.pressures)
+        state = rebased(state, self.rule.step)
+        z, pull = self._begin(state, forces, carried)
+        z[len(pull) :] = anchors
+        touching = self._touching(contacts, state.positions)
+        if self._pressing is not None:
+            self._pressing.begin(state.pressures)
+        if contact_planes is None or len(contact_planes.pairs) == 0:
+            self._iterate(z, pull, self.rule.iterations, touching)
+        else:
+            half = self.rule.iterations // 2
+            self._iterate(z, pull, half, touching)
+            meeting = (self._paired(contact_planes), contact_planes.normals)
+            self._iterate(z, pull, self.rule.iterations - half, touching, meeting)
+        return self._end(state, z)
+
+    def _touching(
+        self, contacts: Contacts | None, positions: Float64[NumpyArray, "V 3"]
+    ) -> CompiledContacts | None:
+        """The contacts, compiled; those of the step before if they are the same."""
+        if contacts is None or len(contacts) == 0:
+            return None
+        if self._inverse is None:
+            self._inverse = LocalInverse(self._factor.solve, len(self._free))
+        if self._latest is None or self._latest[0] is not contacts:
+            self._latest = (contacts, CompiledContacts(contacts, self._place, self._inverse))
+        touching = self._latest[1]
+        touching.begin(positions[self._order])
+        return touching
+
+    def _paired(self, contact_planes: ContactPlanes) -> PairMatrix:
+        """The second matrix; that of before if the pairs are the same."""
+        if self._pair_matrix is None or self._pair_matrix.pairs is not contact_planes.pairs:
+            self._pair_matrix = PairMatrix(self._matrix, contact_planes, self._place)
+        return self._pair_matrix
+
+    def _begin(
+        self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
+    ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "f 3"]]:
+        """The first guess, free vertices first, and κ M y + f."""
+        from corporeal.physics.solver.cpu.local_step import begin_step
+
+        rule, nothing = self.rule, self._nothing
+        z, pull = self._places
+        begin_step(
+            state.positions,
+            state.velocities,
+            state.earlier_positions,
+            state.earlier_velocities,
+            nothing if carried is None else carried,
+            nothing if forces is None else forces,
+            self._order,
+            rule.blend,
+            rule.reach,
+            rule.damping * rule.reach,
+            0.0 if carried is None or rule.integrator == "static" else rule.step,
+            self._inertia,
+            z,
+            pull,
+        )
+        return z, pull
+
+    def _end(self, state: State, z: Float64[NumpyArray, "V 3"]) -> State:
+        """The state at `z`, whose free vertices come first."""
+        from corporeal.physics.solver.cpu.local_step import end_step
+
+        rule, positions, velocities = self.rule, np.empty(z.shape), np.empty(z.shape)
+        end_step(
+            state.positions,
+            state.earlier_positions,
+            self._order,
+            rule.blend,
+            rule.reach,
+            z,
+            positions,
+            velocities,
+        )
+        pressures = None if self._pressing is None else self._pressing.pressures
+        if rule.integrator == "static":
+            return resting(positions, rule.step, pressures=pressures)
+        return State(
+            positions,
+            velocities,
+            state.positions,
+            state.velocities,
+            rule.step,
+            pressures=pressures,
+        )
+
+    def _iterate(
+        self,
+        z: Float64[NumpyArray, "V 3"],
+        pull: Float64[NumpyArray, "f 3"],
+        iterations: int,
+        touching: CompiledContacts | None,
+        meeting: tuple[PairMatrix, NumpyArray] | None = None,
+    ) -> None:
+        """Local and global steps on `z`, free vertices first, in place."""
+        from corporeal.physics.solver.cpu.anderson import accelerate
+        from corporeal.physics.solver.cpu.local_step import correct, gather_residual
+
+        free, known = len(pull), 0
+        right, delta = self._sides
+        factor = self._factor if meeting is None else meeting[0].factor
+        for iteration in range(iterations):
+            self._local_steps(z, iteration)
+            gather_residual(self._buffers, self._inertia, pull, z, right)
+            for constraint, matrix, weights in self._others:
+                right += _residual(constraint, matrix, weights, z)[:free]
+            if self._pressing is not None and self._pressing.push(right, iteration):
+                known = 0  # another fixed point
+            if touching is not None:
+                touching.push(right)
+            if meeting is not None:
+                meeting[0].push(meeting[1], z, right)
+            factor.solve(right, delta)
+            if touching is not None:
+                touching.resolve(z, delta)
+            last = iteration == iterations - 1
+            if self._accelerated and not (last and touching is not None):
+                known = accelerate(z, delta, *self._memory, iteration, known)
+            else:
+                correct(z, delta)
+
+    def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int) -> None:
+        """Residuals of all tetrahedra into the buffers, one a thread; prisms are surveyed where
+        the pressures ask for it."""
+        from corporeal.physics.solver.cpu.local_step import local_step
+
+        blocks, edges, pressing = self._blocks, self._edges, self._pressing
+        if pressing is not None and not pressing.surveys(iteration):
+            pressing = None
+
+        def work(start: int, stop: int) -> None:
+            for slot in range(start, stop):
+                local_step(
+                    blocks.corners,
+                    blocks.rest,
+                    z,
+                    self._buffers[slot],
+                    edges[slot],
+                    edges[slot + 1],
+                    self._tolerance,
+                )
+                if pressing is not None:
+                    pressing.survey(z, slot)
+
+        over_slices(work, len(self._buffers))
+
+
+def _residual(
+    constraint: Constraint, matrix: csc_array, weights: NumpyArray, z: Float64[NumpyArray, "V 3"]
+) -> Float32[NumpyArray, "V 3"]:
+    """Qᵀ W (p − Q z) of one constraint."""
+    values = matrix @ z
+    return (matrix.T @ (weights * (constraint.project(values) - values))).astype(np.float32)

@@ -1,0 +1,406 @@
+"""Projective Dynamics on a device: the equations of `reference`, float32, for B characters at once.
+
+An iteration is two programs: residual (local step and right-hand side in one gather, `solver.gpu.elements`)
+and correction (dense products, `solver.gpu.inverse`). State is free vertices alone, in structures of
+arrays (3, f, B); anchored ones come with every step.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from corporeal._typing import Array, Float, Float64, Int, NumpyArray
+from corporeal.physics.solver.gpu.anderson import History, accelerated, no_history
+from corporeal.physics.solver.gpu.contact_kernels import kernel_contacts
+from corporeal.physics.solver.gpu.contacts import (
+    ContactRows,
+    contact_forces,
+    free_places,
+    moved_by,
+    row_places,
+)
+from corporeal.physics.solver.gpu.elements import (
+    DeviceFlesh,
+    elements_of,
+    flesh_of,
+    strain_forces,
+    system_matrix,
+)
+from corporeal.physics.solver.gpu.inverse import (
+    Inverse,
+    cluster_order,
+    correction,
+    global_step,
+)
+from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
+from corporeal.physics.solver.gpu.springs import Springs, spring_forces
+from corporeal.physics.solver.integration import State, StepRule, rebased, resting
+from corporeal.physics.solver.system import System
+from corporeal.physics.volume_preservation.gpu import (
+    DevicePreservation,
+    corrected,
+    device_volume,
+    preservation_with,
+    pressure_forces,
+)
+
+
+class SolverState(NamedTuple):
+    """The free vertices of B characters, now and one step before."""
+
+    positions: Float[Array, "3 f B"]
+    """Metres, from the origin of the moment."""
+    velocities: Float[Array, "3 f B"]
+    """m/s."""
+    earlier_positions: Float[Array, "3 f B"]
+    earlier_velocities: Float[Array, "3 f B"]
+    pressures: Float[Array, "P K B"]
+    """That keep the volume of regions, Pa; of no region where volume is not kept."""
+
+
+class StepInputs(NamedTuple):
+    """What a step is given."""
+
+    anchors: Float[Array, "3 b B"]
+    """New places of the anchored vertices, metres."""
+    forces: Float[Array, "3 f B"]
+    """External forces, newtons."""
+    carried: Float[Array, "3 f B"] | None
+    """Velocities of what carries the free vertices, which drag draws towards, m/s."""
+    earlier_anchors: Float[Array, "3 b B"]
+    """Where the anchored vertices are when the step begins, metres."""
+
+
+class SolverOptions(NamedTuple):
+    """How the iterations are run."""
+
+    accelerated: bool = True
+    """Combine the last three iterates, as the CPU simulation does."""
+    kernels: bool = False
+    """Take local step and contacts with the kernels for GPUs; gradients do not go through them."""
+    rounds: int = 4
+    """Of the search for contact forces in every iteration."""
+    people: int = 1
+    """Parts of equal size that are accelerated each on its own."""
+    unrolled: int = 5
+    """Iterations written out in the program: 1 compiles sooner, 5 runs a tenth faster."""
+
+
+class Contact(NamedTuple):
+    """What one character touches in a step."""
+
+    rows: ContactRows
+    begun: Float[Array, "3 C"]
+    """Where the rows are when the step begins, metres."""
+
+
+def take_step(
+    flesh: DeviceFlesh,
+    inverse: Inverse,
+    rule: StepRule,
+    solver_state: SolverState,
+    inputs: StepInputs,
+    options: SolverOptions,
+    contact: Contact | None = None,
+    preservation: DevicePreservation | None = None,
+    springs: Springs | None = None,
+) -> SolverState:
+    """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
+
+    The `inverse` is that of the matrix with the `springs`.
+    """
+    given, before = (
+        (flesh, inverse, rule, inputs, options, contact, preservation, springs),
+        solver_state.pressures,
+    )
+    if rule.integrator == "static":
+        found, pressures = _Iteration(solver_state.positions, *given).passed(
+            solver_state.positions, before
+        )
+        still = jnp.zeros_like(found)
+        return SolverState(found, still, found, still, pressures)
+    now, earlier = rule.blend
+    drag = rule.damping * rule.reach
+    place = now * solver_state.positions - earlier * solver_state.earlier_positions
+    speed = now * solver_state.velocities - earlier * solver_state.earlier_velocities
+    if inputs.carried is None:
+        start = predicted = place + (rule.reach / (1.0 + drag)) * speed
+    else:
+        predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * inputs.carried)
+        start = solver_state.positions + rule.step * inputs.carried
+    found, pressures = _Iteration(predicted, *given).passed(start, before)
+    velocities = (found - place) / rule.reach
+    return SolverState(
+        found, velocities, solver_state.positions, solver_state.velocities, pressures
+    )
+
+
+class _Progress(NamedTuple):
+    """What goes from one iteration to the next."""
+
+    z: Array
+    forces: Array
+    """Of contacts, newtons."""
+    history: History | None
+    pressures: Array
+    push: Array | float
+    """Of the pressures on the free vertices, newtons."""
+
+
+class _Iteration(NamedTuple):
+    """The local–global iterations of one step whose free vertices are `predicted`."""
+
+    predicted: Array
+    flesh: DeviceFlesh
+    inverse: Inverse
+    rule: StepRule
+    inputs: StepInputs
+    options: SolverOptions
+    contact: Contact | None
+    preservation: DevicePreservation | None
+    springs: Springs | None
+
+    def passed(
+        self, start: Float[Array, "3 f B"], pressures: Float[Array, "P K B"]
+    ) -> tuple[Array, Array]:
+        """The free vertices and the pressures after the rule's iterations from a `start`.
+
+        Pressures are corrected in odd iterations, and push in the next as well. Where something
+        touches, the last iterate is a plain one: nothing overlaps.
+        """
+        contact, options = self.contact, self.options
+        count = self.rule.iterations if contact is None else self.rule.iterations - 1
+        at = _Progress(
+            start,
+            jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun),
+            no_history(self.predicted, options.people) if options.accelerated else None,
+            pressures,
+            0.0 if self.preservation is None else jnp.zeros_like(self.predicted),
+        )
+        if count > 0:
+            at = self.once(self.pressed(at))
+
+        def pair(at: _Progress, _: None) -> tuple[_Progress, None]:
+            return self.once(self.once(self.pressed(self.corrected(at)))), None
+
+        pairs, single = divmod(max(count - 1, 0), 2)
+        at, _ = lax.scan(
+            pair, at, length=pairs, unroll=min(-(-options.unrolled // 2), max(pairs, 1))
+        )
+        if single:
+            at = self.once(self.pressed(self.corrected(at)))
+        if contact is None:
+            return at.z, at.pressures
+        if count % 2 == 1:
+            at = self.pressed(self.corrected(at))
+        return at.z + self.delta(at)[0], at.pressures
+
+    def corrected(self, at: _Progress) -> _Progress:
+        """Pressures for the volumes that the regions have now."""
+        if self.preservation is None:
+            return at
+        history = at.history
+        if history is not None:  # it led to another fixed point
+            history = history._replace(known=jnp.zeros_like(history.known))
+        now, solver_state = self.everything(at.z), self.rule.moving
+        pressures = corrected(self.preservation, at.pressures, now, solver_state)
+        return at._replace(pressures=pressures, history=history)
+
+    def pressed(self, at: _Progress) -> _Progress:
+        """What the pressures push with now."""
+        if self.preservation is None:
+            return at
+        push = pressure_forces(self.preservation.volume, at.pressures, self.everything(at.z))
+        return at._replace(push=push)
+
+    def once(self, at: _Progress) -> _Progress:
+        """One local–global iteration."""
+        moved, forces = self.delta(at)
+        if at.history is None:
+            return at._replace(z=at.z + moved, forces=forces)
+        z, history = accelerated(at.z, moved, at.history, self.options.people)
+        return at._replace(z=z, forces=forces, history=history)
+
+    def delta(self, at: _Progress) -> tuple[Array, Array]:
+        """The correction of the free vertices, metres, and the contact forces after it."""
+        z, contact, rounds = at.z, self.contact, self.options.rounds
+        inertia = self.rule.inertia * self.flesh.masses[:, None]
+        pull = inertia * (self.predicted - z) + self.inputs.forces + at.push
+        if self.springs is not None:
+            pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
+        strain = kernel_forces if self.options.kernels else strain_forces
+        moved = correction(self.inverse, pull + strain(self.flesh, self.everything(z)))
+        if contact is None:
+            return moved, at.forces
+        held = row_places(contact.rows, self.everything(jnp.zeros_like(z)))
+        if self.options.kernels:
+            push, forces = kernel_contacts(
+                contact.rows, held, contact.begun, z + moved, at.forces, rounds
+            )
+            return moved + push, forces
+        ahead = held + free_places(contact.rows, z + moved)
+        forces = contact_forces(contact.rows, ahead, contact.begun, at.forces, rounds)
+        return moved + moved_by(contact.rows, forces), forces
+
+    def everything(self, z: Array) -> Array:
+        """Free vertices, then anchored ones."""
+        return jnp.concatenate([z, self.inputs.anchors], axis=1)
+
+
+class GpuSolver:
+    """The steps of `ReferenceSolver` for one system, on JAX's default device.
+
+    Step by step for comparison and live use; whole clips go through `fast_projective_skinning.gpu.clip`.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        rule: StepRule,
+        places: Float64[NumpyArray, "V 3"],
+        accelerated: bool = False,
+        dense: bool = False,
+    ) -> None:
+        """`places` of the vertices at rest (metres) tell which are neighbours; `dense` keeps the
+        whole inverse even where most of it is negligible."""
+        self.system = system
+        self.rule = rule
+        self.order = device_order(system, places)
+        elements = elements_of(system, self.order)
+        self.flesh = flesh_of(elements)
+        matrix = system_matrix(elements, rule.inertia, len(places))
+        self.inverse = global_step(matrix, dense)
+        volume = None
+        if system.volume_preservation is not None:
+            place = np.argsort(self.order)
+            volume = device_volume(system.volume_preservation, place, len(self.flesh.masses))
+        self._preservation = None if volume is None else preservation_with(volume, matrix)
+        self._options = SolverOptions(accelerated)
+        self._steps = jax.jit(_steps_taken, static_argnums=(2, 5))
+
+    def step(
+        self,
+        state: State,
+        anchors: Float64[NumpyArray, "b 3"],
+        forces: Float64[NumpyArray, "V 3"] | None = None,
+        carried: Float64[NumpyArray, "V 3"] | None = None,
+    ) -> State:
+        """The state one step later; see `Solver`."""
+        path = None if carried is None else carried[None]
+        return self.steps(state, anchors[None], forces, path)[0]
+
+    def steps(
+        self,
+        state: State,
+        anchors: Float64[NumpyArray, "k b 3"],
+        forces: Float64[NumpyArray, "V 3"] | None = None,
+        carried: Float64[NumpyArray, "k V 3"] | None = None,
+    ) -> tuple[State, Float64[NumpyArray, "k V 3"]]:
+        """The state k steps later, and the positions after each: one program, one way there and
+        back. Arguments are those of `step` for every step; `forces` are the same in all."""
+        past = rebased(state, self.rule.step)
+        free, fixed = np.split(self.order, [len(self.flesh.masses)])
+        origin, count = np.round(np.mean(past.positions, axis=0)), len(anchors)
+        solver_state = SolverState(
+            _laid_out(past.positions[free] - origin),
+            _laid_out(past.velocities[free]),
+            _laid_out(past.earlier_positions[free] - origin),
+            _laid_out(past.earlier_velocities[free]),
+            self._begun(past),
+        )
+        path = np.empty((count, *past.positions.shape))
+        path[:, self.system.anchored] = anchors
+        before = np.concatenate([past.positions[None, fixed], path[:-1, fixed]])
+        nothing = np.zeros_like(past.positions)
+        pull = (nothing if forces is None else forces)[free]
+        step_inputs = StepInputs(
+            _laid_out(path[:, fixed] - origin),
+            _laid_out(np.broadcast_to(pull, (count, *pull.shape))),
+            None if carried is None else _laid_out(carried[:, free]),
+            _laid_out(before - origin),
+        )
+        after, found = self._steps(
+            self.flesh,
+            self.inverse,
+            self.rule,
+            solver_state,
+            step_inputs,
+            self._options,
+            self._preservation,
+        )
+        path[:, free] = _in_rows(found) + origin
+        return self._ended(past, path, after, free, fixed), path
+
+    def _ended(
+        self,
+        past: State,
+        path: Float64[NumpyArray, "k V 3"],
+        after: SolverState,
+        free: Int[NumpyArray, "f"],
+        fixed: Int[NumpyArray, "b"],
+    ) -> State:
+        """The state at the end of a path; anchors get the velocities that the rule gives them."""
+        if self.rule.integrator == "static":
+            return resting(path[-1].copy(), self.rule.step, pressures=self._left(after))
+        places = np.concatenate([past.earlier_positions[None], past.positions[None], path])
+        now, earlier = self.rule.blend
+        pair = np.stack([past.velocities, past.velocities])  # a step before, now
+        for number in (len(path) - 1, len(path)):
+            if number > 0:
+                place = now * places[number, fixed] - earlier * places[number - 1, fixed]
+                speed = (places[number + 1, fixed] - place) / self.rule.reach
+                pair[number - len(path) + 1, fixed] = speed
+        pair[1, free] = _in_rows(after.velocities)
+        pair[0, free] = _in_rows(after.earlier_velocities)
+        pressures = self._left(after)
+        step = self.rule.step
+        return State(places[-1], pair[1], places[-2], pair[0], step, pressures=pressures)
+
+    def _begun(self, past: State) -> Float[NumpyArray, "1 K 1"]:
+        """The pressures that a step begins with, Pa."""
+        preservation = self.system.volume_preservation
+        pressures = np.zeros(0) if preservation is None else preservation.begun(past.pressures)
+        return pressures.astype(np.float32)[None, :, None]
+
+    def _left(self, after: SolverState) -> Float64[NumpyArray, "K"] | None:
+        """The pressures that a step ends with, Pa."""
+        if self._preservation is None:
+            return None
+        return np.asarray(after.pressures, np.float64)[0, :, 0]
+
+
+def _steps_taken(
+    flesh: DeviceFlesh,
+    inverse: Inverse,
+    rule: StepRule,
+    solver_state: SolverState,
+    step_inputs: StepInputs,
+    options: SolverOptions,
+    preservation: DevicePreservation | None,
+) -> tuple[SolverState, Float[Array, "k 3 f B"]]:
+    """Steps one after the other; what each is given lies along the first axis."""
+
+    def go(solver_state: SolverState, inputs: StepInputs) -> tuple[SolverState, Array]:
+        solver_state = take_step(
+            flesh, inverse, rule, solver_state, inputs, options, preservation=preservation
+        )
+        return solver_state, solver_state.positions
+
+    return lax.scan(go, solver_state, step_inputs)
+
+
+def device_order(system: System, places: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "V"]:
+    """Free vertices first, neighbours together; then anchored ones."""
+    free = system.free
+    return np.concatenate([free[cluster_order(places[free])], np.flatnonzero(system.anchored)])
+
+
+def _laid_out(rows: Float64[NumpyArray, "*k m 3"]) -> Float[NumpyArray, "*k 3 m 1"]:
+    return np.ascontiguousarray(np.swapaxes(rows, -1, -2)[..., None], np.float32)
+
+
+def _in_rows(values: Float[Array, "*k 3 m 1"]) -> Float64[NumpyArray, "*k m 3"]:
+    return np.swapaxes(np.asarray(values, np.float64)[..., 0], -1, -2)

@@ -1,0 +1,172 @@
+"""From forces to movement: the step rules, and the state that goes from step to step.
+
+Both rules have the form z = z̃ + τ v, v = ṽ + τ M⁻¹ f(z), with what they remember in (z̃, ṽ):
+
+=============== ======================= ====== ================================================
+rule            z̃ (and ṽ likewise)      τ
+=============== ======================= ====== ================================================
+implicit-euler  z_t                     h      the seed's (2.6); damps by itself, ∝ h
+bdf2            4/3 z_t − 1/3 z_{t−1}   2/3 h  second order: almost no damping of its own
+=============== ======================= ====== ================================================
+
+Drag −d M (v − c), with c the velocity of what carries the vertex, is taken implicitly. The step
+then minimises κ/2 ‖M^½ (z − y)‖² + Σ W_i(z) with κ = (1 + dτ)/τ².
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.checks import require_finite
+from corporeal.errors import InputError
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
+
+
+@dataclass(frozen=True)
+class StepRule:
+    """How one step is taken."""
+
+    step: float
+    """Seconds."""
+    iterations: int = 10
+    """Local–global iterations a step."""
+    damping: float = 0.0
+    """Drag d, 1/s."""
+    integrator: Literal["bdf2", "implicit-euler", "static"] = "bdf2"
+    """`static` leaves the mass terms out: the shape that balances the forces."""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.step) and self.step > 0):
+            raise InputError(f"step is {self.step} s; expected a finite number above 0.")
+        if self.iterations < 1:
+            raise InputError(f"iterations are {self.iterations}; expected at least 1.")
+        if not (math.isfinite(self.damping) and self.damping >= 0):
+            raise InputError(f"damping is {self.damping} 1/s; expected a finite number from 0.")
+
+    @property
+    def moving(self) -> bool:
+        """Whether flesh has momentum."""
+        return self.integrator != "static"
+
+    @property
+    def reach(self) -> float:
+        """τ, seconds."""
+        return self.step * (2.0 / 3.0 if self.integrator == "bdf2" else 1.0)
+
+    @property
+    def blend(self) -> tuple[float, float]:
+        """How much of now, and less of a step before, z̃ and ṽ are."""
+        return (4.0 / 3.0, 1.0 / 3.0) if self.integrator == "bdf2" else (1.0, 0.0)
+
+    @property
+    def inertia(self) -> float:
+        """κ, 1/s²."""
+        if self.integrator == "static":
+            return 0.0
+        return (1.0 + self.damping * self.reach) / self.reach**2
+
+
+@pytree_dataclass(static=("step",))
+class State:
+    """Where the vertices are and how they move: enough to be saved, and gone on from."""
+
+    positions: Float64[NumpyArray, "V 3"]
+    """Metres."""
+    velocities: Float64[NumpyArray, "V 3"]
+    """m/s."""
+    earlier_positions: Float64[NumpyArray, "V 3"]
+    """One step before, metres."""
+    earlier_velocities: Float64[NumpyArray, "V 3"]
+    """One step before, m/s."""
+    step: float
+    """Seconds from earlier to now."""
+    touching: Int[NumpyArray, "C 2"] | None = None
+    """Skin vertices, and the skin triangles they rest on."""
+    pressures: Float64[NumpyArray, "K"] | None = None
+    """In the regions whose volume is kept, Pa; none where none is."""
+
+    def check(self) -> None:
+        require_finite("positions", self.positions)
+        require_finite("velocities", self.velocities)
+
+
+def resting(
+    positions: Float64[NumpyArray, "V 3"],
+    step: float,
+    velocities: Float64[NumpyArray, "V 3"] | None = None,
+    pressures: Float64[NumpyArray, "K"] | None = None,
+) -> State:
+    """A state without accelerations: at rest, or moving steadily with `velocities`, m/s."""
+    speed = np.zeros_like(positions) if velocities is None else velocities
+    return State(positions, speed, positions - step * speed, speed, step, pressures=pressures)
+
+
+def rebased(state: State, step: float) -> State:
+    """The same movement with its past at another distance, `step` seconds: to second order."""
+    if math.isclose(state.step, step, rel_tol=1e-9):
+        return state
+    acceleration = (state.velocities - state.earlier_velocities) / state.step
+    return replace(
+        state,
+        earlier_velocities=state.velocities - step * acceleration,
+        earlier_positions=state.positions - step * state.velocities + 0.5 * step**2 * acceleration,
+        step=step,
+    )
+
+
+Past: TypeAlias = tuple[NumpyArray, NumpyArray]
+"""z̃ and ṽ, metres and m/s."""
+
+
+def remembered(state: State, rule: StepRule) -> Past:
+    """z̃ and ṽ: what the rule keeps of the steps before."""
+    (now, earlier), past = rule.blend, rebased(state, rule.step)
+    return (
+        now * past.positions - earlier * past.earlier_positions,
+        now * past.velocities - earlier * past.earlier_velocities,
+    )
+
+
+def predicted(
+    state: State,
+    rule: StepRule,
+    past: Past,
+    carried: Float64[NumpyArray, "V 3"] | None = None,
+) -> Float64[NumpyArray, "V 3"]:
+    """y: where a vertex gets without forces, under drag towards the velocities `carried` (m/s).
+
+    A static step has no momentum: it starts where the last one ended.
+    """
+    if rule.integrator == "static":
+        return state.positions
+    position, velocity = past
+    reach, drag = rule.reach, rule.damping * rule.reach
+    if carried is not None and drag > 0:
+        velocity = velocity + drag * carried
+    return position + (reach / (1.0 + drag)) * velocity
+
+
+def first_guess(
+    state: State,
+    rule: StepRule,
+    y: Float64[NumpyArray, "V 3"],
+    carried: Float64[NumpyArray, "V 3"] | None = None,
+) -> Float64[NumpyArray, "V 3"]:
+    """Where the iteration begins: where vertices get with what carries them, if that is known
+    (m/s), else the prediction `y`. What the iteration goes to is the same."""
+    if carried is None or rule.integrator == "static":
+        return y.copy()
+    return state.positions + rule.step * carried
+
+
+def advanced(
+    state: State, rule: StepRule, past: Past, positions: Float64[NumpyArray, "V 3"]
+) -> State:
+    """The state after a step that ended at `positions`."""
+    if rule.integrator == "static":
+        return resting(positions, rule.step)
+    velocities = (positions - past[0]) / rule.reach
+    return State(positions, velocities, state.positions, state.velocities, rule.step)

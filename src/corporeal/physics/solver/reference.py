@@ -1,0 +1,100 @@
+"""Projective Dynamics as written: algorithm 2.1 with hard anchors (2.2.3), in float64.
+
+The matrix κ M_f + Q_fᵀ W Q_f is sparse, symmetric positive definite, and constant while topology,
+masses, stiffness and step are; it is factored once.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from corporeal._typing import Float64, NumpyArray
+from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.solver.constraints.constraint import energy
+from corporeal.physics.solver.integration import (
+    State,
+    StepRule,
+    advanced,
+    first_guess,
+    predicted,
+    remembered,
+)
+from corporeal.physics.solver.reference_contacts import ContactStep
+from corporeal.physics.solver.system import System
+from corporeal.physics.volume_preservation.reference import PressureStep
+
+
+class ReferenceSolver:
+    """Any constraints, singular values in every local step, a direct solve in every global one."""
+
+    def __init__(self, system: System, rule: StepRule) -> None:
+        self.system = system
+        self.rule = rule
+        self._free, self._fixed = system.free, np.flatnonzero(system.anchored)
+        matrix, weights = csc_array(system.constraint_matrix()), system.row_weights()
+        self._matrix_free, self._matrix_fixed = matrix[:, self._free], matrix[:, self._fixed]
+        self._weights = weights[:, None]
+        self._factor = splu(system.matrix(rule.inertia))
+        preservation = system.volume_preservation
+        self._gain = (
+            None if preservation is None else preservation.gain(self._free, self._factor.solve)
+        )
+
+    def step(
+        self,
+        state: State,
+        anchors: Float64[NumpyArray, "b 3"],
+        forces: Float64[NumpyArray, "V 3"] | None = None,
+        carried: Float64[NumpyArray, "V 3"] | None = None,
+        contacts: Contacts | None = None,
+    ) -> State:
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
+        past = remembered(state, self.rule)
+        y = predicted(state, self.rule, past, carried)
+        f = 0.0 if forces is None else forces[self._free]
+        z = first_guess(state, self.rule, y, carried)
+        z[self._fixed] = anchors
+        touching = self._touching(contacts, state.positions)
+        pressing = self._pressing(state)
+        for iteration in range(self.rule.iterations):
+            p = self._project_constraints(z)
+            pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
+            z[self._free] = self._solve_global(y, p, anchors, f + pushed)
+            if touching is not None:
+                z[self._free] += touching.correction(z)
+        pressures = None if pressing is None else pressing.pressures
+        return replace(advanced(state, self.rule, past, z), pressures=pressures)
+
+    def _pressing(self, state: State) -> PressureStep | None:
+        preservation, gain = self.system.volume_preservation, self._gain
+        if preservation is None or gain is None:
+            return None
+        return PressureStep(preservation, gain, state.pressures, self.rule.moving)
+
+    def _touching(
+        self, contacts: Contacts | None, positions: Float64[NumpyArray, "V 3"]
+    ) -> ContactStep | None:
+        if contacts is None or len(contacts) == 0:
+            return None
+        return ContactStep(contacts, self._free, positions, self._factor.solve)
+
+    def energy(self, positions: Float64[NumpyArray, "V 3"]) -> float:
+        """Σ W_i(z), joules."""
+        return sum(energy(constraint, positions) for constraint in self.system.constraints)
+
+    def _project_constraints(self, z: NumpyArray) -> Float64[NumpyArray, "rows 3"]:
+        """Local step: p_i, the closest allowed state of every constraint."""
+        return np.concatenate([c.project(c.matrix @ z) for c in self.system.constraints])
+
+    def _solve_global(
+        self, y: NumpyArray, p: NumpyArray, anchors: NumpyArray, f: NumpyArray | float
+    ) -> Float64[NumpyArray, "f 3"]:
+        """(κ M_f + Q_fᵀ W Q_f) z_f = κ M_f y_f + f_ext + Q_fᵀ W (p − Q_b z_b).
+
+        The seed has f_ext inside y, which is the same, but leaves massless vertices without it.
+        """
+        momentum = self.rule.inertia * self.system.masses[self._free, None] * y[self._free]
+        internal = self._matrix_free.T @ (self._weights * (p - self._matrix_fixed @ anchors))
+        return self._factor.solve(momentum + f + internal)

@@ -1,0 +1,73 @@
+"""The discrete body: masses, constraints, and which vertices are hard anchors (section 2.2.3)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, diags_array, vstack
+
+from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.body.checks import require_finite
+from corporeal.errors import InputError
+from corporeal.physics.solver.constraints.constraint import Constraint
+from corporeal.physics.volume_preservation.reference import VolumePreservation
+
+
+@dataclass(frozen=True)
+class System:
+    """κ M_f + Q_fᵀ W Q_f over the free vertices; anchored ones are given, not solved for."""
+
+    masses: Float64[NumpyArray, "V"]
+    """Lumped masses, kg; zero where a vertex only follows its neighbours."""
+    anchored: Bool[NumpyArray, "V"]
+    """Hard anchors: their positions come with every step."""
+    constraints: tuple[Constraint, ...]
+    volume_preservation: VolumePreservation | None = None
+    """Regions whose volume pressures keep."""
+
+    def __post_init__(self) -> None:
+        require_finite("vertex masses", self.masses)
+        if (self.masses < 0).any():
+            raise InputError(f"a vertex mass is {self.masses.min()} kg; expected at least 0.")
+        for constraint in self.constraints:
+            _, count = constraint.matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
+            if count != len(self.masses):
+                raise InputError(
+                    f"a constraint is over {count} vertices and the masses "
+                    f"over {len(self.masses)}; expected as many."
+                )
+
+    @property
+    def vertex_count(self) -> int:
+        return len(self.masses)
+
+    @property
+    def free(self) -> Int[NumpyArray, "f"]:
+        """Indices of the vertices that are solved for."""
+        return np.flatnonzero(~self.anchored)
+
+    def constraint_matrix(self) -> csr_array:
+        """Q: the rows of all constraints."""
+        return csr_array(vstack([c.matrix for c in self.constraints]))
+
+    def row_weights(self) -> Float64[NumpyArray, "rows"]:
+        """The diagonal of W."""
+        return np.concatenate([c.weights for c in self.constraints])
+
+    def matrix(self, inertia: float) -> csc_array:
+        """κ M_f + Q_fᵀ W Q_f for `inertia` κ in 1/s² (1/δt² for implicit Euler, 0 if static)."""
+        free = self.free
+        columns = csc_array(self.constraint_matrix())[:, free]
+        stiffness = columns.T @ diags_array(self.row_weights()) @ columns
+        return csc_array(stiffness + diags_array(inertia * self.masses[free]))
+
+
+def tetrahedral_masses(
+    rest: Float64[NumpyArray, "V 3"],
+    tetrahedra: Int[NumpyArray, "T 4"],
+    density: float | Float64[NumpyArray, "T"],
+) -> Float64[NumpyArray, "V"]:
+    """Every vertex gets a quarter of its tetrahedra's mass, kg; `density` in kg/m³."""
+    corners = rest[tetrahedra]
+    volumes = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])) / 6
+    quarters = np.repeat(volumes * density / 4, 4)
+    return np.bincount(tetrahedra.ravel(), quarters, minlength=len(rest))

@@ -1,0 +1,1 @@
+"""Volume preservation: regions of flesh keep their volume by smooth pressures."""

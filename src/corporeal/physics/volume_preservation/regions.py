@@ -1,0 +1,74 @@
+"""Smooth, overlapping regions of flesh, each of which keeps its volume.
+
+Flesh that is squeezed in a crease goes around the limb and along it. So a region is a piece of limb
+or trunk, all the way round where that is narrow, and fades into its neighbours: what pushes it out
+leaves no border on the skin.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.geometry.surface import unique_edges
+from corporeal.physics.volumetric_mesh.model import VolumetricModel
+
+REGION_SHARE = 0.09
+"""Distance of regions, as a share of the skin's longest side: 15 cm on an adult."""
+_AROUND = 0.5
+"""What a way over the skin counts, where one along the bones counts 1."""
+_SMOOTHING_ROUNDS = 10
+_LEAST = 0.01
+"""Smaller shares are left out."""
+
+
+def smooth_regions(model: VolumetricModel, share: float = REGION_SHARE) -> csr_array:
+    """Share that every skin vertex has in every region, V × K; all rows sum to 1.
+
+    Regions fall off as (1 − (d/2s)²)² with the distance d from their seeds, which are chosen one by
+    one, each the soft vertex furthest from those before, until none is further than s.
+    """
+    start, end = unique_edges(np.asarray(model.triangles)).T
+    size = share * float(np.ptp(model.skin, axis=0).max())
+    away = _seed_distances(model, start, end, size)
+    weights = np.maximum(1.0 - (away / (2.0 * size)) ** 2, 0.0) ** 2
+    weights[:, 0] += weights.sum(axis=1) == 0.0  # rigid or loose vertices far from all seeds
+    weights /= weights.sum(axis=1, keepdims=True)
+    mean = _neighbour_mean(start, end, len(weights))
+    for _ in range(_SMOOTHING_ROUNDS):
+        weights = 0.5 * (weights + mean @ weights)
+    weights[weights < _LEAST] = 0.0
+    return csr_array(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _seed_distances(
+    model: VolumetricModel, start: Int[NumpyArray, "e"], end: Int[NumpyArray, "e"], size: float
+) -> Float64[NumpyArray, "V K"]:
+    """Ways along edges from every seed, metres; a way along the bones and half a way over the skin
+    are added as the legs of a right triangle."""
+    from scipy.sparse.csgraph import dijkstra
+
+    over = np.linalg.norm(model.skin[start] - model.skin[end], axis=1)
+    along = np.linalg.norm(model.base_points[start] - model.base_points[end], axis=1)
+    length = np.sqrt(along**2 + (_AROUND * over) ** 2)
+    shape = (model.vertex_count, model.vertex_count)
+    graph = csr_array((np.maximum(length, 1e-9 * size), (start, end)), shape=shape)
+    soft = np.flatnonzero(~model.rigid)
+    found: list[NumpyArray] = []
+    nearest, seed = np.full(model.vertex_count, np.inf), int(soft[0])
+    while True:
+        found.append(dijkstra(graph, directed=False, indices=seed, limit=4.0 * size))
+        nearest = np.minimum(nearest, found[-1])
+        seed = int(soft[nearest[soft].argmax()])
+        if nearest[seed] <= size:
+            return np.minimum(np.stack(found, axis=1), 4.0 * size)
+
+
+def _neighbour_mean(
+    start: Int[NumpyArray, "e"], end: Int[NumpyArray, "e"], count: int
+) -> csr_array:
+    """The mean over neighbours as a matrix; a vertex without any keeps its own value."""
+    alone = np.setdiff1d(np.arange(count), np.concatenate([start, end]))
+    rows = np.concatenate([start, end, alone])
+    columns = np.concatenate([end, start, alone])
+    degree = np.bincount(rows, minlength=count)
+    return csr_array((1.0 / degree[rows], (rows, columns)), shape=(count, count))

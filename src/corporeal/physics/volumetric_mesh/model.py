@@ -1,0 +1,284 @@
+"""The volumetric model: skin, its shrunken copy on the bones, and the tetrahedra between them.
+
+Seed: layered characters, section 3.2.1 (model), section 3.3 (parts that are not simulated) and
+section 3.4.1 (virtual bones).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Bool, Float, Int, NumpyArray
+from corporeal.body.checks import require_indices
+from corporeal.body.mesh import Mesh
+from corporeal.body.skeleton import Skeleton
+from corporeal.errors import InputError
+from corporeal.geometry.components import connected_parts
+from corporeal.physics.volumetric_mesh.base_points import (
+    BasePoints,
+    closest_base_points,
+    smooth_base_points,
+)
+from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton, inflate_skeleton
+from corporeal.physics.volumetric_mesh.intersections import NO_HIT, ON_JOINT, Hits, shrink_lines
+from corporeal.physics.volumetric_mesh.prisms import (
+    degenerate_elements,
+    signed_volumes,
+    split_prisms,
+)
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
+
+
+@dataclass(frozen=True)
+class VolumeReport:
+    """What was found while a volumetric model was built, and what was done about it."""
+
+    smoothing_rounds: int
+    """Rounds until the base points settled."""
+    rigid_tetrahedra: int
+    """Left out: all three skin corners follow a joint rigidly."""
+    inverted_tetrahedra: int
+    """Kept with two corners swapped: they overlap others, but their strain is as well defined."""
+    degenerate_tetrahedra: int
+    """Dropped: thinner than 2 % of an edge."""
+    unsupported_vertices: int
+    """Made rigid: skin vertices of no kept tetrahedron, of some that only hinge on the bones, and
+    of parts too small for their distance to the bones."""
+    free_inner_vertices: int
+    """Inner vertices on no bone or joint: free and massless."""
+    buried_vertices: int
+    """Skin vertices inside a bone or joint, whose inner copy is their base point."""
+
+
+@pytree_dataclass(static=("report",))
+class VolumetricModel:
+    """Flesh between a skin and its skeleton. Vertices 0 … V−1 are the skin, V … 2V−1 its copy."""
+
+    skin: Float[NumpyArray, "V 3"]
+    """Rest positions, metres."""
+    inner: Float[NumpyArray, "V 3"]
+    """Rest positions of the shrunken copy, metres."""
+    triangles: Int[NumpyArray, "F 3"]
+    """Of the skin, counter-clockwise seen from outside."""
+    tetrahedra: Int[NumpyArray, "T 4"]
+    """Corners among the 2V vertices; every rest volume is positive."""
+    tetrahedron_triangles: Int[NumpyArray, "T"]
+    """Skin triangle whose prism a tetrahedron is part of."""
+    base_points: Float[NumpyArray, "V 3"]
+    """Points on the bone lines that the skin was shrunk towards, metres."""
+    inner_bones: Int[NumpyArray, "V"]
+    """Bone that an inner vertex lies on or next to."""
+    inner_nodes: Int[NumpyArray, "V"]
+    """Joint sphere (node) that an inner vertex lies on; −1 elsewhere."""
+    free_inner: Bool[NumpyArray, "V"]
+    """Inner vertices on no bone or joint."""
+    rigid: Bool[NumpyArray, "V"]
+    """Vertices that follow a joint rigidly instead of being simulated."""
+    rigid_joints: Int[NumpyArray, "V"]
+    """That joint; −1 for simulated vertices."""
+    bones: VolumetricSkeleton
+    report: VolumeReport
+
+    @property
+    def vertex_count(self) -> int:
+        return len(self.skin)
+
+    @property
+    def vertices(self) -> Float[NumpyArray, "n 3"]:
+        """All 2V rest positions: skin, then inner (metres)."""
+        return np.concatenate([self.skin, self.inner])
+
+    def check(self) -> None:
+        require_indices("tetrahedra", self.tetrahedra, 2 * len(self.skin))
+        volumes = signed_volumes(self.vertices, self.tetrahedra)
+        if (volumes <= 0).any():
+            raise InputError(
+                f"{int((volumes <= 0).sum())} of {len(volumes)} tetrahedra have no positive rest "
+                f"volume; expected all. Use build_volumetric_model."
+            )
+
+
+def build_volumetric_model(
+    mesh: Mesh,
+    skeleton: Skeleton,
+    *,
+    radii: Float[NumpyArray, "J"] | None = None,
+    radius_factor: float = 1.0,
+    rigid_vertices: Int[NumpyArray, "V"] | None = None,
+    virtual_bones: tuple[str, ...] = (),
+) -> VolumetricModel:
+    """Shrink a skin onto its bones and fill the space between with tetrahedra.
+
+    The skin may have holes, noise and self-intersections. `radii` (metres), `radius_factor` and
+    `virtual_bones` are those of `inflate_skeleton`; `rigid_vertices` names the joint that a vertex
+    follows rigidly, −1 for vertices that are simulated (all of them, if None).
+    """
+    skin = np.asarray(mesh.vertices, np.float64)
+    triangles = np.asarray(mesh.triangles, np.int64)
+    if len(triangles) == 0:
+        raise InputError("skin mesh has no triangles; a volumetric model needs a surface.")
+    rigid_joints = _rigid_joints(rigid_vertices, len(skin), skeleton)
+    bones = inflate_skeleton(
+        mesh, skeleton, radii=radii, radius_factor=radius_factor, virtual_bones=virtual_bones
+    )
+    nearest = closest_base_points(skin, bones)
+    base, rounds = smooth_base_points(nearest, bones, skin, triangles)
+    base_points = base.positions(bones.nodes, bones.bones)
+    hits = shrink_lines(skin, base_points, bones)
+    inner = _along(skin, base_points, hits.distances)
+    inner_bones, inner_nodes = _bindings(base, hits, bones)
+    free = _on_virtual(inner_bones, inner_nodes, bones)
+    tetrahedra, owners, counts = _elements(skin, inner, triangles, rigid_joints >= 0)
+    held = _held(tetrahedra, rigid_joints >= 0, free)
+    unsupported = (rigid_joints < 0) & (~held | _loose(skin, inner, triangles))
+    _require_flesh(rigid_joints, unsupported, len(triangles))
+    rigid_joints = np.where(unsupported, bones.bone_joints[nearest.bones], rigid_joints)
+    report = VolumeReport(
+        rounds, *counts, int(unsupported.sum()), int(free.sum()), int((hits.kinds == NO_HIT).sum())
+    )
+    return VolumetricModel(
+        skin,
+        inner,
+        triangles,
+        tetrahedra,
+        owners,
+        base_points,
+        inner_bones,
+        inner_nodes,
+        free,
+        rigid_joints >= 0,
+        rigid_joints,
+        bones,
+        report,
+    )
+
+
+def _rigid_joints(
+    rigid_vertices: Int[NumpyArray, "V"] | None, count: int, skeleton: Skeleton
+) -> Int[NumpyArray, "V"]:
+    if rigid_vertices is None:
+        return np.full(count, -1)
+    require_indices("joints of rigid vertices", rigid_vertices + 1, skeleton.joint_count + 1)
+    if len(rigid_vertices) != count:
+        raise InputError(
+            f"rigid_vertices has {len(rigid_vertices)} entries for {count} vertices; expected one "
+            f"joint index a vertex, -1 where the vertex is simulated."
+        )
+    return np.asarray(rigid_vertices, np.int64)
+
+
+def _along(
+    start: Float[NumpyArray, "V 3"],
+    end: Float[NumpyArray, "V 3"],
+    distances: Float[NumpyArray, "V"],
+) -> Float[NumpyArray, "V 3"]:
+    line = end - start
+    length = np.linalg.norm(line, axis=1)
+    share = np.divide(distances, length, out=np.ones_like(length), where=length > 0)
+    return start + share[:, None] * line
+
+
+def _bindings(
+    base: BasePoints, hits: Hits, bones: VolumetricSkeleton
+) -> tuple[Int[NumpyArray, "V"], Int[NumpyArray, "V"]]:
+    """Bone and joint sphere of every inner vertex.
+
+    On a bone or cone it is that bone; on a joint, the base point's bone if it meets the joint, else
+    the first that does.
+    """
+    on_joint = hits.kinds == ON_JOINT
+    nodes = np.where(on_joint, hits.elements, -1)
+    meets = (bones.bones[base.bones] == nodes[:, None]).any(axis=1)
+    some_bone = np.zeros(len(bones.nodes), np.int64)
+    reverse = np.arange(len(bones.bones))[::-1]
+    some_bone[bones.bones[reverse, 0]] = reverse
+    some_bone[bones.bones[reverse, 1]] = reverse
+    chosen = np.where((hits.kinds == NO_HIT) | (on_joint & meets), base.bones, hits.elements)
+    return np.where(on_joint & ~meets, some_bone[nodes], chosen), nodes
+
+
+def _on_virtual(
+    inner_bones: Int[NumpyArray, "V"], inner_nodes: Int[NumpyArray, "V"], bones: VolumetricSkeleton
+) -> Bool[NumpyArray, "V"]:
+    """Inner vertices on virtual bones, and on joints where only virtual bones meet."""
+    real_node = np.zeros(len(bones.nodes), bool)
+    real_node[bones.bones[~bones.virtual].ravel()] = True
+    on_real_joint = (inner_nodes >= 0) & real_node[inner_nodes]
+    return bones.virtual[inner_bones] & ~on_real_joint
+
+
+def _elements(
+    skin: Float[NumpyArray, "V 3"],
+    inner: Float[NumpyArray, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+    rigid: Bool[NumpyArray, "V"],
+) -> tuple[Int[NumpyArray, "T 4"], Int[NumpyArray, "T"], tuple[int, int, int]]:
+    """Usable tetrahedra, their triangles, and how many were rigid, inverted and degenerate."""
+    points = np.concatenate([skin, inner])
+    tetrahedra, owners = split_prisms(triangles, len(skin))
+    soft = np.any(~rigid[triangles], axis=1)[owners]
+    rigid_count = int((~soft).sum())
+    tetrahedra, owners = tetrahedra[soft], owners[soft]
+    degenerate = degenerate_elements(points, tetrahedra, triangles, owners)
+    tetrahedra, owners = tetrahedra[~degenerate], owners[~degenerate]
+    inverted = signed_volumes(points, tetrahedra) < 0
+    tetrahedra[inverted] = tetrahedra[inverted][:, [0, 1, 3, 2]]
+    return tetrahedra, owners, (rigid_count, int(inverted.sum()), int(degenerate.sum()))
+
+
+def _require_flesh(
+    rigid_joints: Int[NumpyArray, "V"], unsupported: Bool[NumpyArray, "V"], triangle_count: int
+) -> None:
+    """Refuse a skin of which nothing can be simulated."""
+    if ((rigid_joints < 0) & ~unsupported).any():
+        return
+    raise InputError(
+        f"no vertex of the skin ({len(unsupported)} vertices, {triangle_count} triangles) is held "
+        f"by flesh: {int(unsupported.sum())} are in pieces too small or flat for their distance to "
+        f"the bones, {int((rigid_joints >= 0).sum())} were asked to be rigid. Join the pieces, or "
+        f"put the skeleton inside the skin."
+    )
+
+
+def _loose(
+    skin: Float[NumpyArray, "V 3"],
+    inner: Float[NumpyArray, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+) -> Bool[NumpyArray, "V"]:
+    """Vertices of connected parts less than twice as large as their distance to the bones.
+
+    Flesh between such a part and the bones would be a column that buckles.
+    """
+    part = connected_parts(triangles, len(skin))
+    count = int(part.max()) + 1
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    np.minimum.at(low, part, skin)
+    np.maximum.at(high, part, skin)
+    away = np.bincount(part, np.linalg.norm(skin - inner, axis=1), count) / np.bincount(part)
+    return (np.linalg.norm(high - low, axis=1) < 2.0 * away)[part]
+
+
+def _held(
+    tetrahedra: Int[NumpyArray, "T 4"],
+    rigid: Bool[NumpyArray, "V"],
+    free_inner: Bool[NumpyArray, "V"],
+) -> Bool[NumpyArray, "V"]:
+    """Skin vertices that cannot move without strain.
+
+    Rigid skin and inner vertices on bones are held, and so is the fourth corner of a tetrahedron
+    with three held ones, and so on. What is not reached hangs on a line or a point, about which its
+    weight would turn it. Where inner vertices are free, any tetrahedron holds.
+    """
+    held = np.concatenate([rigid, np.ones(len(rigid), bool)])
+    open_ones = tetrahedra
+    while len(open_ones):
+        known = held[open_ones]
+        ready = known.sum(axis=1) == 3
+        if not ready.any():
+            break
+        held[open_ones[ready][~known[ready]]] = True
+        open_ones = open_ones[~ready & ~known.all(axis=1)]
+    hanging_free = np.concatenate([np.zeros(len(rigid), bool), free_inner])
+    touching = hanging_free[tetrahedra].any(axis=1)
+    held[tetrahedra[touching].ravel()] = True
+    return held[: len(rigid)]

@@ -1,0 +1,132 @@
+"""The coarse surface that is simulated, whose vertices are a subset of the skin's.
+
+Seed: layered characters, section 3.2.4: half-edge collapses by the quadric error metric (Garland
+and Heckbert 1997). Every region of the skin has a number of vertices of its own, so that hands and
+feet, which are modelled finely, do not take the vertices from flesh that moves.
+"""
+
+import numpy as np
+
+from corporeal._typing import Float, Int, NumpyArray
+from corporeal.body.checks import require_indices
+from corporeal.body.mesh import Mesh
+from corporeal.body.template import Template
+from corporeal.errors import InputError
+from corporeal.geometry.components import closed_seams
+from corporeal.geometry.surface import triangle_areas
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
+
+DEFAULT_VERTEX_COUNT = 4700
+
+PART_DENSITY = {
+    "head": 0.15,
+    "inner_mouth": 0.01,
+    "left_eye_socket": 0.01,
+    "right_eye_socket": 0.01,
+    "left_breast": 6.0,
+    "right_breast": 6.0,
+    "left_hand": 4.0,
+    "right_hand": 4.0,
+}
+"""Wished vertices a square metre by part, against 1 for all others: the head is not simulated,
+breasts move most, and fingers are thin."""
+
+
+@pytree_dataclass()
+class SimulationMesh:
+    """A coarse surface on some of a skin's vertices."""
+
+    vertex_indices: Int[NumpyArray, "V"]
+    """Which vertices of the full mesh were kept, in ascending order."""
+    triangles: Int[NumpyArray, "F 3"]
+    """Corners among the kept vertices."""
+    stand_ins: Int[NumpyArray, "W"] | None = None
+    """Of the full mesh, where seams were closed: the vertex whose movement each one shares."""
+
+    def check(self) -> None:
+        require_indices("simulation triangles", self.triangles, len(self.vertex_indices))
+
+    @property
+    def vertex_count(self) -> int:
+        return len(self.vertex_indices)
+
+    def surface(self, vertices: Float[NumpyArray, "W 3"]) -> Mesh:
+        """The coarse surface of a skin in any shape (metres)."""
+        return Mesh(np.asarray(vertices)[self.vertex_indices], self.triangles)
+
+
+def simulation_mesh(template: Template, vertex_count: int = DEFAULT_VERTEX_COUNT) -> SimulationMesh:
+    """A coarse surface of about `vertex_count` vertices, spread by area over a body's parts.
+
+    Seams (vertices that stand more than once in the same place, on open edges) are closed first, so
+    that flesh holds together across them.
+    """
+    mesh = template.mesh
+    vertices, triangles = np.asarray(mesh.vertices), np.asarray(mesh.triangles)
+    stand_ins = closed_seams(vertices, triangles)
+    split = stand_ins != np.arange(len(stand_ins))
+    density = np.array([PART_DENSITY.get(name, 1.0) for name in template.part_names])
+    if not split.any():
+        targets = spread_vertices(mesh, template.part_labels, density, vertex_count)
+        return decimate(mesh, template.part_labels, targets)
+    once = np.flatnonzero(~split)
+    place = np.cumsum(~split) - 1
+    joined = Mesh(vertices[once], place[stand_ins[triangles]])
+    labels = template.part_labels[once]
+    coarse = decimate(joined, labels, spread_vertices(joined, labels, density, vertex_count))
+    return SimulationMesh(once[coarse.vertex_indices], coarse.triangles, stand_ins)
+
+
+def spread_vertices(
+    mesh: Mesh,
+    regions: Int[NumpyArray, "V"],
+    density: Float[NumpyArray, "r"],
+    vertex_count: int,
+) -> Int[NumpyArray, "r"]:
+    """How many vertices each region keeps: area times `density`, but no more than it has.
+
+    Vertices of no triangle cannot be collapsed; they are kept besides.
+    """
+    triangles = np.asarray(mesh.triangles)
+    area = np.asarray(triangle_areas(np.asarray(mesh.vertices, np.float64), triangles))
+    corner_area = np.bincount(regions[triangles].ravel(), np.repeat(area / 3.0, 3), len(density))
+    present = np.bincount(regions[np.unique(triangles)], minlength=len(density))
+    loose = np.bincount(regions, minlength=len(density)) - present
+    if vertex_count >= present.sum():
+        return present + loose
+    wish = density * corner_area
+    low, high = 0.0, float(present.max()) / max(float(wish[wish > 0].min(initial=1.0)), 1e-12)
+    for _ in range(200):  # the sum grows with the factor: halve the interval
+        factor = 0.5 * (low + high)
+        if np.minimum(factor * wish, present).sum() < vertex_count:
+            low = factor
+        else:
+            high = factor
+    return np.minimum(np.ceil(high * wish), present).astype(np.int64) + loose
+
+
+def decimate(
+    mesh: Mesh, regions: Int[NumpyArray, "V"], targets: Int[NumpyArray, "r"]
+) -> SimulationMesh:
+    """Collapse half-edges until no region has more vertices than its target, or none is allowed.
+
+    A collapse is refused where it would change the topology, turn a triangle over or make a sliver;
+    so a region may keep more than asked for.
+    """
+    require_indices("regions", regions, len(targets))
+    if len(regions) != mesh.vertex_count:
+        raise InputError(
+            f"{len(regions)} region labels came for {mesh.vertex_count} vertices; "
+            f"expected one a vertex."
+        )
+    from corporeal.geometry.decimation_cpu import collapse_edges
+
+    kept, triangles = collapse_edges(
+        np.ascontiguousarray(mesh.vertices, np.float64),
+        np.ascontiguousarray(mesh.triangles, np.int64),
+        np.ascontiguousarray(regions, np.int64),
+        np.ascontiguousarray(targets, np.int64),
+    )
+    indices = np.flatnonzero(kept)
+    place = np.cumsum(kept) - 1
+    return SimulationMesh(indices, place[triangles])

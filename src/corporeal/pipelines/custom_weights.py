@@ -1,0 +1,69 @@
+"""Skin weights of a custom mesh: computed on a coarse surface, spread along the full one."""
+
+import numpy as np
+
+from corporeal._typing import Float, Int, NumpyArray
+from corporeal.body.mesh import Mesh
+from corporeal.body.skeleton import Skeleton
+from corporeal.body.weights import SkinWeights
+from corporeal.geometry.moving_least_squares import kernel_weights
+from corporeal.physics.volumetric_mesh.bones import inflate_skeleton
+from corporeal.physics.volumetric_mesh.simulation_mesh import SimulationMesh, decimate
+from corporeal.skinning.automatic_weights import INFLUENCES, automatic_weights, fewest_weights
+
+COARSE_COUNT = 8000
+"""Vertices on which heat is computed; weights are smoother than that."""
+_NEIGHBOURS = 12
+
+
+def coarse_skin(mesh: Mesh) -> SimulationMesh:
+    """A surface of at most `COARSE_COUNT` vertices, on which weights are computed."""
+    return decimate(mesh, np.zeros(mesh.vertex_count, np.int64), np.array([COARSE_COUNT]))
+
+
+def weights_for_skin(
+    mesh: Mesh, skeleton: Skeleton, coarse: SimulationMesh | None = None
+) -> SkinWeights:
+    """Smooth weights, at most four a vertex; `coarse` is the mesh's `coarse_skin`."""
+    coarse = coarse_skin(mesh) if coarse is None else coarse
+    surface = coarse.surface(np.asarray(mesh.vertices))
+    bones = inflate_skeleton(surface, skeleton)
+    weights = automatic_weights(
+        surface, bones.nodes[bones.bones], bones.bone_joints, skeleton.joint_count
+    )
+    if coarse.vertex_count == mesh.vertex_count:
+        return weights
+    return _spread(mesh, coarse.vertex_indices, weights)
+
+
+def _spread(mesh: Mesh, known: Int[NumpyArray, "v"], weights: SkinWeights) -> SkinWeights:
+    """Means over the coarse vertices nearest along the surface (Shepard's)."""
+    from corporeal.geometry.geodesics_cpu import geodesic_neighbours
+
+    vertices = np.ascontiguousarray(mesh.vertices, np.float64)
+    triangles = np.ascontiguousarray(mesh.triangles, np.int64)
+    near, distances, radii = geodesic_neighbours(
+        vertices, triangles, np.ascontiguousarray(known, np.int64), _NEIGHBOURS
+    )
+    place = np.zeros(len(vertices), np.int64)
+    place[known] = np.arange(len(known))
+    shares = kernel_weights(distances, radii)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return _blended(weights, place[np.maximum(near, 0)], np.where(near >= 0, shares, 0.0))
+
+
+def _blended(
+    weights: SkinWeights, near: Int[NumpyArray, "V k"], shares: Float[NumpyArray, "V k"]
+) -> SkinWeights:
+    """The largest four of Σ_i s_i w_i, in blocks that bound the memory."""
+    dense, block = weights.dense(), 1 << 14
+    indices = np.empty((len(near), INFLUENCES), np.int32)
+    values = np.zeros((len(near), INFLUENCES))
+    for start in range(0, len(near), block):
+        rows = slice(start, start + block)
+        mixed = np.einsum("vk,vkj->vj", shares[rows], dense[near[rows]])
+        few = fewest_weights(mixed, INFLUENCES)
+        width = few.values.shape[1]
+        indices[rows], values[rows, :width] = few.joint_indices[:, :1], few.values
+        indices[rows, :width] = few.joint_indices
+    return SkinWeights(indices, values, weights.joint_count)

@@ -1,0 +1,95 @@
+"""Making the file that was asked for: the same pipelines that the command line runs."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.anthropometry.measure import measure
+from corporeal.formats.layers import read_layers, write_layers
+from corporeal.formats.native import Body, write_body, write_motion
+from corporeal.pipelines.animate import AnimateConfig, animate, load_motion
+from corporeal.pipelines.convert import ConvertConfig, convert
+from corporeal.viewer.colouring import painted_map
+from corporeal.viewer.document import Document
+from corporeal.viewer.jobs.person import chosen_body
+from corporeal.viewer.packets import Packet
+from corporeal.viewer.playhead import FPS, rooted
+
+PAINTED = ("projective", "layered")
+"""Deformers that take painted stiffness."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be made."""
+
+    document: Document
+    view: int
+    """Whose body."""
+    out: str
+    """File to write; what its command needs is written beside it."""
+    motion: str
+    """An authored motion's name, or a motion file."""
+    layers: str | None
+    """Layers file of a body that has grown."""
+
+
+def export(order: Order) -> Packet:
+    """Animate the chosen body as the command line would; body, paint and motion stay beside it."""
+    document, folder = order.document, Path(order.out).parent
+    view = document.views[order.view]
+    body = write_person(folder / "body.npz", document, order.layers)
+    config = AnimateConfig(
+        out=Path(order.out),
+        motion=order.motion,
+        body=folder / "body.npz",
+        deformer=view.deformer,
+        controls=dict(view.controls),
+        duration=document.motion.duration,
+        seed=document.motion.seed,
+        fps=FPS,
+    )
+    if document.motion.root != "free":
+        motion, _ = load_motion(config, body)
+        write_motion(folder / "motion.npz", rooted(motion, document.motion.root))
+        config = replace(config, motion=str(folder / "motion.npz"))
+    count = body.template.mesh.vertex_count
+    painted = painted_map(document.painted, count)
+    if painted is not None and view.deformer in PAINTED:
+        np.save(folder / "painted.npy", painted)
+        config = replace(config, stiffness_map=folder / "painted.npy")
+    exaggeration = painted_map(document.exaggerated, count)
+    if exaggeration is not None and view.deformer != "lbs":
+        np.save(folder / "exaggerated.npy", exaggeration)
+        config = replace(config, exaggeration_map=folder / "exaggerated.npy")
+    made = animate(config)
+    report = {"frames": made.frames, "fps": made.fps}
+    for name in ("morphs", "max_error_mm"):
+        if name in made.report:
+            report[name] = made.report[name]
+    return Packet("made", report)
+
+
+def reexport(source: str, out: str) -> Packet:
+    """A take from a file, in another format."""
+    convert(ConvertConfig(Path(source), Path(out)))
+    return Packet("made", {})
+
+
+def person(document: Document, layers: str | None, out: str) -> Packet:
+    """The chosen body at rest, as `body.npz`."""
+    write_person(Path(out), document, layers)
+    return Packet("made", {})
+
+
+def write_person(path: Path, document: Document, layers: str | None) -> Body:
+    """Write the chosen body with its measurements, and with its layers where it has grown."""
+    if layers is not None:
+        layered = read_layers(layers)
+        write_layers(path, layered)
+        return layered.body
+    body = chosen_body(document.body, None)
+    body = Body(body.template, body.identity, measure(body.identity).values)
+    write_body(path, body)
+    return body
