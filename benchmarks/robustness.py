@@ -5,8 +5,8 @@
 
 Bodies and creatures by seed, up to three kinds of damage each (`corporeal.evaluation.damage`), go
 through teleports, half turns of joints and shakes of 20 g, and are then left alone
-(`corporeal.evaluation.stress_test`). Every character's outcome is added to the result file at once, so
-that a run goes on where it was stopped. Delete the file to begin anew.
+(`corporeal.evaluation.stress_test`). Every character's outcome is added to the result file at
+once, so that a run goes on where it was stopped. Delete the file to begin anew.
 """
 
 import argparse

@@ -13,26 +13,26 @@ _SCALARS = {"Y": "<h", "C": "<B", "I": "<i", "F": "<f", "D": "<d", "L": "<q"}
 
 
 @dataclass
-class FbxNode:
+class ReadNode:
     name: str
     properties: list[Any]
-    children: list["FbxNode"] = field(default_factory=list)
+    children: list["ReadNode"] = field(default_factory=list)
     has_block: bool = False
 
-    def all(self, name: str) -> list["FbxNode"]:
+    def all(self, name: str) -> list["ReadNode"]:
         return [child for child in self.children if child.name == name]
 
-    def one(self, name: str) -> "FbxNode":
+    def one(self, name: str) -> "ReadNode":
         (found,) = self.all(name)
         return found
 
 
-def read_fbx_tree(path: Path) -> tuple[FbxNode, bytes]:
+def read_fbx_tree(path: Path) -> tuple[ReadNode, bytes]:
     """The root with all nodes, and the bytes after them."""
     data = path.read_bytes()
     assert data[:23] == b"Kaydara FBX Binary  \x00\x1a\x00"
     assert struct.unpack_from("<I", data, 23) == (7400,)
-    root, place = FbxNode("", []), 27
+    root, place = ReadNode("", []), 27
     while True:
         node, place = _node(data, place)
         if node is None:
@@ -40,13 +40,13 @@ def read_fbx_tree(path: Path) -> tuple[FbxNode, bytes]:
         root.children.append(node)
 
 
-def _node(data: bytes, place: int) -> tuple[FbxNode | None, int]:
+def _node(data: bytes, place: int) -> tuple[ReadNode | None, int]:
     end, count, size, length = struct.unpack_from("<IIIB", data, place)
     place += 13
     if end == 0:
         assert (count, size, length) == (0, 0, 0)
         return None, place
-    node = FbxNode(data[place : place + length].decode(), [])
+    node = ReadNode(data[place : place + length].decode(), [])
     place += length
     stop = place + size
     for _ in range(count):

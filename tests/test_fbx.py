@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fbx_reader import FbxNode, read_fbx_tree
+from fbx_reader import ReadNode, read_fbx_tree
 from takes import eye, soft_character
 
 from corporeal.body.character import Character
@@ -25,7 +25,7 @@ def character() -> Character:
 
 
 @pytest.fixture(scope="module")
-def tree(character: Character, tmp_path_factory: pytest.TempPathFactory) -> FbxNode:
+def tree(character: Character, tmp_path_factory: pytest.TempPathFactory) -> ReadNode:
     path = tmp_path_factory.mktemp("fbx") / "soft.fbx"
     write_fbx(path, character)
     return read_fbx_tree(path)[0]
@@ -34,7 +34,7 @@ def tree(character: Character, tmp_path_factory: pytest.TempPathFactory) -> FbxN
 class Scene:
     """Objects by number, and who hangs where."""
 
-    def __init__(self, tree: FbxNode) -> None:
+    def __init__(self, tree: ReadNode) -> None:
         self.objects = {node.properties[0]: node for node in tree.one("Objects").children}
         self.links = [node.properties for node in tree.one("Connections").children]
 
@@ -121,7 +121,7 @@ def play(scene: Scene, character: Character, frame: int) -> np.ndarray:
 
 @pytest.mark.parametrize("frame", [0, 11, 23])
 def test_playing_the_tree_by_hand_gives_the_character(
-    tree: FbxNode, character: Character, frame: int
+    tree: ReadNode, character: Character, frame: int
 ):
     """Curves are float32: angles to 1e-5°, which is 2e-7 m at 1 m; a few joints deep."""
     played = play(Scene(tree), character, frame)
@@ -129,7 +129,7 @@ def test_playing_the_tree_by_hand_gives_the_character(
     assert np.abs(played - expected).max() < 2e-6
 
 
-def test_the_table_is_true(tree: FbxNode, character: Character):
+def test_the_table_is_true(tree: ReadNode, character: Character):
     """Order, quads, texture with seams, colours, weights and morph normals are in the file."""
     scene, mesh = Scene(tree), character.template.mesh
     geometry = scene.objects[scene.named("Geometry", "Mesh", "body")]
@@ -157,7 +157,7 @@ def test_the_table_is_true(tree: FbxNode, character: Character):
 
 
 def test_the_attachment_hangs_under_its_joint_in_the_joint_s_frame(
-    tree: FbxNode, character: Character
+    tree: ReadNode, character: Character
 ):
     scene = Scene(tree)
     model = scene.named("Model", "Mesh", "left_eye")
@@ -169,7 +169,7 @@ def test_the_attachment_hangs_under_its_joint_in_the_joint_s_frame(
     np.testing.assert_allclose(local / 100 + rest, eye().mesh.vertices, atol=1e-12)
 
 
-def test_units_rate_and_span_are_stated(tree: FbxNode, character: Character):
+def test_units_rate_and_span_are_stated(tree: ReadNode, character: Character):
     table = {
         p.properties[0]: p.properties[4]
         for p in tree.one("GlobalSettings").one("Properties70").children
@@ -184,7 +184,7 @@ def test_units_rate_and_span_are_stated(tree: FbxNode, character: Character):
     )
 
 
-def test_what_autodesk_s_reader_needs_is_there(tree: FbxNode):
+def test_what_autodesk_s_reader_needs_is_there(tree: ReadNode):
     """Without these it drops animation or meshes in silence."""
     scene = Scene(tree)
     layers = [o for o in scene.objects.values() if o.name == "AnimationLayer"]
@@ -195,7 +195,7 @@ def test_what_autodesk_s_reader_needs_is_there(tree: FbxNode):
             assert "DefaultAttributeIndex" in names
 
 
-def test_the_definitions_count_the_objects(tree: FbxNode):
+def test_the_definitions_count_the_objects(tree: ReadNode):
     counts = {
         node.properties[0]: node.one("Count").properties[0]
         for node in tree.one("Definitions").all("ObjectType")

@@ -69,8 +69,8 @@ def test_wind_is_that_of_the_cpu() -> None:
     speeds, wind = random.normal(size=skin.shape), Wind(np.array([8.0, 1.0, -3.0]))
     expected = wind.forces(skin, speeds, triangles)
     world = device_world(
-        BoundEnvironment(body, Environment(wind=wind)), device_body(body), np.eye(2, dtype=np.float32),
-        np.zeros(2), np.zeros((2, 3)), False,
+        BoundEnvironment(body, Environment(wind=wind)), device_body(body),
+        np.eye(2, dtype=np.float32), np.zeros(2), np.zeros((2, 3)), False,
     )  # fmt: skip
     assert world is not None
     flat = (skin.T.astype(np.float32), speeds.T.astype(np.float32))

@@ -206,8 +206,8 @@ class TemplateVerb:
             f"  {len(report.bones_placed)} of the template's bones replaced, "
             f"{1e3 * report.mean_distance:.1f} mm from them on average "
             f"({report.worst_bone}: {1e3 * report.worst_distance:.1f} mm)\n"
-            f"  {report.muscles} muscles; {100 * report.met:.0f} % of the lines from skin to bone meet "
-            f"one, the others keep the package's envelope\n"
+            f"  {report.muscles} muscles; {100 * report.met:.0f} % of the lines from skin to bone "
+            f"meet one, the others keep the package's envelope\n"
             f"  {len(report.left_out)} parts left out"
         )
         print(f"\nwrote {made.out}\nand   {made.manifest}\n")

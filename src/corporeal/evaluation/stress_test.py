@@ -1,4 +1,4 @@
-"""Treat a character badly, let go, and see whether it comes back to rest."""
+"""Stress test: treat a character badly, leave it alone, and see whether it returns to rest."""
 
 import warnings
 from dataclasses import asdict, dataclass

@@ -1,6 +1,6 @@
 """Moving-least-squares weights.
 
-Seed: layered characters, section 3.2.4, equations (3.2) to (3.9).
+Komaritzan 2022, section 3.2.4, equations (3.2) to (3.9).
 
 ====== ==========================================================
 ψ(x)    monomials of x: (1), (1 x y z) or (1 x y z xx yy zz xy xz yz)

@@ -1,4 +1,5 @@
-"""What flesh is made of, in SI units, and how the seed's unitless numbers become them."""
+"""What flesh is made of, in SI units, and how the unitless numbers of Komaritzan 2022 become
+them."""
 
 import math
 from dataclasses import dataclass
@@ -6,9 +7,9 @@ from dataclasses import dataclass
 from corporeal.errors import InputError
 
 SEED_STRAIN_WEIGHT = 85.0
-"""Weight of the tetrahedral strain constraint in the seed's own scale (section 3.3)."""
+"""Weight of the tetrahedral strain constraint in the scale of Komaritzan 2022 (section 3.3)."""
 SEED_TIME_STEP = 0.2
-"""Time step in the seed's own scale (section 3.3)."""
+"""Time step in the scale of Komaritzan 2022 (section 3.3)."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,16 @@ class Material:
 
 
 def stiffness_from_strain_weight(weight: float, frame_time: float) -> float:
-    """Stiffness in Pa of a strain weight in the seed's scale, when one of its steps of 0.2 is one
+    """Stiffness in Pa of a strain weight of Komaritzan 2022, when one of its steps of 0.2 is one
     frame of `frame_time` seconds: w (0.2/Δt)².
 
     Time enters Projective Dynamics only as w δt²/m, so stretching time by Δt/0.2 scales weights by
-    the inverse square: the seed's 85 is 12 240 Pa at 60 frames a second.
+    the inverse square: its 85 is 12 240 Pa at 60 frames a second.
     """
     return weight * (SEED_TIME_STEP / frame_time) ** 2
 
 
 def damping_from_velocity_share(retained: float, step: float) -> float:
-    """Damping in 1/s of the seed's μ (equation 2.14): keeping the share μ of the velocity in every
-    step is the implicit drag (1/μ − 1)/δt."""
+    """Damping in 1/s of μ in Komaritzan 2022 (equation 2.14): keeping the share μ of the velocity
+    in every step is the implicit drag (1/μ − 1)/δt."""
     return (1.0 / retained - 1.0) / step

@@ -54,8 +54,8 @@ class MeshOptions:
     skeleton: Path | None = None
     """Its skeleton: .skel, .json, .glb or .bvh; a .glb mesh may hold it."""
     component: Literal["auto", "largest", "all"] = "auto"
-    """Connected parts of a custom mesh that are flesh: those that hold the skeleton, the largest, or
-    all of them; the others follow the skin."""
+    """Connected parts of a custom mesh that are flesh: those that hold the skeleton, the largest,
+    or all of them; the others follow the skin."""
     mesh_unit: str = "auto"
     """Unit of a custom mesh: m, cm, mm, in; taken from its size by default."""
     mesh_up: str = "+y"

@@ -1,7 +1,7 @@
 """The one way to compile a CPU kernel.
 
-Kernels live in modules that only the CPU path imports (named `cpu.py` or `*_cpu.py`), so that numba
-is never needed to import the package or to run on a GPU machine.
+Kernels live in modules that only the CPU path imports (named `cpu.py`, `*_cpu.py`, `cpu_*.py`, or
+in a folder `cpu/`), so that numba is never needed to import the package or to run on a GPU machine.
 """
 
 import inspect

@@ -2,7 +2,7 @@
 
 Groups of bones are closed (dilated, then eroded) by a radius of their own: wide for ribs and
 pelvis, whose inside counts as bone, narrow for limbs, where gaps between two bones are bridged.
-The seed wraps a sphere in a modelling program; closing on a grid does the same by itself.
+Komaritzan 2022 wraps a sphere in a modelling program; closing on a grid does the same by itself.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Fat and muscle mass as linear functions of shape coefficients: the seed's own form.
+"""Fat and muscle mass as linear functions of shape coefficients: the form of Komaritzan 2022.
 
     FM(c) = a_FMᵀ c + b_FM   (4.5)          MM(c) = a_MMᵀ c + b_MM   (4.6)
 

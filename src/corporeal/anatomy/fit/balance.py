@@ -10,7 +10,7 @@ m_h         κ h², muscle without a layer (heart, face, hands, diaphragm)    `m
 FM, MM      λ (m_FL + m_VAT − m_skin − m_crotch),  m_ML − m_abd + m_h       `fat_mass`, …
 =========== ============================================================== ==================
 
-λ is not the seed's (it has 1): fat tissue is not all fat, and fat mass by X-ray is fat alone.
+λ is not that of Komaritzan 2022 (1): fat tissue is not all fat, and fat mass by X-ray is fat alone.
 """
 
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from corporeal.anatomy.prisms import Prisms
 from corporeal.body.composition import Composition
 
 FAT_DENSITY, MUSCLE_DENSITY = 900.0, 1100.0
-"""kg/m³, the seed's."""
+"""kg/m³ (Komaritzan 2022)."""
 SKIN_THICKNESS = 0.002
 """Metres."""
 LIPID_SHARE = 0.9
 """λ: fat in fat tissue, by mass. From 0.8 in the lean to over 0.9 in the obese."""
 MISSING_MUSCLE = {"male": 0.7, "female": 2.5}
-"""κ, kg/m², fitted with λ to the composition predicted for bodies of all sizes; the seed's are 1.5
-and 1.0, for muscle mass by impedance and fat tissue that is all fat."""
+"""κ, kg/m², fitted with λ to the composition predicted for bodies of all sizes; Komaritzan 2022 has
+1.5 and 1.0, for muscle mass by impedance and fat tissue that is all fat."""
 
 
 @dataclass(frozen=True)

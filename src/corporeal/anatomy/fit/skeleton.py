@@ -2,9 +2,9 @@
 
     E = w_reg E_reg(B, B̄) + w_flesh E_flesh(B, S) + w_coll E_coll(B, S) + w_shape E_shape(B, B̄)
 
-E_shape = Σ A_i ‖x_i − π_B̄(x_i)‖² is not the seed's: vertices slide on the scaled skeleton surface
-freely and leave it at a cost, so that flesh ten times as thick as the template's does not blow up
-the bones.
+E_shape = Σ A_i ‖x_i − π_B̄(x_i)‖² is not in Komaritzan 2022: vertices slide on the scaled skeleton
+surface freely and leave it at a cost, so that flesh ten times as thick as the template's does not
+blow up the bones.
 
 Static local–global iteration with the skin as hard constraint. Collisions are looked for in the
 converged state and added with growing weights until there are none, or hardly fewer than before.
@@ -24,7 +24,8 @@ from corporeal.geometry.surface import triangle_area_vectors
 from corporeal.geometry.surface_tree import SurfaceTree
 
 W_REG, W_FLESH, W_COLL = 0.1, 0.001, 50.0
-"""The seed's but for w_flesh (0.01), with which thin bones collapse in thick limbs."""
+"""Those of Komaritzan 2022 but for w_flesh (0.01), with which thin bones collapse in thick
+limbs."""
 W_SHAPE = 20000.0
 """Of E_shape, 1/m²."""
 DEPTH = 0.0035

@@ -31,7 +31,7 @@ class Ring:
 def ring(pairs: int = 22, radius: float = 2.2, baseline: float = 0.25) -> Ring:
     """`pairs` of cameras `baseline` metres apart on a circle of `radius` metres.
 
-    22 pairs are what the Dyna seed's scanner has (Pons-Moll et al. 2015, section 3.1).
+    22 pairs are what the scanner of Pons-Moll 2015 has (section 3.1).
     """
     if not 1 <= pairs <= 255 or not 0.5 <= radius <= 20.0 or not 0.0 < baseline < radius:
         raise InputError(

@@ -6,7 +6,7 @@ C = E[f fᵀ], the mean squared error ‖C^{1/2} (P − Bᵀ D)‖² is least (E
 
     D = Uᵀ C^{1/2} P,   Bᵀ = C^{−1/2} U,   U the strongest eigenvectors of C^{1/2} P Pᵀ C^{1/2}.
 
-The seed names this as future work (section 7).
+Loper 2015 names this as future work (section 7).
 """
 
 import numpy as np

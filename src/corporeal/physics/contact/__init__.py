@@ -1,1 +1,1 @@
-"""Contacts of skin with skin and with the world (seed, section 3.2.5)."""
+"""Contacts of skin with skin and with the world (Komaritzan 2022, section 3.2.5)."""

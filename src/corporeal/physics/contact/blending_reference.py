@@ -1,8 +1,8 @@
 """Where bones alone would put the skin, and how far they disagree about it.
 
 Skin goes with the bone that it is nearest to; around joints, within about as far as flesh is thick,
-neighbouring bones share it. The rest pose is home to within rounding; beside a bent joint flesh may
-be elsewhere without any contact, by up to some of what the bones disagree.
+neighbouring bones share it. The rest pose is its own reference to within rounding; beside a bent
+joint flesh may be elsewhere without any contact, by up to some of what the bones disagree.
 """
 
 import numpy as np
@@ -46,7 +46,8 @@ class BlendingReference:
     def at(
         self, world_from_joint: Float64[NumpyArray, "J 4 4"]
     ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V"]]:
-        """The skin at home, and the mean distance of its carriers' opinions, metres."""
+        """Blending reference positions of the skin, and the mean distance of its carriers'
+        opinions, metres."""
         from corporeal.physics.contact.cpu.release import blend
 
         frames = np.ascontiguousarray(rest_to_world(world_from_joint, self._joints))

@@ -1,6 +1,6 @@
 """Global detection: which skin vertices are inside the body, and behind which triangle.
 
-Seed: layered characters, section 3.2.5. The body is filled with tetrahedra between the skin and its
+Komaritzan 2022, section 3.2.5. The body is filled with tetrahedra between the skin and its
 base points on the bone lines: the flesh's own tetrahedra would leave out what is inside the bones.
 Most of a prism's three tetrahedra are flat where its base points lie on one line; they are left
 out, and so are those that a pose has turned inside out.

@@ -1,6 +1,6 @@
 """Poses that bring the skin on both sides of a joint together, for any skeleton.
 
-Seed: layered characters, section 3.2.5: simulated offline, to find which vertices may meet.
+Komaritzan 2022, section 3.2.5: simulated offline, to find which vertices may meet.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Local collisions: pairs of vertices that may meet at a joint, found once, tested by angles.
 
-Seed: layered characters, section 3.2.5, "CPU-Based Local Collision Handling" and figure 3.13. In an
+Komaritzan 2022, section 3.2.5, "CPU-Based Local Collision Handling" and figure 3.13. In an
 extreme pose the colliding vertices of a joint are split by a plane through it, and every one of the
 first patch is paired with the nearest of the second. At run time a pair is tested by the angles
 that its vertices have about the joint, seen from b_i: printed is b_j for the second one, but angles
@@ -27,7 +27,7 @@ from corporeal.physics.volumetric_mesh.model import VolumetricModel
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 WEIGHT = 150.0 * (0.2 * 60.0) ** 2
-"""N/m: the seed's collision weight of 150 at its step of 0.2, one a frame of 1/60 s."""
+"""N/m: the collision weight of Komaritzan 2022, 150 at its step of 0.2, one a frame of 1/60 s."""
 LONGEST_CHAIN = 2
 """Bones that may lie between those of a pair: collar and spine from arm to chest."""
 
@@ -104,8 +104,9 @@ def _paired(
     """The patch split at rest by the plane through the joint that halves the angle of the bones,
     and every vertex of the first side with the one of the other that is nearest in `skin`.
 
-    The seed takes n = (x_c − j) × (b_i × b_j) in the colliding pose, with x_c the vertex nearest to
-    the joint: the same plane where flesh is alike on both sides, and none for bones in one line.
+    Komaritzan 2022 takes n = (x_c − j) × (b_i × b_j) in the colliding pose, with x_c the vertex
+    nearest to the joint: the same plane where flesh is alike on both sides, and none for bones in
+    one line.
     """
     rest = np.asarray(model.bones.nodes, np.float64)
     away = _unit(rest[lines[:, 1]] - rest[lines[:, 0]])

@@ -1,7 +1,7 @@
 """Numbers of skin on skin that every engine keeps to. Imports nothing: a GPU machine has little."""
 
 RESTING = 0.25
-"""A pair is kept within this share of the mean edge (the seed's δ_col)."""
+"""A pair is kept within this share of the mean edge (δ_col of Komaritzan 2022)."""
 CLEARANCE = 0.1
 """Pairs come apart by this share of the distance they are kept within: 0.5 mm on the default body.
 Walls of a crease that met at no distance would cross each other by what is not converged."""
@@ -18,7 +18,8 @@ an edge, two triangles are as near as each other."""
 SIDEWAYS = 0.5
 """Cosine against the normal above which a vertex away from a triangle is beside it, not behind."""
 TORN = 1.5
-"""Skin that does not overlap at home lets go of a triangle if it is off the place that it has there
-by more than this share of the triangle's distance to its bone."""
+"""Skin that does not overlap at its blending reference is released from a triangle if it is off its
+place there by more than this share of the triangle's distance to its bone."""
 DOUBT = 2.0
-"""How far flesh may be from home without contact: so many times what bones disagree about it."""
+"""How far flesh may be from its blending reference without contact: so many times what bones
+disagree about it."""

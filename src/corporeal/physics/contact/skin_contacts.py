@@ -1,6 +1,6 @@
 """Skin on skin: the contacts of a pose, and those that rest from one step to the next.
 
-Seed: layered characters, section 3.2.5, "GPU-Based Global Collision Handling", run on the CPU here.
+Komaritzan 2022, section 3.2.5, "GPU-Based Global Collision Handling", run on the CPU here.
 The response acts on x − Σ b_k x_k, the vertex seen from its foot on the triangle, along the normal:
 it does not see translations, and does not hold what slides.
 """
@@ -69,8 +69,8 @@ class SkinContacts:
         """Contacts of the vertices at `positions` (metres), and the pairs (vertex, triangle) that
         they are between.
 
-        `resting` are the pairs of before: they stay until they part, or let go (`contact.cpu.release`). What
-        is deeper inside than `push` metres comes out by so much.
+        `resting` are the pairs of before: they stay until they part, or are released
+        (`contact.cpu.release`). What is deeper inside than `push` metres comes out by so much.
         """
         from corporeal.physics.contact.cpu.pairs import attach
         from corporeal.physics.contact.cpu.release import release_contacts
@@ -115,7 +115,7 @@ class SkinContacts:
         base_points: Float64[NumpyArray, "V 3"],
         pairs: Int[NumpyArray, "n 2"],
     ) -> Bool[NumpyArray, "V"]:
-        """Which vertices of pairs have homes inside the body at home."""
+        """Which vertices of pairs have reference positions inside the body at its reference."""
         asked = np.zeros(self._count, bool)
         asked[pairs[:, 0]] = True
         asked[self._triangles[pairs[:, 1]]] = True

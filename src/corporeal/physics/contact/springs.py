@@ -1,6 +1,7 @@
-"""The seed's own response, for comparison: three springs from a vertex to its triangle's corners.
+"""The response of Komaritzan 2022, for comparison: three springs from a vertex to its triangle's
+corners.
 
-Seed: layered characters, section 3.2.5. Their rest lengths are the distances from the corners to
+Komaritzan 2022, section 3.2.5. Their rest lengths are the distances from the corners to
 the vertex's projection into the triangle's plane, so they are nearly in that plane: they have
 little stiffness along its normal, which is where they should push.
 """

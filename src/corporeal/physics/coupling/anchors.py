@@ -1,6 +1,6 @@
 """Anchor rings on bones and joints, and inner vertices as combinations of four anchors.
 
-Seed: layered characters, section 3.2.2 and figure 3.6. A vertex between a joint and its bone is
+Komaritzan 2022, section 3.2.2 and figure 3.6. A vertex between a joint and its bone is
 combined from two neighbouring anchors on the joint's ring and two on the bone's, at its angle round
 the bone. Rings are polygons and the bone is round, so what the combination misses at rest is kept
 as an offset that turns along: at rest every vertex is where it was.

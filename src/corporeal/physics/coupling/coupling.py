@@ -1,6 +1,6 @@
 """Skeleton–skin coupling: how posed bones carry the inner surface.
 
-Seed: layered characters, section 3.2.2: half-rotated joints (figure 3.5), anchor rings (figure 3.6)
+Komaritzan 2022, section 3.2.2: half-rotated joints (figure 3.5), anchor rings (figure 3.6)
 and the projection back onto bones and joints, which together let the skin slide (figure 3.7).
 """
 

@@ -1,2 +1,2 @@
-"""Fast Projective Skinning (seed, chapter 3): flesh on a moving skeleton, as a simulation that is
-stepped live and as the deformer `projective`."""
+"""Fast Projective Skinning (Komaritzan 2022, chapter 3): flesh on a moving skeleton, as a
+simulation that is stepped live and as the deformer `projective`."""

@@ -29,7 +29,7 @@ def flesh_system(
 
     The maps multiply stiffness and density around every skin vertex (painted, or by part); 1 leaves
     them as they are. `volume` is the bulk modulus over the stiffness of the flesh around; 0 is the
-    seed's flesh, which does not keep its volume.
+    flesh of Komaritzan 2022, which does not preserve its volume.
     """
     rest = np.asarray(model.vertices, np.float64)
     tetrahedra = np.asarray(model.tetrahedra, np.int64)

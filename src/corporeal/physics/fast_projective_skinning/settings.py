@@ -32,7 +32,11 @@ CONTROLS = (
         "tissue", 0.0, 1.0, 1.0, "1: stiffness by body part and depth; 0: the same everywhere"
     ),
     Parameter(
-        "volume", 0.0, 200.0, 50.0, "how many times stiffer against losing volume; 0: as the seed"
+        "volume",
+        0.0,
+        200.0,
+        50.0,
+        "how many times stiffer against losing volume; 0: as Komaritzan 2022",
     ),
     Parameter("sliding", 0.0, 1.0, 1.0, "1: skin slides over joints; 0: it sticks to the bones"),
     Parameter(

@@ -1,10 +1,10 @@
-"""Local collisions in the solver: the two-matrix scheme (seed, section 3.2.5).
+"""Local collisions in the solver: the two-matrix scheme (Komaritzan 2022, section 3.2.5).
 
 A second matrix has a row x_j − x_i for every pair of vertices that may meet at a joint, if they do
-or not, so that neither matrix ever changes. Half of a step's iterations go by the first matrix;
-the other half go by the second, in which pairs that do not meet are projected to where they are.
-Rows are differences, where the seed projects both ends onto a plane in space: they put both on the
-plane halfway between them just the same, and do not hold back what moves along together.
+or not, so that neither matrix ever changes. Half of a step's iterations go by the first matrix; the
+other half go by the second, in which pairs that do not meet are projected to where they are. Rows
+are differences, where Komaritzan 2022 projects both ends onto a plane in space: they put both on
+the plane halfway between them just the same, and do not hold back what moves along together.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ Both rules have the form z = z̃ + τ v, v = ṽ + τ M⁻¹ f(z), with what the
 =============== ======================= ====== ================================================
 rule            z̃ (and ṽ likewise)      τ
 =============== ======================= ====== ================================================
-implicit-euler  z_t                     h      the seed's (2.6); damps by itself, ∝ h
+implicit-euler  z_t                     h      Komaritzan 2022 (2.6); damps, ∝ h
 bdf2            4/3 z_t − 1/3 z_{t−1}   2/3 h  second order: almost no damping of its own
 =============== ======================= ====== ================================================
 

@@ -1,7 +1,8 @@
 """The rotation closest to a matrix (polar decomposition), in float64.
 
-The seed (appendix A) takes Higham's Newton iteration R ← (R + R⁻ᵀ)/2 where det F > 1e-5 and
-singular values elsewhere. Here are both, for whole arrays; `solver.cpu.polar` has the compiled ones.
+Komaritzan 2022 (appendix A) takes Higham's Newton iteration R ← (R + R⁻ᵀ)/2 where det F > 1e-5 and
+singular values elsewhere. Here are both, for whole arrays; `solver.cpu.polar` has the compiled
+ones.
 """
 
 import numpy as np

@@ -93,7 +93,8 @@ class ReferenceSolver:
     ) -> Float64[NumpyArray, "f 3"]:
         """(κ M_f + Q_fᵀ W Q_f) z_f = κ M_f y_f + f_ext + Q_fᵀ W (p − Q_b z_b).
 
-        The seed has f_ext inside y, which is the same, but leaves massless vertices without it.
+        Komaritzan 2022 has f_ext inside y, which is the same, but leaves massless vertices without
+        it.
         """
         momentum = self.rule.inertia * self.system.masses[self._free, None] * y[self._free]
         internal = self._matrix_free.T @ (self._weights * (p - self._matrix_fixed @ anchors))

@@ -1,6 +1,6 @@
 """From the simulated surface back to the full skin.
 
-Seed: layered characters, section 3.2.4: quadratic moving least squares with geodesic distances for
+Komaritzan 2022, section 3.2.4: quadratic moving least squares with geodesic distances for
 positions, linear ones for normals.
 """
 

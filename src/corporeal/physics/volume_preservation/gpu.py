@@ -117,9 +117,9 @@ def corrected(
     preservation: DevicePreservation,
     pressures: Float[Array, "P K B"],
     positions: Float[Array, "3 n B"],
-    solver_state: bool,
+    moving: bool,
 ) -> Float[Array, "P K B"]:
-    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of flesh that is `solver_state` all pressures let go while a
+    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of `moving` flesh all pressures are released while a
     region is torn."""
     volume = preservation.volume
     mean, outer, inner = _frame(positions[:, volume.prisms])
@@ -129,7 +129,7 @@ def corrected(
     change = _product(preservation.gain, lack)
     largest, most = volume.changes[..., None], volume.limits[..., None]
     found = jnp.clip(pressures + jnp.clip(change, -largest, largest), -most, most)
-    if not solver_state:
+    if not moving:
         return found
     torn = jnp.any(jnp.abs(lack) > volume.torn[..., None], axis=1, keepdims=True)
     return jnp.where(torn, 0.0, found)

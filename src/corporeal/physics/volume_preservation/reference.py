@@ -119,8 +119,8 @@ class VolumePreservation:
         gain: Float64[NumpyArray, "K K"],
         moving: bool,
     ) -> Float64[NumpyArray, "K"]:
-        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of flesh that is `moving` all pressures let go while a
-        region is torn."""
+        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of flesh that is `moving` all pressures are released
+        while a region is torn."""
         lack = self.rest_volumes - volumes - self.compliances * pressures
         if moving and (np.abs(lack) > TORN * self.sizes).any():
             return np.zeros(self.region_count)

@@ -1,6 +1,6 @@
 """Base points: where on the bone lines every skin vertex belongs.
 
-Seed: layered characters, section 3.2.1, "Skin Shrinking", equation (3.1) and figures 3.1 and 3.2.
+Komaritzan 2022, section 3.2.1, "Skin Shrinking", equation (3.1) and figures 3.1 and 3.2.
 """
 
 import numpy as np

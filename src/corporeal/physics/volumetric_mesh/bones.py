@@ -1,6 +1,6 @@
 """Bones with volume: joints as spheres, bones as capsules between them.
 
-Seed: layered characters, section 3.2.1, "Bones and Joints".
+Komaritzan 2022, section 3.2.1, "Bones and Joints".
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Where a line from the skin meets the volumetric skeleton.
 
-Seed: layered characters, appendix A, equations (A.1) to (A.4).
+Komaritzan 2022, appendix A, equations (A.1) to (A.4).
 
 ====== ==========================================================
 l₀, l   start and unit direction of the line

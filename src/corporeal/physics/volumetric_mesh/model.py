@@ -1,6 +1,6 @@
 """The volumetric model: skin, its shrunken copy on the bones, and the tetrahedra between them.
 
-Seed: layered characters, section 3.2.1 (model), section 3.3 (parts that are not simulated) and
+Komaritzan 2022, section 3.2.1 (model), section 3.3 (parts that are not simulated) and
 section 3.4.1 (virtual bones).
 """
 

@@ -1,6 +1,6 @@
 """From skin triangles and their inner copies to tetrahedra.
 
-Seed: layered characters, section 3.2.1, "Volumetric Tissue Mesh" and figure 3.4. Where the seed
+Komaritzan 2022, section 3.2.1, "Volumetric Tissue Mesh" and figure 3.4. Where it
 flips random arrows until no triangle is cyclic, every edge points from its smaller to its larger
 vertex index here: an order has no cycles, so the configuration is valid at once, on any mesh.
 """

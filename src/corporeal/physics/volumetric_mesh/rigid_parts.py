@@ -1,6 +1,6 @@
 """Parts of a labelled body that are not simulated.
 
-Seed: layered characters, section 3.3: the face is left out, and anchored where it joins the neck.
+Komaritzan 2022, section 3.3: the face is left out, and anchored where it joins the neck.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """The coarse surface that is simulated, whose vertices are a subset of the skin's.
 
-Seed: layered characters, section 3.2.4: half-edge collapses by the quadric error metric (Garland
+Komaritzan 2022, section 3.2.4: half-edge collapses by the quadric error metric (Garland
 and Heckbert 1997). Every region of the skin has a number of vertices of its own, so that hands and
 feet, which are modelled finely, do not take the vertices from flesh that moves.
 """

@@ -48,7 +48,7 @@ ProgressCallback = Callable[[str, float], None]
 @dataclass(frozen=True)
 class PoseTraining:
     """Settings. Strengths are per registration or per vertex, so that they do not depend on the
-    size of the set or the mesh; the seed's numbers have no units."""
+    size of the set or the mesh; the numbers of Loper 2015 have no units."""
 
     joint_rounds: int = 3
     """Turns with P = 0: subjects, weights, then joints and poses together."""

@@ -1,8 +1,8 @@
-"""What holds pose blend shapes besides the data: the seed's ridge, and what it did not try.
+"""What holds pose blend shapes besides the data: the ridge of Loper 2015, and what it did not try.
 
-A vertex and a joint share nine offsets p_jv. The seed pulls all of them to 0 alike (λ_P). Here the
-pull may also grow with the distance between vertex and joint (*locality*), fall with the size of
-p_jv, so that few are left (*lasso*: Σ ‖p_jv‖ by reweighted squares, Daubechies et al. 2010), be
+A vertex and a joint share nine offsets p_jv. Loper 2015 pulls all of them to 0 alike (λ_P). Here
+the pull may also grow with the distance between vertex and joint (*locality*), fall with the size
+of p_jv, so that few are left (*lasso*: Σ ‖p_jv‖ by reweighted squares, Daubechies et al. 2010), be
 without end where a joint has no weight (*sparse*, section 5.2), or go to the mean of the
 neighbours' offsets instead of 0 (*smoothness*).
 """

@@ -1,9 +1,10 @@
-"""Compiled: contacts that nothing but themselves keeps together let go.
+"""Compiled contact release: contacts that nothing but themselves keeps together are released.
 
-Home is where bones alone would put the skin (`blending_reference`). Flesh whose homes overlap must be pressed
-apart, however far. Where they do not, it comes back by itself: a contact may then hold it off no
-further than it is at home, and one between what is torn away from home holds the wrong sides
-together. Both as far as home is certain.
+The blending reference position of skin is where bones alone would put it (`blending_reference`).
+Flesh whose reference positions overlap must be pressed apart, however far. Where they do not, it
+comes back by itself: a contact may then hold it off no further than it is at its reference, and one
+between what is torn away from its reference holds the wrong sides together. Both as far as the
+reference is certain.
 """
 
 import numpy as np
@@ -22,13 +23,13 @@ def blend(rest, carriers, shares, frames):
     for v in range(len(rest)):
         x, y, z = rest[v, 0], rest[v, 1], rest[v, 2]
         for k in range(3):
-            home = 0.0
+            reference = 0.0
             for m in range(count):
                 j = carriers[v, m]
                 place = frames[j, k, 0] * x + frames[j, k, 1] * y + frames[j, k, 2] * z
                 places[m, k] = place + frames[j, k, 3]
-                home += shares[v, m] * places[m, k]
-            blending_reference[v, k] = home
+                reference += shares[v, m] * places[m, k]
+            blending_reference[v, k] = reference
         for m in range(count):
             away = 0.0
             for k in range(3):
@@ -38,30 +39,32 @@ def blend(rest, carriers, shares, frames):
 
 
 @kernel()
-def _furthest(v, a, b, c, shares, normal, points, home, torn):
-    """Metres of gap that a pair without overlap at home may be pushed to; −∞ if it is torn."""
+def _furthest(v, a, b, c, shares, normal, points, reference, torn):
+    """Metres of gap that a pair without overlap at its reference may be pushed to; −∞ if it is
+    torn."""
     gap, apart = 0.0, 0.0
     for k in range(3):
-        at_home = home[v, k] - shares[0] * home[a, k] - shares[1] * home[b, k]
-        at_home -= shares[2] * home[c, k]
+        at_reference = reference[v, k] - shares[0] * reference[a, k] - shares[1] * reference[b, k]
+        at_reference -= shares[2] * reference[c, k]
         now = points[v, k] - shares[0] * points[a, k] - shares[1] * points[b, k]
         now -= shares[2] * points[c, k]
-        gap += normal[k] * at_home
-        apart += (at_home - now) ** 2
+        gap += normal[k] * at_reference
+        apart += (at_reference - now) ** 2
     return gap if apart <= torn * torn else -np.inf
 
 
 @kernel()
 def release_contacts(
-    old_count, inside, points, home, doubts, overlapping, thickness, triangles, reach, pairs,
+    old_count, inside, points, reference, doubts, overlapping, thickness, triangles, reach, pairs,
     shares, normals, gaps, furthest,
 ):  # fmt: skip
-    """Leave out, in place, pairs that must let go; how far the others may push into `furthest`.
+    """Leave out, in place, pairs that must be released; how far the others may push into
+    `furthest`.
 
     The first `old_count` pairs are those of before: as long as a vertex is `inside` and behind such
     a triangle, nothing new counts for it, since the way it came in is the way out. `overlapping`
-    flags vertices whose homes are inside the body at home, `doubts` are metres that homes are
-    uncertain by, `thickness` those from triangles to their bones. Gives how many are left.
+    flags vertices whose reference positions are inside the reference body, `doubts` are metres that
+    they are uncertain by, `thickness` those from triangles to their bones. Gives how many are left.
     """
     behind = np.zeros(len(points), np.bool_)
     count = 0
@@ -77,7 +80,7 @@ def release_contacts(
                 + shares[i, 2] * doubts[c]
             )  # fmt: skip
             torn = TORN * thickness[t] + doubt
-            most = _furthest(v, a, b, c, shares[i], normals[i], points, home, torn) + doubt
+            most = _furthest(v, a, b, c, shares[i], normals[i], points, reference, torn) + doubt
             if most < gaps[i] - reach:
                 continue
         if i < old_count and gaps[i] < 0.0 and inside[v]:

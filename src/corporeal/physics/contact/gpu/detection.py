@@ -108,9 +108,10 @@ def require_capacity(full: Bool[Array, "*batch"], capacity: Capacity) -> None:
     """Raise if a frame had more contacts or cells than fit."""
     if bool(jnp.any(full)):
         raise SolverError(
-            f"collisions did not fit on the device: there is capacity for {capacity.contacts} contacts, "
-            f"{capacity.rows} rows of cells, {capacity.candidates} candidates, {capacity.touches} vertices "
-            f"near colliders and 1024 cells along each axis. Give more capacity."
+            f"collisions did not fit on the device: there is capacity for {capacity.contacts} "
+            f"contacts, {capacity.rows} rows of cells, {capacity.candidates} candidates, "
+            f"{capacity.touches} vertices near colliders and 1024 cells along each axis. "
+            f"Give more capacity."
         )
 
 

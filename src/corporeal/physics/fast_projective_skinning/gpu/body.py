@@ -1,6 +1,7 @@
 """A body prepared for a device: arrays alone, in a `.npz` file without pickles.
 
-Making one takes the CPU's engines (`fast_projective_skinning.gpu.preparation`); using one takes NumPy, SciPy and JAX.
+Making one takes the CPU's engines (`fast_projective_skinning.gpu.preparation`); using one takes
+NumPy, SciPy and JAX.
 """
 
 from dataclasses import Field, fields, is_dataclass
@@ -84,8 +85,8 @@ class DeviceBody:
 
 def save_device_body(path: str | Path, body: DeviceBody) -> None:
     """Write all arrays of a prepared body."""
-    preservation = {k: v for k, v in _flattened(body, "").items() if not k.startswith("flesh/")}
-    write_npz(path, {"format": np.array(FORMAT)} | preservation)
+    stored = {k: v for k, v in _flattened(body, "").items() if not k.startswith("flesh/")}
+    write_npz(path, {"format": np.array(FORMAT)} | stored)
 
 
 def load_device_body(path: str | Path) -> DeviceBody:
@@ -96,8 +97,8 @@ def load_device_body(path: str | Path) -> DeviceBody:
         parts = {f.name: _gathered(reader, f, "") for f in fields(DeviceBody) if f.name not in made}
         blended = "coupling/shares" in reader.headers
         coupling = _pytree(reader, DeviceBlend if blended else DeviceCoupling, "coupling/")
-        preservation = "volume/prisms" in reader.headers
-        volume = _pytree(reader, DeviceVolume, "volume/") if preservation else None
+        preserved = "volume/prisms" in reader.headers
+        volume = _pytree(reader, DeviceVolume, "volume/") if preserved else None
     return DeviceBody(**parts, coupling=coupling, flesh=flesh_of(parts["elements"]), volume=volume)
 
 

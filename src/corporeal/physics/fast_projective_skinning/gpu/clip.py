@@ -125,12 +125,13 @@ def run_clip(
 
     Gives the last state as well, to go on from. With `collisions` or a `world` (of one character)
     also what touched; give its `full` to `require_room`. A static rule seeks the balance of every
-    frame, which has one step then. `preservation` is `body.kept(rule)`.
+    frame, which has one step then. `preservation` is `body.preservation(rule)`.
     """
     if (preservation is None) != (body.volume is None):
         raise InputError(
-            f"the body {'does not keep' if preservation else 'keeps'} volume, and run_clip was given "
-            f"{'what does' if preservation else 'nothing for it'}. Give kept=body.kept(rule)."
+            f"the body {'does not preserve' if preservation else 'preserves'} volume, and run_clip "
+            f"was given {'what does' if preservation else 'nothing for it'}. "
+            f"Give preservation=body.preservation(rule)."
         )
     count = frames.path.shape[0]
     engine = Engine(

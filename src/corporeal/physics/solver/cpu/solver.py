@@ -114,8 +114,8 @@ class CpuSolver:
     ) -> State:
         """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
 
-        `contact_planes` are pairs that may meet at joints: they are kept apart in the second half of the
-        iterations, by a second matrix.
+        `contact_planes` are pairs that may meet at joints: they are kept apart in the second half
+        of the iterations, by a second matrix.
         """
         if self.rule.integrator == "static":
             state = resting(state.positions, self.rule.step, pressures=state.pressures)

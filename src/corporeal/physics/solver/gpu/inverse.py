@@ -4,12 +4,12 @@ A = κ M_f + Q_fᵀ W Q_f is symmetric positive definite and constant while topo
 and step are. Four forms of its inverse:
 
 * `DenseInverse`: the whole of it, f² numbers.
-* `ClusteredInverse`: flesh hangs on bones, so that what is pulled here moves little a hand's breadth
-  away: entries of A⁻¹ fall exponentially. Vertices go in clusters of 32 neighbours, and a cluster
-  keeps the columns in which any of its rows has |A⁻¹_ij| > ε √(A⁻¹_ii A⁻¹_jj).
+* `ClusteredInverse`: flesh hangs on bones, so that what is pulled here moves little a hand's
+  breadth away: entries of A⁻¹ fall exponentially. Vertices go in clusters of 32 neighbours, and
+  a cluster keeps the columns in which any of its rows has |A⁻¹_ij| > ε √(A⁻¹_ii A⁻¹_jj).
 * `TwoLevelInverse` (`solver.gpu.two_level`): nested dissection; exact where entries do not fall.
-* `IterativeInverse` (`solver.gpu.iterative`): A itself and conjugate gradients, where f² numbers are too
-  many even to begin with.
+* `IterativeInverse` (`solver.gpu.iterative`): A itself and conjugate gradients, where f² numbers
+  are too many even to begin with.
 
 The iteration adds corrections, z ← z + A⁻¹ r(z): it ends where r(z) = 0 whatever stands for A⁻¹. So
 neither ε nor a storage of 16 bits changes what is converged to, only (by its own relative size) how

@@ -1,8 +1,8 @@
 """Projective Dynamics on a device: the equations of `reference`, float32, for B characters at once.
 
-An iteration is two programs: residual (local step and right-hand side in one gather, `solver.gpu.elements`)
-and correction (dense products, `solver.gpu.inverse`). State is free vertices alone, in structures of
-arrays (3, f, B); anchored ones come with every step.
+An iteration is two programs: residual (local step and right-hand side in one gather,
+`solver.gpu.elements`) and correction (dense products, `solver.gpu.inverse`). State is free vertices
+alone, in structures of arrays (3, f, B); anchored ones come with every step.
 """
 
 from typing import NamedTuple
@@ -205,8 +205,8 @@ class _Iteration(NamedTuple):
         history = at.history
         if history is not None:  # it led to another fixed point
             history = history._replace(known=jnp.zeros_like(history.known))
-        now, solver_state = self.everything(at.z), self.rule.moving
-        pressures = corrected(self.preservation, at.pressures, now, solver_state)
+        now, moving = self.everything(at.z), self.rule.moving
+        pressures = corrected(self.preservation, at.pressures, now, moving)
         return at._replace(pressures=pressures, history=history)
 
     def pressed(self, at: _Progress) -> _Progress:
@@ -253,7 +253,8 @@ class _Iteration(NamedTuple):
 class GpuSolver:
     """The steps of `ReferenceSolver` for one system, on JAX's default device.
 
-    Step by step for comparison and live use; whole clips go through `fast_projective_skinning.gpu.clip`.
+    Step by step for comparison and live use; whole clips go through
+    `fast_projective_skinning.gpu.clip`.
     """
 
     def __init__(
