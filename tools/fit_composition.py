@@ -3,7 +3,8 @@
     python tools/fit_composition.py ../shared/data/nhanes/nhanes_2017_2018_body_dxa.csv
 
 Reads the public NHANES 2017–2018 file (public domain) and writes
-`src/corporeal/anatomy/composition/data/composition.json`: coefficients only, nobody's record.
+`src/corporeal/anatomy/composition/data/composition.json`: coefficients only, nobody's record;
+its provenance is written beside it.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from provenance import write_provenance
 
 from corporeal.anatomy.composition.people import SEXES, read_people
 from corporeal.anatomy.composition.stored import ASSET, stored_form
@@ -45,6 +47,14 @@ def main() -> None:
     path = PACKAGE / ASSET
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    write_provenance(
+        path,
+        title="coefficients of fat and muscle mass by age, stature, mass and tape measures",
+        licence="Apache-2.0, as the package; the survey is in the public domain",
+        origin=f"{SOURCE} See docs/methods/composition.md",
+        command="python tools/fit_composition.py DATA/nhanes/nhanes_2017_2018_body_dxa.csv",
+        sources=[arguments.nhanes],
+    )
     print(f"wrote {ASSET}, {path.stat().st_size} bytes")
 
 

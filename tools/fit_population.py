@@ -4,7 +4,8 @@
 
 Reads the two ANSUR II files (millimetres; mass in tenths of a kilogram), leaves out the people that
 the tests hold back, and writes `src/corporeal/anthropometry/data/population.npz`: coefficients
-only, nobody's record. Bodies are fitted to `--people` of each sex; that takes most of the time.
+only, nobody's record, with its provenance beside it. Bodies are fitted to `--people` of each sex;
+that takes most of the time.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+from provenance import write_provenance
 
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.anthropometry.least_squares import minimise
@@ -114,6 +116,21 @@ def main() -> None:
     out = Path(__file__).parents[1] / "src/corporeal/anthropometry" / ASSET
     out.parent.mkdir(exist_ok=True)
     np.savez_compressed(out, **arrays)
+    assets = Path(__file__).parents[1] / "src/corporeal/assets/data"
+    write_provenance(
+        out,
+        title="mean and covariance of body dimensions, and of shape unknowns given them",
+        licence="Apache-2.0, as the package; the survey is in the public domain",
+        origin="coefficients fitted to ANSUR II (US Army, 2012, public release) on the default "
+        "body; see docs/methods/measurements-to-shape.md",
+        command=f"python tools/fit_population.py DATA/ansur2 --people {arguments.people}",
+        sources=[
+            arguments.ansur / "ansur2_female.csv",
+            arguments.ansur / "ansur2_male.csv",
+            assets / "default_body.npz.xz",
+            assets / "adiposity.npz.xz",
+        ],
+    )
     print(f"wrote {out} ({out.stat().st_size} bytes)")
 
 

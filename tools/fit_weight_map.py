@@ -3,13 +3,15 @@
     python tools/fit_weight_map.py [--people 200]
 
 Draws people evenly over BMI 16 to 48 and ages 18 to 80, realises them, and writes
-`src/corporeal/population/data/weight_map.npz`. Needs nothing but the package.
+`src/corporeal/population/data/weight_map.npz` and its provenance. Needs nothing but the
+package.
 """
 
 import argparse
 from pathlib import Path
 
 import numpy as np
+from provenance import write_provenance
 
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.models.phenotype.model import PhenotypeModel
@@ -51,6 +53,19 @@ def main() -> None:
         arrays |= stored_form(fit_weight_map(model, coefficients, mass, stature), sex)
     out = Path(__file__).parents[1] / "src/corporeal/population" / ASSET
     np.savez_compressed(out, **arrays)
+    assets = Path(__file__).parents[1] / "src/corporeal/assets/data"
+    write_provenance(
+        out,
+        title="how shape targets change with weight and height",
+        licence="Apache-2.0, as the package",
+        origin="regression on realised random people of this package; see docs/methods/people.md",
+        command=f"python tools/fit_weight_map.py --people {count}",
+        sources=[
+            assets / "default_body.npz.xz",
+            assets / "adiposity.npz.xz",
+            out.with_name("people.npz"),
+        ],
+    )
     print(f"wrote {out.name} ({out.stat().st_size} bytes)")
 
 

@@ -5,17 +5,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reference:
-    """One publication or data set."""
+    """One publication, program or data set."""
 
     key: str
+    """BibTeX key."""
     bibtex_kind: str
+    """Type of the BibTeX entry, such as article."""
     authors: str
+    """Authors, family name first, joined by ` and `; a group stands in braces."""
     title: str
+    """Title."""
     year: int
+    """Year of publication."""
     where: str
     """Journal, proceedings or publisher."""
     doi: str = ""
+    """Digital object identifier, without https://doi.org/; empty where there is none."""
     note: str = ""
+    """What else a reader should be told, such as a licence."""
 
     def plain(self) -> str:
         """One line for a list of references."""
@@ -84,6 +91,34 @@ REFERENCES = {
             2020,
             "Centers for Disease Control and Prevention",
             note="Public domain",
+        ),
+        Reference(
+            "musclemimic2026models",
+            "software",
+            "{The MuscleMimic Team}",
+            "MuscleMimic Models: MyoFullBody (PyPI musclemimic-models 1.0.6)",
+            2026,
+            "Software and bone meshes, Apache-2.0",
+            note="Bone meshes from MyoHub/myo_sim; see NOTICE-anatomy in the package",
+        ),
+        Reference(
+            "caggiano2022myosuite",
+            "inproceedings",
+            "Caggiano, Vittorio and Wang, Huawei and Durandau, Guillaume and Sartori, Massimo and "
+            "Kumar, Vikash",
+            "MyoSuite: A contact-rich simulation suite for musculoskeletal motor control",
+            2022,
+            "Learning for Dynamics and Control Conference (L4DC)",
+        ),
+        Reference(
+            "rajagopal2016fullbody",
+            "article",
+            "Rajagopal, Apoorva and Dembia, Christopher L. and DeMers, Matthew S. and Delp, Denny "
+            "D. and Hicks, Jennifer L. and Delp, Scott L.",
+            "Full-body musculoskeletal model for muscle-driven simulation of human gait",
+            2016,
+            "IEEE Transactions on Biomedical Engineering 63(10)",
+            doi="10.1109/TBME.2016.2586891",
         ),
         Reference(
             "magnenat1988jointdependent",
@@ -178,6 +213,9 @@ REFERENCES = {
     )
 }
 
+BONES = ("musclemimic2026models", "caggiano2022myosuite", "rajagopal2016fullbody")
+"""Where the embedded bone meshes come from; their licence and notice ship beside them."""
+
 TOPICS: dict[str, tuple[str, ...]] = {
     "corporeal": ("corporeal",),
     "default-body": ("makehuman",),
@@ -193,9 +231,10 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "smpl-sparse": ("loper2015smpl",),
     "automatic-weights": ("baran2007automatic",),
     "projective": ("komaritzan2022layered", "bouaziz2014projective"),
-    "layered": ("komaritzan2022layered", "bouaziz2014projective"),
-    "anatomy": ("komaritzan2022layered",),
-    "seeds": (
+    "layered": ("komaritzan2022layered", "bouaziz2014projective", *BONES),
+    "anatomy": ("komaritzan2022layered", "nhanes2018", *BONES),
+    "bones": BONES,
+    "papers": (
         "loper2015smpl",
         "ponsmoll2015dyna",
         "allen2006correlated",
