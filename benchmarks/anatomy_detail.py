@@ -6,6 +6,7 @@ Writes `benchmarks/results/anatomy_detail.json`: the fit of one body, the first 
 transfer of 100 000 vertices, and how closely the warp follows the bone surface between its centres.
 """
 
+import argparse
 import json
 import os
 import platform
@@ -72,6 +73,7 @@ def detail() -> dict[str, float]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     )

@@ -3,6 +3,7 @@
 python benchmarks/anthropometry_tables.py
 """
 
+import argparse
 import json
 from pathlib import Path
 
@@ -40,11 +41,14 @@ def _cells(found: dict[str, float]) -> tuple[str, str, str]:
 
 def main() -> None:
     """Rewrite the part of the page between its two headings."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=PAGE, help="page to write")
+    out = parser.parse_args().out
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     text = PAGE.read_text(encoding="utf-8")
     start, end = text.index(f"### Given {GIVEN[0]}\n"), text.index(END)
     tables = "".join(table(results, given) for given in GIVEN)
-    PAGE.write_text(text[:start] + tables + text[end:], encoding="utf-8")
+    out.write_text(text[:start] + tables + text[end:], encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ relative to the bones, is a free vibration: its largest excursion, the peak of i
 fast it dies down are written, and the spectra are plotted. About two minutes on one core.
 """
 
+import argparse
 import json
 import os
 import platform
@@ -45,6 +46,7 @@ PUBLISHED_HZ = {
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     template = load_default_body().template
     report = {
         "commit": commit(),

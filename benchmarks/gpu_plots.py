@@ -3,17 +3,23 @@
 python benchmarks/gpu_plots.py
 """
 
+import argparse
 import json
 import math
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
 WIDTH, HEIGHT, LEFT, BOTTOM = 420, 260, 60, 40
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "docs" / "pictures", help="folder for the figures"
+    )
+    folder = parser.parse_args().out
     report = json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text())
-    folder = ROOT / "docs" / "pictures"
     sizes = {int(k): v["ms"] for k, v in report["sizes"].items() if k.isdigit()}
     rates = {int(k): v for k, v in report["crowd"]["character_frames_per_s"].items()}
     plots = {

@@ -28,7 +28,7 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
 from corporeal.motions.resample import sampled
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
-from corporeal.physics.fast_projective_skinning.deformer import frames_of
+from corporeal.physics.fast_projective_skinning.clip import frames_of
 from corporeal.physics.fast_projective_skinning.gpu.body import save_device_body, save_device_skin
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
 from corporeal.physics.fast_projective_skinning.preparation import Preparations

@@ -7,6 +7,7 @@ skin in motion from the same body in static balance at the same frame, in centim
 alone does.
 """
 
+import argparse
 import json
 import platform
 import subprocess
@@ -43,6 +44,7 @@ FPS, DURATION = 60.0, 2.5
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     model = PhenotypeModel()
     report = {
         "commit": commit(),

@@ -3,12 +3,14 @@
 python benchmarks/people_plots.py
 """
 
+import argparse
 import json
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
 ROW, LEFT, PANEL, GAP, TOP = 22, 190, 240, 40, 46
 CELL = 15
 SEXES = {"female": "women", "male": "men"}
@@ -131,8 +133,12 @@ def _svg(width: float, height: float, parts: list[str]) -> str:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "docs" / "pictures", help="folder for the figures"
+    )
+    folder = parser.parse_args().out
     report = json.loads((ROOT / "benchmarks" / "results" / "people.json").read_text())
-    folder = ROOT / "docs" / "pictures"
     (folder / "people_moments.svg").write_text(moment_figure(report), encoding="utf-8")
     (folder / "people_correlations.svg").write_text(correlation_figure(report), encoding="utf-8")
 

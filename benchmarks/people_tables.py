@@ -3,6 +3,7 @@
 python benchmarks/people_tables.py
 """
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -59,13 +60,16 @@ def adult_table(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=PAGE, help="page to write")
+    out = parser.parse_args().out
     report = json.loads(RESULTS.read_text())
     page = PAGE.read_text(encoding="utf-8")
     for name, table in (("moments", moment_table(report)), ("adults", adult_table(report))):
         start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         before, rest = page.split(start)
         page = f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}"
-    PAGE.write_text(page, encoding="utf-8")
+    out.write_text(page, encoding="utf-8")
     for sex in ("female", "male"):
         found = report[sex]["correlations"]
         print(sex, {k: v for k, v in found.items() if k not in ("bodies", "survey")})

@@ -10,6 +10,7 @@ time is the smallest and the median of many rounds; the load of the machine is w
 since a busy machine shows in the median.
 """
 
+import argparse
 import itertools
 import json
 import os
@@ -48,6 +49,7 @@ ROUNDS = 60
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     model = PhenotypeModel()
     identity = model.prepare()
     simulation = ProjectiveSimulation(model.template)

@@ -5,14 +5,16 @@
 
 Bodies and creatures by seed, up to three kinds of damage each (`corporeal.evaluation.damage`), go
 through teleports, half turns of joints and shakes of 20 g, and are then left alone
-(`corporeal.evaluation.stress_test`). Every character's outcome is added to the result file at
-once, so that a run goes on where it was stopped. Delete the file to begin anew.
+(`corporeal.evaluation.stress_test`). Every character's outcome is added to the result file at once, so
+that a run goes on where it was stopped. Delete the file to begin anew. A refusal counts as neither
+well nor broken; it is listed by itself. Exits with 1 if any character is not well.
 """
 
 import argparse
 import json
 import platform
 import subprocess
+import sys
 import time
 import traceback
 from pathlib import Path
@@ -36,14 +38,15 @@ FINDINGS = (
 """Errors that are no named refusal, but bugs to be written down."""
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=200, help="number of seeds")
     parser.add_argument("--collisions", default="off", help="off, local or global")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
     asked = parser.parse_args()
     name = "robustness.json" if asked.collisions == "off" else "robustness_collisions.json"
-    path = RESULTS / name
+    path = asked.out / name
     rows = json.loads(path.read_text())["characters"] if path.exists() else []
     known = {row["seed"] for row in rows}
     for seed in range(asked.first, asked.first + asked.count):
@@ -52,6 +55,7 @@ def main() -> None:
             path.write_text(json.dumps(report(rows), indent=1) + "\n")
             print(summary(rows[-1]), flush=True)
     print(json.dumps(report(rows)["totals"], indent=1))
+    return int(not all(row["is_well"] for row in rows))
 
 
 def treat(seed: int, collisions: str) -> dict[str, Any]:
@@ -82,7 +86,7 @@ def report(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "totals": {
             "characters": len(rows),
             "well": sum(row["is_well"] for row in rows),
-            "refused": sum(bool(row.get("refused")) for row in rows),
+            "refused": [row["seed"] for row in rows if row.get("refused")],
             "exceptions": sum("exception" in row for row in rows),
             "not_finite": sum(not (row.get("finite") or row.get("refused")) for row in rows),
             "not_back_at_rest": [row["seed"] for row in moved if row["left_mm"] > 1.0],
@@ -105,4 +109,4 @@ def commit() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

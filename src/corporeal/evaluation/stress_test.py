@@ -19,7 +19,9 @@ from corporeal.physics.fast_projective_skinning.simulation import (
 from corporeal.units import GRAVITY
 
 FPS = 30.0
+"""Simulated frames a second."""
 VIOLENT_FRAMES = 24
+"""Frames of teleports, flips and shakes."""
 QUIET_FRAMES = 180
 """At most, until the skin is at rest."""
 AT_REST = 1e-3
@@ -32,12 +34,17 @@ class Outcome:
     """What became of a character."""
 
     seed: int
+    """Random seed of the character."""
     kind: str
+    """`body` or `creature`."""
     damages: tuple[str, ...]
+    """Kinds of damage done to it, in order (`evaluation.damage.DAMAGES`)."""
     refused: str = ""
-    """Words of a named refusal; the rest is then unknown."""
+    """Words of a named refusal, empty if it was simulated; the rest is then unknown."""
     vertices: int = 0
+    """Number of simulated skin vertices."""
     tetrahedra: int = 0
+    """Number of simulated tetrahedra."""
     finite: bool = False
     """All numbers of all frames."""
     furthest: float = 0.0
@@ -51,9 +58,17 @@ class Outcome:
     """Frames until it was within `AT_REST`."""
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the character was refused by a named error before it was simulated."""
+        return bool(self.refused)
+
+    @property
     def is_well(self) -> bool:
-        """Refused by name, or finite and back at rest."""
-        return bool(self.refused) or (self.finite and self.left <= AT_REST)
+        """Whether it was simulated, all numbers are finite and it is back at rest.
+
+        A refusal is not well: it says nothing of how the simulation holds. Count it by itself.
+        """
+        return not self.is_refused and self.finite and self.left <= AT_REST
 
     def row(self) -> dict[str, Any]:
         """Plain values, lengths in millimetres, for a report."""
@@ -61,7 +76,7 @@ class Outcome:
         values["furthest_mm"] = round(1e3 * values.pop("furthest"), 1)
         values["sag_mm"] = round(1e3 * values.pop("sag"), 3)
         values["left_mm"] = round(1e3 * values.pop("left"), 4) if np.isfinite(self.left) else None
-        return values | {"is_well": self.is_well}
+        return values | {"is_refused": self.is_refused, "is_well": self.is_well}
 
 
 def stress_test(character: RandomCharacter, settings: ProjectiveSettings | None = None) -> Outcome:

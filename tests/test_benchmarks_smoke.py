@@ -1,0 +1,93 @@
+"""Every benchmark, tool and example imports and knows `--help`; what makes the docs' figures runs.
+
+Scripts are found by looking, so that a new one cannot be forgotten.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = sorted(
+    path
+    for folder in ("benchmarks", "tools", "examples")
+    for path in (ROOT / folder).rglob("*.py")
+    if "__pycache__" not in path.parts
+)
+
+
+def results_of(folders: list[Path]) -> dict[str, str]:
+    """What `script_smoke.py` found in some folders, by path."""
+    command = [sys.executable, str(ROOT / "tests/script_smoke.py"), *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, str]:
+    return results_of(sorted({path.parent for path in SCRIPTS}))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_script_imports_and_knows_help(script: Path, outcomes: dict[str, str]):
+    """With `main`, it takes `--help` and exits with 0 before it computes anything."""
+    assert outcomes[str(script)] == ""
+
+
+def test_a_script_with_main_is_a_program():
+    """`python script.py` calls `main` wherever there is one."""
+    for path in SCRIPTS:
+        text = path.read_text(encoding="utf-8")
+        assert ("def main(" in text) == ('__name__ == "__main__"' in text), path.name
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("from corporeal.physics import nothing_of_the_kind", "ImportError"),
+        ("def main():\n    pass\n", "main() ran on"),
+        ("import argparse\ndef main():\n    raise SystemExit(2)\n", "exits with 2"),
+    ],
+)
+def test_a_broken_script_is_found(tmp_path: Path, text: str, words: str):
+    """The check above can fail: an import that is gone, a script that takes no arguments."""
+    (tmp_path / "broken_script.py").write_text(text)
+    (found,) = results_of([tmp_path]).values()
+    assert words in found
+
+
+def run(script: str, *arguments: str) -> None:
+    """Run a script in a process of its own."""
+    command = [sys.executable, str(ROOT / "benchmarks" / script), *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd=ROOT, env=dict(os.environ)
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "page"),
+    [
+        ("anthropometry_tables.py", "docs/methods/measurements-to-shape.md"),
+        ("people_tables.py", "docs/methods/people.md"),
+    ],
+)
+def test_tables_of_a_page_are_those_of_the_recorded_results(script: str, page: str, tmp_path: Path):
+    """Written anew from `benchmarks/results`, the page is the same to the byte."""
+    run(script, "--out", str(tmp_path / "page.md"))
+    assert (tmp_path / "page.md").read_bytes() == (ROOT / page).read_bytes()
+
+
+@pytest.mark.parametrize("script", ["gpu_plots.py", "people_plots.py"])
+def test_figures_are_those_of_the_recorded_results(script: str, tmp_path: Path):
+    """Drawn anew from `benchmarks/results`, each figure is the same to the byte."""
+    run(script, "--out", str(tmp_path))
+    drawn = sorted(tmp_path.iterdir())
+    assert len(drawn) == 2
+    for figure in drawn:
+        assert figure.read_bytes() == (ROOT / "docs/pictures" / figure.name).read_bytes()
