@@ -6,7 +6,7 @@ The default body bends elbow, knee and shoulder and twists its trunk, step by st
 range. Volume is that of the union (`evaluation.union_volume`: where skin runs into skin it counts
 once), so pushing flesh into flesh is no way of keeping it. Radius is the smallest mean radius of
 the rings of skin around the joint, over the same ring's at rest. Projective skinning is measured as
-the seed has it, as it is by default (volume kept), and with global collisions too; in static
+Komaritzan 2022 has it, as it is by default (volume kept), and with global collisions too; in static
 balance, and half a second of movement and a second of rest later. The bar, with collisions: a third
 of linear blend skinning's volume error, both ways.
 """

@@ -106,7 +106,7 @@ def small_sets(people: Path, home: Path) -> dict:
 
 
 def full_sets(people: Path, home: Path, protocols: Sequence[str]) -> dict:
-    """The sizes of the SMPL seed's and the Dyna seed's training sets."""
+    """The sizes of the training sets of Loper 2015 and Pons-Moll 2015."""
     found = {}
     for protocol in protocols:
         callback = FULL[protocol]

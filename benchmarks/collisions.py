@@ -11,7 +11,8 @@ listed apart, since bones would have to give way. Measured by rays beside it: th
 skin encloses twice, and that which it encloses inside out. Then a frame at 60 frames a second is
 timed in the squat, with processor time beside wall time, since a busy machine shows in the latter,
 and the ten iterations of a frame with crossed legs by themselves, with flesh that keeps its volume
-and with the seed's. `--times` takes times alone, and puts them into the report that is there.
+and with Komaritzan 2022's. `--times` takes times alone, and puts them into the report that is
+there.
 """
 
 import argparse
@@ -87,8 +88,10 @@ class Subject:
             )
             for mode in COLLISIONS
         }
-        seeds = ProjectiveSettings(collisions="global", volume=0.0)
-        self.losing_volume = ProjectiveSimulation(self.model.template, seeds, preparations=shared)
+        published = ProjectiveSettings(collisions="global", volume=0.0)
+        self.losing_volume = ProjectiveSimulation(
+            self.model.template, published, preparations=shared
+        )
         self.body = self.simulations["off"].body(self.identity)
         flesh = self.body.model
         rest, self.triangles = np.asarray(flesh.skin, np.float64), flesh.triangles

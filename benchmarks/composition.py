@@ -166,7 +166,7 @@ def errors_of(errors: np.ndarray) -> dict[str, float]:
 
 
 def percentile_rows(people: ScannedPeople, soldiers: np.ndarray) -> dict[str, list[float]]:
-    """Rows at `LEVELS`: the seed's table, then ours."""
+    """Rows at `LEVELS`: Komaritzan 2022's table, then ours."""
     predicted = (
         people.fat_percentage
         - fit_fat(people.tape, people.fat_percentage, people.sex).left_out_errors

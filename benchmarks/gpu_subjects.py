@@ -5,9 +5,9 @@
 
 Writes `build/gpu/`: the default body prepared for a device, four other people, bodies of other
 sizes, three clips of 120 frames (two steps each) with where the float64 reference and the CPU
-simulation end, one with contacts, a full-resolution body with thousands of them, flesh with kept
-volume and layered flesh. The benchmark itself (`benchmarks/gpu.py`) then needs NumPy, SciPy, JAX
-and jaxtyping alone.
+simulation end, one with contacts, a full-resolution body with thousands of them, flesh with volume
+preservation and layered flesh. The benchmark itself (`benchmarks/gpu.py`) then needs NumPy, SciPy,
+JAX and jaxtyping alone.
 """
 
 import argparse
@@ -42,8 +42,8 @@ FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 4
-SEED = ProjectiveSettings(volume=0.0)
-"""The seed's flesh, whose volume is not kept."""
+PUBLISHED = ProjectiveSettings(volume=0.0)
+"""The flesh of Komaritzan 2022, without volume preservation."""
 FLESH = ("corners", "gradients", "weights", "masses")
 SIZES = (1500, 8000)
 CURLED = (
@@ -65,14 +65,14 @@ def main() -> None:
 
 
 def write_body(model: PhenotypeModel, identity: Identity) -> None:
-    """The default body of the seed's flesh."""
-    body = ProjectiveSimulation(model.template, SEED).body(identity)
+    """The default body with the flesh of Komaritzan 2022."""
+    body = ProjectiveSimulation(model.template, PUBLISHED).body(identity)
     save_device_body(FOLDER / "body.npz", device_body(body))
 
 
 def write_people(model: PhenotypeModel, identity: Identity) -> None:
     """Bodies drawn over the phenotype's range."""
-    random, simulation = np.random.default_rng(5), ProjectiveSimulation(model.template, SEED)
+    random, simulation = np.random.default_rng(5), ProjectiveSimulation(model.template, PUBLISHED)
     names = ("gender", "muscle", "weight", "height")
     for number in range(PEOPLE):
         person = model.prepare({name: np.array(random.uniform(0.2, 0.8)) for name in names})
@@ -84,7 +84,7 @@ def write_sizes(model: PhenotypeModel, identity: Identity) -> None:
     """The default body, simulated with fewer and with more vertices."""
     for count in SIZES:
         preparations = Preparations(model.template, vertex_count=count)
-        sized = ProjectiveSimulation(model.template, SEED, preparations=preparations)
+        sized = ProjectiveSimulation(model.template, PUBLISHED, preparations=preparations)
         save_device_body(FOLDER / f"size_{count}.npz", device_body(sized.body(identity)))
 
 
@@ -103,7 +103,7 @@ def write_material(model: PhenotypeModel, identity: Identity) -> None:
 
 
 def write_kept(model: PhenotypeModel, identity: Identity) -> None:
-    """The body as it is by default, with kept volume."""
+    """The body as it is by default, with volume preservation."""
     write_ended("kept", ProjectiveSimulation(model.template), model, identity)
 
 
@@ -138,7 +138,7 @@ def write_ended(
 
 def write_clip(name: str, model: PhenotypeModel, identity: Identity) -> None:
     """Frames, start, and the ends of reference and CPU simulation, both without contacts."""
-    simulation = ProjectiveSimulation(model.template, SEED)
+    simulation = ProjectiveSimulation(model.template, PUBLISHED)
     body = simulation.body(identity)
     motion = make_motion(name, identity, model.template, seed=1, fps=60.0)
     places = np.arange(FRAMES * STEPS + 1) / STEPS
@@ -164,9 +164,9 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
     It starts in the shape that it would have without collisions, so that there are many contacts.
     """
     preparations = Preparations(model.template)
-    apart = ProjectiveSimulation(model.template, SEED, preparations=preparations)
+    apart = ProjectiveSimulation(model.template, PUBLISHED, preparations=preparations)
     touching = ProjectiveSimulation(
-        model.template, replace(SEED, collisions="global"), preparations=preparations
+        model.template, replace(PUBLISHED, collisions="global"), preparations=preparations
     )
     body = touching.body(identity)
     finder = preparations.of(identity).skin_contacts(touching.settings)
@@ -192,9 +192,9 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
 def write_many(model: PhenotypeModel, identity: Identity) -> None:
     """The full-resolution body, curled up into itself as far as it goes without collisions."""
     preparations = Preparations(model.template, vertex_count=model.template.mesh.vertex_count)
-    apart = ProjectiveSimulation(model.template, SEED, preparations=preparations)
+    apart = ProjectiveSimulation(model.template, PUBLISHED, preparations=preparations)
     body = apart.body(identity)
-    finder = preparations.of(identity).skin_contacts(replace(SEED, collisions="global"))
+    finder = preparations.of(identity).skin_contacts(replace(PUBLISHED, collisions="global"))
     pose = curled(body)
     save_device_body(FOLDER / "many_body.npz", device_body(body))
     save_device_skin(FOLDER / "many_skin.npz", device_skin(finder, body.model))

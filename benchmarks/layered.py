@@ -4,8 +4,8 @@
     python benchmarks/layered.py --speed   # time alone, for a quiet machine; the rest stays
 
 Six people land from a jump to the left and twist their trunk, with both kinds of flesh; two-layer
-flesh is the seed's, with one stiffness. Strain is taken on the skin and on the muscle surface
-beneath it; in two-layer flesh the latter is the same places inside its one layer. Writes
+flesh is Komaritzan 2022's, with one stiffness. Strain is taken on the skin and on the muscle
+surface beneath it; in two-layer flesh the latter is the same places inside its one layer. Writes
 `benchmarks/results/layered.json`.
 """
 
@@ -197,7 +197,7 @@ def kinds(model: PhenotypeModel, layers: Layers) -> dict[str, LayeredSkinning | 
 
 
 def controls(deformer: Deformer) -> dict[str, NumpyArray]:
-    """None; two-layer flesh as the seed has it."""
+    """None; two-layer flesh as Komaritzan 2022 has it."""
     seed = {"tissue": np.array(0.0), "volume": np.array(0.0)}
     return seed if isinstance(deformer, ProjectiveSkinning) else {}
 

@@ -1,4 +1,5 @@
-"""Pictures of layers, and of layered beside two-layer flesh, as figures 4.17 and 4.18 of the seed.
+"""Pictures of layers, and of layered beside two-layer flesh, as figures 4.17 and 4.18 of
+Komaritzan 2022.
 
     python benchmarks/layered_pictures.py --out docs/pictures
 

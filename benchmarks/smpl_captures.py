@@ -9,8 +9,8 @@ DATA holds `poses.zarr`, `poses_test.zarr` and `shapes.zarr` (`benchmarks/captur
 - `poses`: the first part of `train`, which needs `poses.zarr` alone; `train` goes on from there.
 - `train`: SMPL-LBS, from nothing, with checkpoints, as `corporeal train smpl` does.
 - `rivals`: from what that found: a retrained LBS and DQS (P = 0), SMPL-DQBS, SMPL-LBS-sparse.
-- `evaluate`: pose generalisation of all of them, and of LBS and DQS as the seed has them, SMPL with
-  P = 0.
+- `evaluate`: pose generalisation of all of them, and of LBS and DQS as Loper 2015 has them, SMPL
+  with P = 0.
 - `curves`: model and pose generalisation of the main ones against the number of coefficients.
 """
 

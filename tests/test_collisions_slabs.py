@@ -14,7 +14,7 @@ from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System, tetrahedral_masses
 
 OVERLAP, SEED_WEIGHT = 0.01, 150.0 * 144.0
-"""Metres; and the seed's collision weight at 60 frames a second, N/m."""
+"""Metres; and Komaritzan 2022's collision weight at 60 frames a second, N/m."""
 
 
 def slabs() -> tuple[System, np.ndarray, Contacts]:
@@ -61,7 +61,7 @@ def left_over(positions: np.ndarray, contacts: Contacts) -> float:
 @pytest.mark.parametrize("integrator", ["static", "implicit-euler"])
 def test_normal_rows_leave_a_thousandth_and_springs_a_fifth(integrator: str) -> None:
     """Ten iterations: the constraint along the normal leaves 0.1 % of the overlap (stiffness of a
-    vertex over weight); the seed's springs, nearly in the plane, a fifth or more."""
+    vertex over weight); Komaritzan 2022's springs, nearly in the plane, a fifth or more."""
     system, points, contacts = slabs()
     rule = StepRule(1 / 60, 10, 0.0, integrator)  # pyright: ignore[reportArgumentType]
     anchors = points[system.anchored]

@@ -1,4 +1,4 @@
-"""The seed's linear regressors (4.5, 4.6) on made-up pairs."""
+"""Komaritzan 2022's linear regressors (4.5, 4.6) on made-up pairs."""
 
 import numpy as np
 import pytest
