@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+INDEX = ROOT / "docs/README.md"
 RUN, PROSE = ("python", "sh"), ("text", "bibtex", "json", "mermaid")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -64,3 +65,28 @@ def test_links_inside_the_repository_lead_somewhere(page: Path):
     for target in re.findall(r"\]\(([^)#\s]+)", text):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_index_lists_every_page():
+    """Whoever opens `docs/` finds each page from its first one, once."""
+    links = re.findall(r"\]\(([^)#\s]+\.md)", INDEX.read_text(encoding="utf-8"))
+    listed = [(INDEX.parent / link).resolve() for link in links]
+    assert len(listed) == len(set(listed)), "a page is listed twice"
+    assert set(PAGES) - {INDEX} == set(listed)
+
+
+def test_design_notes_are_named_by_their_subject():
+    """No number that only those who were there can read."""
+    names = [page.name for page in (ROOT / "docs").rglob("*.md")]
+    assert not [name for name in names if name[0].isdigit()]
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_papers_are_named_by_their_keys(page: Path):
+    """A seed is a random one: a paper is called Komaritzan 2022 or Loper 2015."""
+    found = re.findall(
+        r"\bthe seed\b|seed's|seeds'", page.read_text(encoding="utf-8"), re.IGNORECASE
+    )
+    assert not found
