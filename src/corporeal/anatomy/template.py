@@ -31,12 +31,17 @@ class LayeredTemplate:
     """Three surfaces of one average body, with what fitting needs to know about them."""
 
     sex: str
+    """`female` or `male`."""
     body: Template
     """The rigged surface, whose triangulation all layers have."""
     skin: Float64[NumpyArray, "V 3"]
+    """Skin in the T-pose, metres."""
     muscle: Float64[NumpyArray, "V 3"]
+    """Envelope of the muscles, metres; equal to the skin where there are no layers."""
     bone: Float64[NumpyArray, "V 3"]
+    """Envelope of the bones, metres; equal to the skin where there are no layers."""
     joints: Float64[NumpyArray, "J 3"]
+    """Joint centres in the T-pose, metres."""
     layered: Bool[NumpyArray, "V"]
     """Vertices with layers; the others (head, hands, toes) are skin in all three."""
     muscle_thickness: Float64[NumpyArray, "V"]
@@ -50,6 +55,7 @@ class LayeredTemplate:
 
     @property
     def triangles(self) -> Int[NumpyArray, "F 3"]:
+        """Corner indices, common to the three surfaces."""
         return self.body.mesh.triangles
 
     @property

@@ -18,13 +18,17 @@ class Dimension:
     """One measurement of the body."""
 
     name: str
+    """Full name, such as `waist_circumference`."""
     ansur: str
     """Column of the ANSUR II file."""
     kind: Kind
+    """How it is read off a body."""
     meaning: str
+    """What is measured, in words."""
     differs: str = ""
     """How our reading differs from the survey's; empty where it is the same."""
     unit: Literal["m", "kg"] = "m"
+    """Metres, or kilograms for the mass alone."""
 
 
 _ARM = (at.joint("right_shoulder"), at.joint("right_elbow"))

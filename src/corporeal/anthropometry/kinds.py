@@ -13,7 +13,9 @@ class Landmark:
     """A point that moves with the body; `shares` add up to 1."""
 
     members: tuple[int | str, ...]
+    """Vertices by index and joints by name."""
     shares: tuple[float, ...]
+    """Weight of each member in the point."""
 
 
 def vertex(index: int) -> Landmark:
@@ -35,7 +37,9 @@ class Girth:
     """A tape around one part: the perimeter of the convex hull of a plane section."""
 
     part: Part
+    """Part of the body that the tape goes round."""
     at: Landmark
+    """Point through which the plane passes."""
     along: tuple[Landmark, Landmark] | None = None
     """The plane is square to the line between these; horizontal if None."""
 
@@ -45,8 +49,11 @@ class Extent:
     """A caliper: size of a horizontal section of one part along an axis."""
 
     part: Part
+    """Part of the body between the arms of the caliper."""
     at: Landmark
+    """Point at whose height the section lies."""
     axis: Axis
+    """World axis along which the size is taken."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,7 @@ class Height:
     """Height of a landmark above the lowest point of the body."""
 
     of: Landmark
+    """The point whose height is taken, metres above the ground."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,9 @@ class Distance:
     """The straight line between two landmarks."""
 
     start: Landmark
+    """One end of the line."""
     end: Landmark
+    """The other end of the line."""
 
 
 @dataclass(frozen=True)

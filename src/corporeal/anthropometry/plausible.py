@@ -27,9 +27,13 @@ class Refusal:
     """A value that people do not have."""
 
     name: str
+    """Full name of the dimension."""
     value: float
+    """What was asked for, metres or kilograms."""
     low: float
+    """Smallest value that is accepted, metres or kilograms."""
     high: float
+    """Largest value that is accepted, metres or kilograms."""
     beside: tuple[str, ...] = ()
     """What else was given, if the value alone is possible."""
 

@@ -36,6 +36,7 @@ class Population:
     mean: Float[NumpyArray, "Z"]
     """Of (log dimensions, age): metres, kilograms, years."""
     covariance: Float[NumpyArray, "Z Z"]
+    """Of (log dimensions, age)."""
     shape_mean: Float[NumpyArray, "K"]
     """Unknowns of the body fitted to the mean person, in the order of `unknown_names`."""
     shape_slopes: Float[NumpyArray, "K Z"]

@@ -52,8 +52,11 @@ class Plan:
     """What the readings need of a template, found once."""
 
     vertex_count: int
+    """Number V of the template's vertices; joints follow them in the list of points."""
     joint_names: tuple[str, ...]
+    """Of the template's skeleton, in order."""
     edges: dict[Part, Int[NumpyArray, "E 2"]]
+    """Edges of the skin of every part that a tape or caliper touches, as pairs of vertices."""
 
     def rows(self, landmark: Landmark) -> tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n"]]:
         """Rows of the standing points that make up a landmark, and their shares."""

@@ -66,8 +66,11 @@ class Unknown:
     """One number that the solver finds."""
 
     name: str
+    """Of a macro slider, or of the modifiers that share it."""
     low: float
+    """Smallest value, a slider's or modifier's coefficient."""
     high: float
+    """Largest value."""
     modifiers: tuple[Modifier, ...] = ()
     """Modifiers that take its value, one a side; none for a macro slider."""
 
@@ -77,7 +80,9 @@ class Shape:
     """A zero-pose body, metres."""
 
     vertices: Float[NumpyArray, "V 3"]
+    """Skin, metres."""
     joints: Float[NumpyArray, "J 3"]
+    """Joint centres, metres."""
 
 
 def unknowns_of(model: PhenotypeModel) -> tuple[Unknown, ...]:

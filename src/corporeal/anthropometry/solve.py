@@ -43,6 +43,7 @@ class SolvedBody:
     """A body with given measurements."""
 
     identity: Identity
+    """The body in the zero pose."""
     measurements: Measurements
     """All that it measures."""
     residuals: Mapping[str, float]

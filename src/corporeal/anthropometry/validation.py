@@ -16,6 +16,7 @@ class Comparison:
     """Bodies solved from some dimensions of people, against all dimensions of these people."""
 
     given: tuple[str, ...]
+    """Full names of the dimensions that the bodies were solved from."""
     residuals: Float[NumpyArray, "n M"]
     """Body minus person, metres or kilograms."""
     regression: Float[NumpyArray, "n M"]

@@ -33,6 +33,7 @@ class StoredAnatomy:
     muscle_thickness: Float64[NumpyArray, "n"]
     """Length of muscle on that line, metres."""
     bones: tuple["BoneMesh", ...]
+    """Detailed bone meshes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,11 @@ class BoneMesh:
     """One bone, or one muscle, in the template's T-pose."""
 
     name: str
+    """Name of the bone or muscle, such as `femur_r`."""
     vertices: Float64[NumpyArray, "v 3"]
     """Metres."""
     triangles: Int[NumpyArray, "f 3"]
+    """Corner indices into `vertices`."""
 
 
 def read_anatomy(sex: str, folder: Traversable | None = None) -> StoredAnatomy:

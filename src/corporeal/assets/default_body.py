@@ -39,6 +39,7 @@ class DefaultBody:
     base_vertices: Float[NumpyArray, "V 3"]
     """Skin at zero coefficients: the sculptors' base, which is nobody in particular."""
     base_joints: Float[NumpyArray, "J 3"]
+    """Joint centres at zero coefficients, metres."""
     targets: Targets
     """Macro targets first, then local ones, then any added by `with_targets`."""
     macro_count: int
@@ -50,6 +51,7 @@ class DefaultBody:
     sum to 1; signed, so that the error stays below that of a convex regressor."""
 
     def check(self) -> None:
+        """Raise `InputError` unless every target has a default coefficient."""
         if len(self.default_coefficients) != self.targets.count:
             raise InputError(
                 f"default body has {self.targets.count} targets and "

@@ -38,7 +38,9 @@ class LearnedSmpl:
     shape_offsets: Float[NumpyArray, "S V 3"]
     """Offset of every shape coefficient of one, metres."""
     joint_regressor: Float[NumpyArray, "J V"]
+    """Joint centres are these weighted sums of rest vertices."""
     weights: SkinWeights
+    """Skin weights, learned with the model."""
     correctives: PoseCorrectives
     """Pose blend shapes."""
 

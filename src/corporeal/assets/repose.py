@@ -34,6 +34,7 @@ class Repose:
     """Bone that carries a joint centre."""
 
     def check(self) -> None:
+        """Raise `InputError` unless all indices of bones and joints are in range."""
         count = len(self.rotations)
         require_indices("repose bones", self.bone_indices, count)
         require_indices("repose joint bones", self.joint_bones, count)

@@ -19,6 +19,7 @@ class Targets:
     """Joint centre offset at coefficient 1, metres."""
 
     def check(self) -> None:
+        """Raise `InputError` unless names are unique and every target has both offsets."""
         count = len(self.names)
         if not (count == len(self.vertex_offsets) == len(self.joint_offsets)):
             raise InputError(
@@ -31,6 +32,7 @@ class Targets:
 
     @property
     def count(self) -> int:
+        """Number S of targets."""
         return len(self.names)
 
     def slice(self, start: int, stop: int) -> "Targets":

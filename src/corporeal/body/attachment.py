@@ -11,6 +11,7 @@ class Attachment:
     """A rigid part in the zero pose of one identity."""
 
     name: str
+    """Such as `left_eye`; names nodes in files."""
     mesh: Mesh
     """In the identity's rest space, metres."""
     vertex_colours: Float[NumpyArray, "V 3"]
@@ -19,6 +20,7 @@ class Attachment:
     """Index of the joint whose frame it follows."""
 
     def check(self) -> None:
+        """Raise `InputError` unless every vertex has a colour."""
         if len(self.vertex_colours) != self.mesh.vertex_count:
             raise InputError(
                 f"attachment {self.name!r} has {self.mesh.vertex_count} vertices and "

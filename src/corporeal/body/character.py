@@ -50,6 +50,7 @@ class Character:
     """Linear RGB, 0 to 1."""
 
     def check(self) -> None:
+        """Raise `InputError` unless counts agree, numbers are finite and weights at most four."""
         if not (math.isfinite(self.fps) and self.fps > 0):
             raise InputError(f"character has fps {self.fps}; expected a finite number above 0.")
         if self.template.weights.values.shape[1] > ENGINE_INFLUENCES:
@@ -110,10 +111,12 @@ class Character:
 
     @property
     def frame_count(self) -> int:
+        """Number N of frames."""
         return self.joint_rotations_wxyz.shape[0]
 
     @property
     def morph_count(self) -> int:
+        """Number B of morph targets."""
         return self.morph_offsets.shape[0]
 
     @property

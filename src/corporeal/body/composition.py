@@ -16,6 +16,7 @@ class Composition:
     """Skeletal muscle, kg."""
 
     def check(self) -> None:
+        """Raise `InputError` unless both masses are finite and at least 0."""
         for name in ("fat_mass", "muscle_mass"):
             mass = getattr(self, name)
             if not (math.isfinite(mass) and mass >= 0):

@@ -33,6 +33,7 @@ class PoseCorrectives:
     """Rest-pose displacement of every vertex at weight 1, metres."""
 
     def check(self) -> None:
+        """Raise `InputError` unless names are unique, shapes agree and numbers are finite."""
         for what, names in (("joint", self.joint_names), ("morph", self.morph_names)):
             if not names:
                 raise InputError(f"correctives have no {what} names; expected at least one.")
@@ -58,6 +59,7 @@ class PoseCorrectives:
 
     @property
     def morph_count(self) -> int:
+        """Number B of morph targets."""
         return len(self.morph_names)
 
 

@@ -19,5 +19,6 @@ class Identity:
     """What made it, by name, such as phenotype sliders; empty for a foreign mesh."""
 
     def check(self) -> None:
+        """Raise `InputError` unless vertices and joints are finite."""
         require_finite("identity rest vertices", self.rest_vertices)
         require_finite("identity joints", self.joints)

@@ -35,6 +35,7 @@ class Layers:
     """What made them, by name: sex, stature (m), masses (kg), residuals."""
 
     def check(self) -> None:
+        """Raise `InputError` unless the three surfaces are finite and share one triangulation."""
         count = len(self.skin)
         for name in ("skin", "muscle", "bone"):
             surface = getattr(self, name)

@@ -19,6 +19,7 @@ class LinearBodyModel:
     """Mean shape, blend shapes of identity and pose, joints from the skin, skin weights."""
 
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices, counter-clockwise seen from outside."""
     mean_vertices: Float[NumpyArray, "V 3"]
     """The mean person in the zero pose, metres."""
     shape_offsets: Float[NumpyArray, "S V 3"]
@@ -28,12 +29,16 @@ class LinearBodyModel:
     joint_regressor: Float[NumpyArray, "J V"]
     """Joint centres are these weighted sums of rest vertices."""
     weights: SkinWeights
+    """Skin weights of every vertex."""
     joint_names: tuple[str, ...]
+    """Unique names, parents before children."""
     parents: tuple[int, ...]
     """Parent of every joint, −1 for the root."""
     blending: Blending = "lbs"
+    """How joint motions are blended: `lbs`, or `dqbs` for dual quaternions."""
 
     def check(self) -> None:
+        """Raise `InputError` unless counts agree, indices are in range and numbers finite."""
         require_finite("model mean vertices", self.mean_vertices)
         require_finite("model shape offsets", self.shape_offsets)
         require_finite("model pose offsets", self.pose_offsets)
@@ -76,14 +81,17 @@ class LinearBodyModel:
 
     @property
     def vertex_count(self) -> int:
+        """Number V of vertices."""
         return self.mean_vertices.shape[0]
 
     @property
     def joint_count(self) -> int:
+        """Number J of joints."""
         return len(self.parents)
 
     @property
     def shape_count(self) -> int:
+        """Number S of shape coefficients."""
         return self.shape_offsets.shape[0]
 
     @property

@@ -15,6 +15,7 @@ class Measurements:
     """`stature`, `mass`, `volume`, `surface_area`, `bmi`, and every named dimension."""
 
     def check(self) -> None:
+        """Raise `InputError` unless all that every body has is there and all is finite."""
         missing = [name for name in _ALWAYS if name not in self.values]
         if missing:
             raise InputError(

@@ -26,6 +26,8 @@ class Mesh:
     """Index of the vertex on the other side of the plane x = 0."""
 
     def check(self) -> None:
+        """Raise `InputError` unless numbers are finite, indices in range and quads match
+        triangles."""
         require_finite("mesh vertices", self.vertices)
         count = self.vertices.shape[0]
         require_indices("mesh triangles", self.triangles, count)
@@ -47,6 +49,7 @@ class Mesh:
 
     @property
     def vertex_count(self) -> int:
+        """Number V of vertices."""
         return self.vertices.shape[0]
 
 

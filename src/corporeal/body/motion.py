@@ -14,6 +14,7 @@ class Motion:
     """Poses of one skeleton over time."""
 
     name: str
+    """Of an authored motion, or the stem of the file it came from."""
     fps: float
     """Frames a second."""
     joint_rotations: Float[Array, "N J 3"]
@@ -21,8 +22,11 @@ class Motion:
     root_translation: Float[Array, "N 3"]
     """Metres; see `Pose`."""
     skeleton: Skeleton
+    """Whose joints the rotations belong to."""
 
     def check(self) -> None:
+        """Raise `InputError` unless there are frames, a rate above 0 and a rotation for every
+        joint."""
         if not (math.isfinite(self.fps) and self.fps > 0):
             raise InputError(f"motion has fps {self.fps}; expected a finite number above 0.")
         if self.joint_rotations.shape[0] == 0:
@@ -41,6 +45,7 @@ class Motion:
 
     @property
     def frame_count(self) -> int:
+        """Number N of frames."""
         return self.joint_rotations.shape[0]
 
     @property

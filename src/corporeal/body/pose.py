@@ -15,9 +15,11 @@ class Pose:
     """Added to every joint after the root has turned about its own rest position, metres."""
 
     def check(self) -> None:
+        """Raise `InputError` unless all numbers are finite."""
         require_finite("pose joint rotations", self.joint_rotations)
         require_finite("pose root translation", self.root_translation)
 
     @property
     def joint_count(self) -> int:
+        """Number J of joints."""
         return self.joint_rotations.shape[-2]

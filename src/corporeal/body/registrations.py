@@ -27,7 +27,9 @@ class Rows(Protocol):
     """An array, or one on the disk: `rows[10:20]` gives the rows themselves."""
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Length of every axis; the first counts the rows."""
+        ...
 
     def __getitem__(self, rows: slice, /) -> Any: ...
 
@@ -49,9 +51,13 @@ class Subject:
     """Whose body it is; fields are None where the truth is not known."""
 
     name: str
+    """Unique within a set."""
     identity: Identity | None = None
+    """The body in the zero pose."""
     layers: Layers | None = None
+    """Skin, muscle and bone surfaces in the zero pose."""
     composition: Composition | None = None
+    """Fat and muscle mass, kg."""
     facts: Mapping[str, float | str] = field(default_factory=dict)
     """Sex, age (years), and measurements by name, SI units."""
 
@@ -61,7 +67,9 @@ class Subjects(Mapping[str, Subject]):
     """Subjects by name, read when they are asked for: thousands need no memory."""
 
     names: tuple[str, ...]
+    """Unique names, in order."""
     read: Callable[[str], Subject]
+    """Gives the subject of a name, from the disk or from memory."""
 
     def __getitem__(self, name: str) -> Subject:
         if name not in self.names:
@@ -80,13 +88,17 @@ class Take:
     """One recording of one subject."""
 
     subject: str
+    """Name of the subject."""
     sequence: str
+    """Name of what the subject does, unique for each subject."""
     fps: float
     """Frames a second; 0 for poses that are not a movement."""
     vertices: Rows
     """N × V × 3 float32, metres."""
     truth: Truth | None = None
+    """Pose, shape and tissue of every frame where they are known; None for real scans."""
     split: Split = ""
+    """`train` or `test`; empty where the set is not split."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """Seeds, what was found wrong; JSON values."""
 
@@ -105,6 +117,7 @@ class Take:
 
     @property
     def frame_count(self) -> int:
+        """Number N of frames."""
         return self.vertices.shape[0]
 
 
@@ -113,6 +126,7 @@ class FrameBlock:
     """Neighbouring frames of one take."""
 
     take: Take
+    """The take they belong to."""
     first: int
     """Number of the first frame in its take."""
     vertices: Float32[NumpyArray, "N V 3"]
@@ -126,9 +140,13 @@ class Registrations:
     template: str
     """Name of the topology, such as `corporeal-13380`."""
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices, common to all frames."""
     vertex_count: int
+    """Number V of vertices of every frame."""
     takes: tuple[Take, ...]
+    """All recordings, each once."""
     subjects: Mapping[str, Subject] = field(default_factory=dict)
+    """Who is recorded, by name."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """What made the set; JSON values."""
 
@@ -139,10 +157,12 @@ class Registrations:
 
     @property
     def topology_hash(self) -> str:
+        """SHA-256 of triangles and vertex count, in hexadecimal."""
         return topology_hash(self.triangles, self.vertex_count)
 
     @property
     def frame_count(self) -> int:
+        """Number of frames of all takes together."""
         return sum(take.frame_count for take in self.takes)
 
     def where(self, wanted: Callable[[Take], bool]) -> "Registrations":

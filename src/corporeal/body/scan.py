@@ -21,8 +21,11 @@ class Scan:
     landmarks: Float[NumpyArray, "L 3"]
     """Places that were marked on the skin, metres; none where no marks were put."""
     landmark_names: tuple[str, ...] = ()
+    """One a landmark, in order."""
 
     def check(self) -> None:
+        """Raise `InputError` unless counts agree, numbers are finite and confidences from 0 to
+        1."""
         require_finite("scan points", self.points)
         require_finite("scan landmarks", self.landmarks)
         if not len(self.points) == len(self.confidence) == len(self.cameras):

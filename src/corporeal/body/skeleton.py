@@ -18,6 +18,7 @@ class Skeleton:
     """Rest positions, metres."""
 
     def check(self) -> None:
+        """Raise `InputError` unless names are unique and parents come before children."""
         count = len(self.names)
         if not (len(self.parents) == count == self.joints.shape[0]):
             raise InputError(
@@ -37,6 +38,7 @@ class Skeleton:
 
     @property
     def joint_count(self) -> int:
+        """Number J of joints."""
         return len(self.names)
 
     def index(self, name: str) -> int:

@@ -16,14 +16,18 @@ class Template:
     """A rigged surface in its zero pose."""
 
     mesh: Mesh
+    """Surface in the zero pose."""
     skeleton: Skeleton
+    """Kinematic tree with rest joints."""
     weights: SkinWeights
+    """Skin weights of every vertex."""
     part_names: tuple[str, ...]
     """Names of the body parts, such as `head`, `belly`, `left_thigh`."""
     part_labels: Int[NumpyArray, "V"]
     """Index into `part_names` of every vertex."""
 
     def check(self) -> None:
+        """Raise `InputError` unless mesh, skeleton, weights and labels agree in their counts."""
         count = self.mesh.vertex_count
         if len(self.weights.values) != count:
             raise InputError(

@@ -17,8 +17,11 @@ class SkinWeights:
     values: Float[NumpyArray, "V K"]
     """Weights, non-negative; every row sums to 1."""
     joint_count: int
+    """Number J of joints that indices may name."""
 
     def check(self) -> None:
+        """Raise `InputError` unless weights are non-negative, rows sum to 1 and indices are in
+        range."""
         require_finite("skin weights", self.values)
         require_indices("skin weight joints", self.joint_indices, self.joint_count)
         if self.values.min() < 0:

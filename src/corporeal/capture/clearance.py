@@ -40,6 +40,7 @@ class Capsules:
     joints: Float64[NumpyArray, "J 3"]
     """At rest, metres."""
     parents: tuple[int, ...]
+    """Parent of every joint, −1 for the root."""
     bones: Int[NumpyArray, "b 2"]
     """Joints at both ends; bones of the limbs."""
     radii: Float64[NumpyArray, "b"]
@@ -51,6 +52,7 @@ class Capsules:
     begins: Bool[NumpyArray, "b"]
     """Bones that begin in the trunk: hips and shoulders."""
     trunk: TrunkSkin
+    """The trunk's skin, against which limbs are tested."""
 
     def overlaps(self, rotations: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "o"]:
         """How deep pairs are in each other, then places along bones in the trunk, metres.

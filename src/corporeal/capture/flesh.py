@@ -28,8 +28,11 @@ class PersonFlesh:
     """One person's deformer, and what it is told."""
 
     person: Person
+    """Whose flesh it is."""
     deformer: ProjectiveSkinning | LayeredSkinning
+    """Prepared for this person alone."""
     tissue: PersonTissue
+    """Stiffness and its spread, drawn for this person."""
     layers: Layers | None
     """None for two-layer flesh."""
 

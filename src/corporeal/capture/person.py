@@ -16,14 +16,20 @@ class Person:
     """A body of the default topology, and what is known of it."""
 
     name: str
+    """Unique within a set."""
     sex: Sex
+    """`female` or `male`."""
     age: float
     """Years."""
     identity: Identity
+    """The body in the zero pose."""
     composition: Composition
+    """Fat and muscle mass, kg."""
     measurements: Measurements
+    """Of the body, SI units."""
 
     def check(self) -> None:
+        """Raise `InputError` unless fat and muscle together weigh less than the person."""
         soft = self.composition.fat_mass + self.composition.muscle_mass
         if soft >= self.measurements.mass:
             raise InputError(

@@ -20,6 +20,7 @@ class SessionSettings:
     """How people are recorded, whatever they do."""
 
     deformer: DeformerName = "layered"
+    """What moves the flesh: `projective` or `layered`."""
     touch: Touch = "global"
     """Whether skin meets skin."""
     seed: int = 0

@@ -35,9 +35,13 @@ class Finding:
     """One thing looked at."""
 
     what: str
+    """What was looked at."""
     state: State
+    """`ok`, `optional` or `missing`."""
     said: str
+    """What was found, in words."""
     remedy: str = ""
+    """How to get what is missing; empty where nothing is."""
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,13 @@ class Flag:
     """A flag, and the name that the body model has for it."""
 
     name: str
+    """On the command line, without its dashes."""
     full_name: str
+    """Of the slider or measurement."""
     meaning: str
+    """Help text."""
     metavar: str
+    """What stands for the value in the help, with its unit."""
 
 
 @cache

@@ -25,7 +25,9 @@ class Verb:
     """Where a verb lives; imported when it is called, so that `--help` is quick."""
 
     home: str
+    """Module and dataclass of the verb, as `module:Class`."""
     summary: str
+    """One line for the list of verbs."""
 
 
 VERBS = {
@@ -54,7 +56,9 @@ VERBS = {
 class Command(Protocol):
     """What every verb's dataclass offers."""
 
-    def run(self) -> int: ...
+    def run(self) -> int:
+        """Do it; gives back the exit code, 0 if all went well."""
+        ...
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,12 +16,17 @@ class Draft:
     vertices: Float[NumpyArray, "V 3"]
     """Metres."""
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices; damage may repeat or turn them."""
     joints: Float[NumpyArray, "J 3"]
     """Metres."""
     parents: tuple[int, ...]
+    """Parent of every joint, −1 for the root."""
     joint_names: tuple[str, ...]
+    """One a joint."""
     part_labels: Int[NumpyArray, "V"]
+    """Index into `part_names` of every vertex."""
     part_names: tuple[str, ...]
+    """Names of the body parts."""
 
     def size(self) -> float:
         """Longest side of the skin's box, metres."""

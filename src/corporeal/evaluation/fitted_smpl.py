@@ -22,7 +22,9 @@ class FittedSmpl:
     """Pose and shape by squared distances of vertices; edges and the mean person to begin with."""
 
     model: LinearBodyModel
+    """The model that is fitted."""
     iterations: int = 12
+    """Gauss–Newton steps at most."""
 
     @cached_property
     def edges(self) -> csr_array:

@@ -40,6 +40,7 @@ class Generalisation:
     """Errors of one model; rows are test registrations, columns numbers of coefficients."""
 
     shape_counts: tuple[int, ...]
+    """Numbers of shape coefficients that were tried, one a column."""
     model: Float64[NumpyArray, "n c"]
     """Mean distance of vertices with pose and shape fitted, metres."""
     pose: Float64[NumpyArray, "n c"]

@@ -40,7 +40,9 @@ class KnownSmpl:
     """A model, and the rigged template from which training it again starts."""
 
     model: LinearBodyModel
+    """The known model."""
     template: Template
+    """Its surface and joints with weights as a rigger would guess them."""
 
 
 def known_smpl(

@@ -27,11 +27,15 @@ class RandomCharacter:
     """One draw: who it is, what was done to it, and how many vertices are simulated."""
 
     seed: int
+    """Random seed; draws everything."""
     kind: str
     """`body` or `creature`."""
     damages: tuple[str, ...]
+    """Kinds of damage done, in order (`damage.DAMAGES`)."""
     template: Template
+    """The rigged surface after the damage."""
     identity: Identity
+    """Its rest shape, metres."""
     vertex_count: int
     """To be simulated, of the skin's."""
 

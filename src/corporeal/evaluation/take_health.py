@@ -23,7 +23,9 @@ class FrameFault:
     """Something worth looking at in one frame."""
 
     frame: int
+    """Number of the frame in its take."""
     what: str
+    """Kind of fault, in words."""
     count: int
     """Vertices, edges or triangles concerned."""
     worst: float

@@ -63,9 +63,11 @@ class AmassReading:
     """A motion of the given body, and what the file says beyond it."""
 
     motion: Motion
+    """On the given body's skeleton, metres, y up."""
     betas: Float[NumpyArray, "S"] | None
     """Shape coefficients of the recorded person on another body model; not used."""
     gender: str
+    """As the file states it; empty where it does not."""
     notes: tuple[str, ...]
     """What was left out or converted, in words."""
 

@@ -54,11 +54,13 @@ class BvhReading:
     """A motion, and what of its file a motion cannot hold."""
 
     motion: Motion
+    """In metres, y up, facing +z; named after the file."""
     end_sites: Mapping[str, Float[NumpyArray, "3"]]
     """Where the last bones end, metres from the joint of that name."""
     rest_frame: Pose | None
     """The T-pose that stood before the capture, if it was left out."""
     metres_per_unit: float
+    """Length of the file's unit, metres."""
     notes: tuple[str, ...]
     """What was guessed, converted or left out, in words."""
 

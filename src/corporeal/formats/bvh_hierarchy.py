@@ -24,7 +24,9 @@ class BvhNode:
     """One joint as the file declares it, in the file's own unit and axes."""
 
     name: str
+    """As in the file."""
     parent: int
+    """Index of the parent node, −1 for the root."""
     offset: tuple[float, float, float] | None = None
     """From the parent's joint, file units."""
     channels: tuple[str, ...] | None = None

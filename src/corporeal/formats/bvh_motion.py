@@ -25,6 +25,7 @@ class Frames:
     """Channel values over time, as the file holds them."""
 
     fps: float
+    """Frames a second, one over the file's frame time."""
     values: Float[NumpyArray, "N C"]
     """One column a channel; degrees or file units."""
 

@@ -34,6 +34,7 @@ class FbxDocument:
     """Objects and the links between them. Object 0 is the scene's root."""
 
     objects: list[FbxNode] = field(default_factory=list)
+    """Geometries, models, deformers and animation curves, in the order they were added."""
     _links: list[FbxNode] = field(default_factory=list)
 
     def add(self, kind: str, name: str, label: str, subclass: str) -> tuple[Int64, FbxNode]:

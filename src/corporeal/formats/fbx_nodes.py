@@ -45,8 +45,11 @@ class FbxNode:
     """
 
     name: str
+    """At most 255 bytes."""
     properties: tuple[Property, ...] = ()
+    """Typed values, in order."""
     children: list["FbxNode"] = field(default_factory=list)
+    """Nodes below, in order."""
     block: bool = False
     """Store an (empty) list of children; Autodesk's reader drops some nodes without it."""
 

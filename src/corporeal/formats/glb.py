@@ -26,6 +26,7 @@ class GlbDocument:
     """A glTF document under construction. Every `add` gives back the index of what it added."""
 
     content: dict[str, list[Any]] = field(default_factory=dict)
+    """Lists of the JSON chunk by key: `nodes`, `meshes`, `accessors`, …"""
     _binary: bytearray = field(default_factory=bytearray)
 
     def add(self, section: str, item: dict[str, Any]) -> int:

@@ -34,8 +34,11 @@ class GlbFile:
     """An open file: the JSON document, and its arrays on demand."""
 
     path: Path
+    """Where it lies, for messages."""
     document: Mapping[str, Any]
+    """The JSON chunk."""
     binary: bytes
+    """The binary chunk."""
     _decoded_bytes: int = field(default=0, repr=False)
 
     def refuse(self, why: str) -> NoReturn:

@@ -47,6 +47,7 @@ class EngineSurface:
     source: Int[NumpyArray, "v"]
     """Original vertex of every vertex; the first V are 0 … V−1."""
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices into the v vertices."""
     uv: Float[NumpyArray, "v 2"] | None
     """Texture coordinates, v down."""
 

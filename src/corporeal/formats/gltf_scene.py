@@ -24,14 +24,21 @@ class GltfNode:
     """One node of the tree; its transform is `matrix`, or translation · rotation · scale."""
 
     name: str
+    """As in the file, or `node_` and its number."""
     parent: int
     """−1 at the top."""
     translation: Float64[NumpyArray, "3"]
+    """In the parent's space, file units (metres by the standard)."""
     rotation_xyzw: Float64[NumpyArray, "4"]
+    """Unit quaternion in the parent's space."""
     scale: Float64[NumpyArray, "3"]
+    """Factor along each axis."""
     matrix: Float64[NumpyArray, "4 4"] | None
+    """Parent from node, instead of the three above; None where they are given."""
     mesh: int | None
+    """Index into `GltfScene.meshes`; None for a node without a surface."""
     skin: int | None
+    """Index into `GltfScene.skins`; None for a rigid surface."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,9 @@ class Primitive:
     """One surface with one material."""
 
     vertices: Float64[NumpyArray, "V 3"]
+    """Positions in the node's space, file units."""
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices into `vertices`."""
     uv: Float64[NumpyArray, "V 2"] | None
     """Texture coordinates, v down as in glTF."""
     colours: Float64[NumpyArray, "V 3"] | None
@@ -47,8 +56,11 @@ class Primitive:
     joints: Int[NumpyArray, "V K"] | None
     """Index into the skin's joints."""
     weights: Float64[NumpyArray, "V K"] | None
+    """Skin weights of the joints in `joints`."""
     morph_offsets: Float64[NumpyArray, "B V 3"]
+    """Displacement of every vertex at weight 1, file units."""
     morph_normals: Float64[NumpyArray, "B V 3"] | None
+    """Change of the normals at weight 1."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +68,11 @@ class GltfMesh:
     """Surfaces that belong together."""
 
     name: str
+    """As in the file, or `mesh_` and its number."""
     primitives: tuple[Primitive, ...]
+    """Its surfaces, one a material."""
     morph_names: tuple[str, ...]
+    """One a morph target, from `extras.targetNames` or numbered."""
     morph_weights: Float64[NumpyArray, "B"]
     """Weights where nothing is animated."""
     source_vertices: tuple[int, ...]
@@ -69,7 +84,9 @@ class Skin:
     """Joints, by node, and the way from the mesh's space to each at rest."""
 
     joints: tuple[int, ...]
+    """Index into `GltfScene.nodes` of every joint."""
     joint_from_mesh: Float64[NumpyArray, "J 4 4"]
+    """Inverse bind matrices."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +94,11 @@ class Track:
     """One animated property of one node."""
 
     node: int
+    """Index into `GltfScene.nodes`."""
     path: str
     """`translation`, `rotation` (xyzw), `scale` or `weights`."""
     mode: str
+    """`LINEAR`, `STEP` or `CUBICSPLINE`."""
     times: Float64[NumpyArray, "n"]
     """Seconds, rising."""
     values: Float64[NumpyArray, "rows c"]
@@ -91,8 +110,11 @@ class GltfScene:
     """A parsed file. Every index is in range and the nodes form trees."""
 
     nodes: tuple[GltfNode, ...]
+    """All nodes, in the file's order."""
     meshes: tuple[GltfMesh, ...]
+    """All meshes, in the file's order."""
     skins: tuple[Skin, ...]
+    """All skins, in the file's order."""
     animations: tuple[tuple[str, tuple[Track, ...]], ...]
     """Name and tracks."""
 

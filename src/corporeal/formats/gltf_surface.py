@@ -14,11 +14,17 @@ class JoinedSurface:
     """One surface with what its vertices carry. Arrays are None where some part lacks them."""
 
     mesh: Mesh
+    """Vertices of all parts, in order, without those added at texture seams."""
     colours: Float64[NumpyArray, "V 3"] | None
+    """Linear RGB."""
     joints: Int[NumpyArray, "V K"] | None
+    """Index into the skin's joints of every influence."""
     weights: Float64[NumpyArray, "V K"] | None
+    """Skin weights of these joints."""
     morph_offsets: Float64[NumpyArray, "B V 3"]
+    """Displacement of every vertex at weight 1, file units."""
     morph_normals: Float64[NumpyArray, "B V 3"] | None
+    """Change of the normals at weight 1."""
 
 
 def join_surface(mesh: GltfMesh) -> JoinedSurface:

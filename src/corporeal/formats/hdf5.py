@@ -39,8 +39,11 @@ class Hdf5Frames:
     """Frames of one sequence, read when they are asked for; holds no open file."""
 
     path: Path
+    """The file."""
     key: str
+    """Name of the data set, subject and sequence joined by `_`."""
     shape: tuple[int, ...]
+    """N × V × 3, frames first."""
 
     def __getitem__(self, rows: slice) -> NumpyArray:
         start, stop, step = rows.indices(self.shape[0])

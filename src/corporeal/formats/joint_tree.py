@@ -19,6 +19,7 @@ class Joint(NamedTuple):
     """One joint of a file."""
 
     name: str
+    """Unique within the file."""
     place: tuple[float, float, float]
     """Rest position, in the file's unit."""
     parent: str | None

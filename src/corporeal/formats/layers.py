@@ -40,7 +40,9 @@ class LayeredBody:
     """What a layers file holds."""
 
     body: Body
+    """The person at rest."""
     layers: Layers
+    """Skin, muscle and bone surfaces of that person."""
 
 
 def write_layers(path: str | Path, layered: LayeredBody) -> None:

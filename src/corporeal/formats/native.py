@@ -55,7 +55,9 @@ class Body:
     """A person at rest: what a body file holds."""
 
     template: Template
+    """Topology, joint tree and skin weights."""
     identity: Identity
+    """The rest shape and its joints."""
     measurements: Mapping[str, float]
     """SI units, by name."""
 

@@ -59,7 +59,9 @@ class Header:
     """What an archive says about one array before it is read."""
 
     shape: tuple[int, ...]
+    """Length of every axis."""
     dtype: np.dtype[Any]
+    """Type of the numbers or the text, as declared."""
 
 
 @dataclass
@@ -67,8 +69,11 @@ class NpzReader:
     """An open archive. Dimension letters keep one length for all arrays read from it."""
 
     path: Path
+    """Where it lies, for messages."""
     headers: Mapping[str, Header]
+    """Declared shape and type of every array, by name."""
     archive: zipfile.ZipFile
+    """The open zip file; closed with the reader."""
     skipped: tuple[str, ...] = ()
     """Names of the object arrays that were passed over without loading."""
     lengths: dict[str, int] = field(default_factory=dict)

@@ -33,7 +33,9 @@ class PointCache:
     vertices: Float32[NumpyArray, "N V 3"]
     """Metres, y up."""
     start_frame: float
+    """Number of the first sample's frame on the host program's timeline."""
     frames_a_sample: float
+    """Frames between two samples."""
 
 
 def write_pc2(

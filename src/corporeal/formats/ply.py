@@ -52,8 +52,11 @@ class Property:
     """One column; a list has a type for its length as well."""
 
     name: str
+    """As in the header, such as `x` or `vertex_indices`."""
     kind: str
+    """Type of a value, PLY's word such as `float` or `uchar`."""
     length_kind: str | None = None
+    """Type of a list's length; None for a single value."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,11 @@ class Element:
     """One table of the file."""
 
     name: str
+    """As in the header, such as `vertex` or `face`."""
     count: int
+    """Number of rows."""
     properties: tuple[Property, ...]
+    """Columns, in the file's order."""
 
 
 def read_ply(path: str | Path) -> Mesh:

@@ -30,8 +30,11 @@ class PlyFrames:
     """Frames in files, read and checked when they are asked for."""
 
     files: tuple[Path, ...]
+    """One a frame, in order."""
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices that every file must have."""
     shape: tuple[int, ...]
+    """N × V × 3, frames first."""
 
     def __getitem__(self, rows: slice) -> NumpyArray:
         return np.stack([self._frame(file) for file in self.files[rows]])

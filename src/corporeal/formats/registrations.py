@@ -90,6 +90,7 @@ class RegistrationsStore:
 
     @property
     def vertex_count(self) -> int:
+        """Number V of vertices of every frame, as the store declares it."""
         count = self.store.run.get("vertex_count")
         if type(count) is not int or not 0 < count < 2**31:
             raise FormatError(f"{self.store.path} does not say how many vertices a frame has.")

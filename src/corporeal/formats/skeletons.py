@@ -14,6 +14,7 @@ class SkeletonReading:
     """A skeleton in the file's own unit."""
 
     skeleton: Skeleton
+    """Joints in the file's unit and axes."""
     unit: str | None
     """Its name where the file states it; None for formats without units."""
 

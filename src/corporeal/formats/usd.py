@@ -111,18 +111,23 @@ class Pxr:
         return stage
 
     def vectors(self, rows: NumpyArray) -> Any:
+        """Rows of three as `Vec3fArray`, float32."""
         return self.Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(rows, np.float32))
 
     def numbers(self, values: NumpyArray) -> Any:
+        """Numbers as `FloatArray`, float32."""
         return self.Vt.FloatArray.FromNumpy(np.ascontiguousarray(values, np.float32))
 
     def integers(self, values: NumpyArray) -> Any:
+        """Whole numbers as `IntArray`, 32 bits."""
         return self.Vt.IntArray.FromNumpy(np.ascontiguousarray(values, np.int32))
 
     def matrices(self, values: Float64[NumpyArray, "J 4 4"]) -> Any:
+        """Matrices as `Matrix4dArray`, transposed: USD multiplies rows."""
         return self.Vt.Matrix4dArray([self.Gf.Matrix4d(value.T.tolist()) for value in values])
 
     def turns(self, wxyz: NumpyArray) -> Any:
+        """Unit quaternions, w first, as `QuatfArray`."""
         return self.Vt.QuatfArray([self.Gf.Quatf(*map(float, row)) for row in wxyz])
 
 

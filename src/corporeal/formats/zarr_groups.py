@@ -122,13 +122,16 @@ class RowReader:
     """An array on the disk that gives rows when they are asked for, like `reader[10:20]`."""
 
     layout: ArrayLayout
+    """What the array's metadata declares."""
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Length of every axis; the first counts the rows."""
         return self.layout.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
         return self.layout.dtype
 
     @cached_property
@@ -172,7 +175,9 @@ class GroupReader:
     """A group whose metadata has been checked."""
 
     path: Path
+    """Folder of the group."""
     attributes: Mapping[str, Any]
+    """JSON values of the group."""
 
     def rows(self, name: str, kind: str, shape: tuple[int | None, ...]) -> RowReader:
         """The array `name` of kind `f`, `i` or `b`; None in `shape` stands for any length."""
@@ -198,6 +203,7 @@ class GroupReader:
         return array
 
     def has(self, name: str) -> bool:
+        """Whether the group holds an array of this name."""
         return bool(NAME.fullmatch(name)) and is_array(self.path / name)
 
 

@@ -35,13 +35,19 @@ class ArrayLayout:
     """What is known of an array before it is read."""
 
     path: Path
+    """Folder of the array."""
     shape: tuple[int, ...]
+    """Length of every axis; the first counts the rows."""
     dtype: np.dtype[Any]
+    """Type of the numbers."""
     chunk_rows: int
+    """Rows of a chunk; chunks divide the first axis alone."""
     codecs: tuple[str, ...]
+    """Names of the codecs that pack a chunk, in order."""
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all numbers, unpacked."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     @property
@@ -51,9 +57,11 @@ class ArrayLayout:
 
     @property
     def chunk_count(self) -> int:
+        """Number of chunks; 0 for an empty array."""
         return -(-self.shape[0] // self.chunk_rows) if math.prod(self.shape) else 0
 
     def chunk_path(self, number: int) -> Path:
+        """File of the chunk of this number."""
         return self.path.joinpath("c", str(number), *["0"] * (len(self.shape) - 1))
 
     def require_chunk(self, number: int) -> None:

@@ -119,6 +119,7 @@ class ZarrStore:
 
     @property
     def is_finished(self) -> bool:
+        """Whether the store was declared complete."""
         return (self.path / _FINISHED / "zarr.json").is_file()
 
     def require_finished(self) -> None:

@@ -13,6 +13,7 @@ class Hinges:
     """Edges that join two triangles; they depend on the triangles alone."""
 
     edges: Int[NumpyArray, "E 2"]
+    """Vertices at both ends."""
     triangles: Int[NumpyArray, "E 2"]
     """The two beside each edge."""
 

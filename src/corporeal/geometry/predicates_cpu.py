@@ -57,6 +57,7 @@ def grow(expansion, length, term):
 
 @kernel()
 def sign_of(value):
+    """1, −1 or 0, the sign of a number."""
     return 1 if value > 0.0 else (-1 if value < 0.0 else 0)
 
 

@@ -38,7 +38,9 @@ class CustomMotion:
     """A motion of the skeleton, and how it came, in words."""
 
     motion: Motion
+    """Of the user's own skeleton."""
     notes: tuple[str, ...]
+    """How joints were found, and what stays at rest."""
 
 
 @dataclass(frozen=True)

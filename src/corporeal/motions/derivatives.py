@@ -25,6 +25,7 @@ class Derivatives:
     """
 
     frame: Literal["world", "root"]
+    """In which frame the vectors are given."""
     velocity: Float[NumpyArray, "N J 3"]
     """m/s."""
     acceleration: Float[NumpyArray, "N J 3"]

@@ -31,6 +31,7 @@ class Flight:
     """One stretch with both feet off the ground."""
 
     first: int
+    """First frame."""
     last: int
     """Frames, both included."""
     acceleration: float
@@ -42,11 +43,13 @@ class RateCheck:
     """What the flights say about a motion's frame rate."""
 
     verdict: Literal["fits", "differs", "unknown"]
+    """`fits`, `differs`, or `unknown` where there is no clean flight."""
     fps: float
     """The rate that fits best: the labelled one, or it halved or doubled."""
     flights: tuple[Flight, ...]
     """The clean flights that were found."""
     words: str
+    """The finding as a sentence."""
 
 
 def check_frame_rate(motion: Motion, names: NameMap | None = None) -> RateCheck:

@@ -48,11 +48,13 @@ class IncomingMotion:
     """A motion of the body, and everything worth telling about how it came."""
 
     motion: Motion
+    """Of the body's own skeleton, metres, y up."""
     source: Motion
     """As the file has it, in metres, y up."""
     retargeted: Retargeted | None
     """None for a motion that was already the body's own."""
     notes: tuple[str, ...]
+    """What was guessed, converted or left out, in words."""
     facts: Mapping[str, str | float | int] = field(default_factory=dict)
     """Figures for a report: scale, contacts, how far the pelvis sank."""
 

@@ -22,7 +22,9 @@ class JumpPlan:
     """When the feet leave and meet the ground, seconds."""
 
     takeoffs: Float[NumpyArray, "n"]
+    """When both feet leave the ground, rising."""
     landings: Float[NumpyArray, "n"]
+    """When they meet it again, one a take-off."""
     end: float
     """End of the motion, well after the last landing."""
 
@@ -89,9 +91,13 @@ class Hop:
     """What jumping does to a foot: springy knees on the ground, heels up, legs that hang."""
 
     stretch: Float[NumpyArray, "N"]
+    """Leg extension on the ground, hip–ankle distance over leg length."""
     hanging: Bool[NumpyArray, "N"]
+    """Frames in which the foot is in the air."""
     extension: Float[NumpyArray, "N"]
+    """Leg extension in the air, hip–ankle distance over leg length."""
     heel_pitch: Float[NumpyArray, "N"]
+    """How far the heel is lifted about the ball of the foot, radians."""
 
     @staticmethod
     def of(

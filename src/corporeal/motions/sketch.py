@@ -55,11 +55,13 @@ class Sketch:
     """An empty sheet for one motion of one body; methods write turns into `rotations`."""
 
     body: StandingBody
+    """Whose motion it is."""
     time: Float[NumpyArray, "N"]
     """Seconds."""
     rotations: Float[NumpyArray, "N J 3"]
     """Axis-angle, radians; filled in place by the methods below."""
     generator: np.random.Generator
+    """Source of everything that varies between takes."""
     a_pose: bool
     """Start in an A-pose instead of a relaxed stand."""
     clearance: float
@@ -74,6 +76,7 @@ class Sketch:
         a_pose: bool,
         clearance: float = 0.0,
     ) -> "Sketch":
+        """A sheet of `duration` seconds at `fps` frames a second with all rotations 0."""
         time = np.arange(int(np.floor(duration * fps + 1e-9)) + 1) / fps
         rotations = np.zeros((len(time), skeleton.joint_count, 3))
         body = StandingBody.from_skeleton(skeleton)
@@ -81,6 +84,7 @@ class Sketch:
 
     @property
     def end(self) -> float:
+        """Time of the last frame, seconds."""
         return float(self.time[-1])
 
     @property

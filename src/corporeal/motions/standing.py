@@ -30,11 +30,13 @@ class StandingBody:
     """A skeleton with legs that can be put on the ground."""
 
     skeleton: Skeleton
+    """Rest joints, soles on y = 0."""
     legs: tuple[Leg, Leg]
     """Left, right."""
 
     @staticmethod
     def from_skeleton(skeleton: Skeleton) -> "StandingBody":
+        """The legs of a skeleton whose joints have SMPL's names."""
         joints = np.asarray(skeleton.joints, np.float64)
 
         def leg(side: str) -> Leg:

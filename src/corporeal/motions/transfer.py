@@ -27,6 +27,7 @@ class Transferred:
     """A motion, and how it was carried over."""
 
     motion: Motion
+    """Of the target's skeleton."""
     matched: tuple[str, ...]
     """Joints that the source moves."""
     unmatched: tuple[str, ...]

@@ -14,7 +14,9 @@ class Bend:
     hinge: Float[NumpyArray, "N 3"]
     """k, unit axis in the frame of the upper bone."""
     constant: Float[NumpyArray, "N"]
+    """a, m²."""
     amplitude: Float[NumpyArray, "N"]
+    """r, m²."""
     straight: Float[NumpyArray, "N"]
     """φ₀, radians."""
 

@@ -23,6 +23,7 @@ class Wind:
     """c_d: 1 is the stagnation pressure on a plate across the wind."""
 
     def check(self) -> None:
+        """Raise `InputError` unless velocity is finite, and density and drag 0 or more."""
         require_finite("wind velocity", self.velocity)
         for name in ("density", "drag"):
             value = getattr(self, name)

@@ -90,6 +90,7 @@ class PeopleModel:
     chains: Mapping[str, Chain]
     """By crowd."""
     proportions: Proportions
+    """All other dimensions, given the anchors."""
 
     def dimensions(
         self, anchors: Float[NumpyArray, "n 4"], scores: Float[NumpyArray, "n O"]

@@ -35,7 +35,9 @@ class PeopleGroup:
     """Some people with their bodies, as one part of the store holds them."""
 
     names: tuple[str, ...]
+    """Unique within the store."""
     sexes: tuple[str, ...]
+    """"female" or "male", one a person."""
     ages: Float[NumpyArray, "n"]
     """Years."""
     rest_vertices: Float[NumpyArray, "n V 3"]
@@ -118,9 +120,11 @@ class People:
     """A finished store of people. Holds no open file: workers may open it by `path` again."""
 
     store: ZarrStore
+    """The Zarr store itself."""
 
     @property
     def path(self) -> Path:
+        """Folder of the store."""
         return self.store.path
 
     @cached_property
@@ -146,6 +150,7 @@ class People:
 
     @property
     def count(self) -> int:
+        """Number of people."""
         return len(self._places)
 
     @property
@@ -160,6 +165,7 @@ class People:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
+        """Of all people, in order."""
         return tuple(name for part in self._parts for name in _texts(part, "names"))
 
     @cached_property

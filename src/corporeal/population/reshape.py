@@ -32,6 +32,7 @@ class Reshaped:
     """A changed body."""
 
     identity: Identity
+    """Rest shape and joints after the change."""
     mass: float
     """Kilograms."""
     stature: float

@@ -40,6 +40,7 @@ class Persons:
     """In the order of `anthropometry.definitions.NAMES`, metres and kilograms."""
 
     def check(self) -> None:
+        """Raise `InputError` unless there is one name, sex, age and row of dimensions a person."""
         if not len(self.names) == len(self.sexes) == len(self.ages) == len(self.dimensions):
             raise InputError(
                 f"{len(self.names)} names, {len(self.sexes)} sexes, {len(self.ages)} ages and "
@@ -48,6 +49,7 @@ class Persons:
 
     @property
     def count(self) -> int:
+        """Number n of people."""
         return len(self.sexes)
 
     def only(self, rows: NumpyArray | slice) -> "Persons":

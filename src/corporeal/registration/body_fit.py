@@ -46,6 +46,7 @@ class FitStage(NamedTuple):
     """One pass of steps."""
 
     steps: int
+    """Gauss–Newton steps."""
     sigma: float
     """Distance from which on points count as outliers, metres."""
     point_share: float
@@ -69,7 +70,9 @@ class BodyFit:
     """A stance, and how well it lies on the surface."""
 
     stance: Stance
+    """Shape, pose and place that fit best."""
     posed: Posed
+    """The body in that stance."""
     energy: float
     """Mean of ρ over the nearest points at the last σ; 0 is perfect, 1 is nothing near."""
 

@@ -24,10 +24,13 @@ class ShapeComponents:
     """Mean and principal directions of some skin vertices and all joints; pelvis at the origin."""
 
     vertices: Float[NumpyArray, "v 3"]
+    """Mean of the vertices, metres."""
     joints: Float[NumpyArray, "J 3"]
+    """Mean of the joints, metres."""
     vertex_shapes: Float[NumpyArray, "v 3 K"]
     """Change with one standard deviation, metres."""
     joint_shapes: Float[NumpyArray, "J 3 K"]
+    """Change of the joints with one standard deviation, metres."""
 
 
 def shape_components(

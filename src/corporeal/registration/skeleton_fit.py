@@ -45,6 +45,7 @@ class SkeletonFit:
     """A skeleton in the mesh's own unit and axes, and how well it fits."""
 
     skeleton: Skeleton
+    """All joints of the default body, by SMPL-H's names."""
     stature: float
     """Height of the surface, in the mesh's unit."""
     surface_distance: float

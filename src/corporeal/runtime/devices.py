@@ -14,6 +14,7 @@ class Device:
     name: str
     """`cpu`, or `gpu:0` and so on."""
     description: str
+    """What the driver calls it."""
 
 
 def list_devices() -> tuple[Device, ...]:

@@ -28,6 +28,7 @@ class Workplace:
     """An executor, and what the job loop has to know about it."""
 
     executor: Executor
+    """Runs a function on an item; shaped as `concurrent.futures.Executor`."""
     slots: int
     """How many items to keep in its hands at a time."""
     crashes: tuple[type[BaseException], ...]

@@ -40,9 +40,11 @@ class JobReport(Generic[Result]):
     """What became of every item."""
 
     done: dict[str, Result] = field(default_factory=dict)
+    """Results by the key of their item."""
     skipped: list[str] = field(default_factory=list)
     """Keys of items that were already done."""
     failed: dict[str, Failure] = field(default_factory=dict)
+    """What went wrong, by the key of the item."""
 
     def error(self) -> JobError | None:
         """What to raise or tell if any item failed."""

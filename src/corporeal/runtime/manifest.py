@@ -34,9 +34,13 @@ class Run:
     """A run that has begun: its inputs are hashed before anything can overwrite them."""
 
     verb: str
+    """Name of the command."""
     config: Json
+    """All settings, as JSON."""
     inputs: tuple[Json, ...]
+    """Path, size and hash of every file that is read, and its manifest where there is one."""
     started: str
+    """Time of the start, ISO 8601, UTC."""
 
 
 def manifest_path(output: str | Path) -> Path:

@@ -44,10 +44,13 @@ class Figure:
     """One person, shown in one way."""
 
     layers: Layers
+    """Skin, muscle and bone surfaces of the person."""
     bones: tuple[BoneMesh, ...]
     """Detailed bones inside the person."""
     style: Style
+    """`see-through` or `cut`."""
     label: str = ""
+    """Words below the figure."""
 
 
 def anatomy_picture(

@@ -27,9 +27,11 @@ class Performance:
     """An animation, and how it is to be shown."""
 
     animation: Animation
+    """The posed vertices and joints."""
     attachments: Sequence[Attachment] = ()
     """Loose parts in the identity's rest space, such as eyes."""
     label: str = ""
+    """Words below the actor."""
     tone: str = "light"
     """One of `SKIN_TONES`; for the default body."""
     values: Float[NumpyArray, "N V"] | None = None
@@ -49,6 +51,7 @@ class Performance:
 
     @property
     def frame_count(self) -> int:
+        """Number N of frames."""
         return self.animation.vertices.shape[0]
 
 

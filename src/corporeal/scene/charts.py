@@ -18,7 +18,9 @@ class Line:
     """One curve."""
 
     across: Sequence[float]
+    """Values on the horizontal axis."""
     up: Sequence[float]
+    """Values on the vertical axis, as many."""
 
 
 def line_chart(title: str, across: str, up: str, lines: Mapping[str, Line]) -> str:

@@ -72,10 +72,15 @@ class ColourScale:
     """Which colour a number has; what the legend says about it."""
 
     low: float
+    """Number at the ramp's beginning; smaller ones have its colour."""
     high: float
+    """Number at the ramp's end; larger ones have its colour."""
     title: str = ""
+    """What the numbers are."""
     unit: str = ""
+    """Unit of the numbers, as printed."""
     ramp: str = "dusk"
+    """Name of the ramp."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):

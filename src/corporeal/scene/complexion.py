@@ -40,7 +40,9 @@ class Complexion(NamedTuple):
     colours: Float32[NumpyArray, "V 3"]
     """Linear RGB reflectance."""
     gloss: Float32[NumpyArray, "V"]
+    """Factor on the reflection of lights."""
     decal: Decal
+    """Painted eyes' surround and hair in the skin's texture space."""
 
 
 def complexion(template: Template, tone: Colour, hair: Colour) -> Complexion:

@@ -27,7 +27,9 @@ class CutSurface:
     """What lies behind a plane."""
 
     vertices: Float64[NumpyArray, "v 3"]
+    """Metres: all of the surface's, then two for every segment of the cut."""
     triangles: Int[NumpyArray, "f 3"]
+    """Corner indices into `vertices`."""
     section: Float64[NumpyArray, "s 2 3"]
     """Where the plane went through triangles, one segment each, metres."""
 

@@ -25,6 +25,7 @@ class Garment:
     coverage: Float[NumpyArray, "V"]
     """Signed distance to the hem along the surface, about metres; positive under the cloth."""
     colour: Colour = (0.115, 0.125, 0.145)
+    """Linear RGB reflectance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +52,17 @@ class Surface:
     vertices: Float[NumpyArray, "V 3"]
     """Positions, metres."""
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices, counter-clockwise seen from outside."""
     colours: Float[NumpyArray, "V 3"]
     """Linear RGB reflectance, 0 to 1."""
     material: SurfaceMaterial = MATTE
+    """How it reflects light."""
     garment: Garment | None = None
+    """Cloth on it, if any."""
     gloss: Float[NumpyArray, "V"] | None = None
     """Factor on the reflection of lights; 1 if None."""
     decal: Decal | None = None
+    """Paint in texture space on it, if any."""
 
     def __post_init__(self) -> None:
         require_finite("surface vertices", self.vertices)
@@ -105,7 +110,9 @@ class Actor:
     """One body with its loose parts. Actors throw shadows on themselves and on the ground."""
 
     surfaces: tuple[Surface, ...]
+    """Skin first, then loose parts."""
     label: str = ""
+    """Words below the actor."""
 
     def points(self) -> Float[NumpyArray, "n 3"]:
         """All vertices, metres."""
@@ -117,7 +124,10 @@ class Scene:
     """Everything that one picture is made from."""
 
     actors: Sequence[Actor]
+    """Who is in the picture."""
     camera: Camera
+    """From where it is seen."""
     studio: StudioLights = field(default_factory=StudioLights)
+    """Lights and backdrop."""
     ground_height: float | None = 0.0
     """Height of the floor that takes the shadows, metres; None for no floor."""

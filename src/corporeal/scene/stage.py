@@ -19,12 +19,15 @@ class JoinedSurfaces:
     """All surfaces of a scene as one."""
 
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices into all vertices."""
     attributes: Float32[NumpyArray, "V 16"]
     """Columns as `shade_cpu` reads them."""
     kinds: Int[NumpyArray, "F"]
     """Row of every triangle in `materials`."""
     materials: Float32[NumpyArray, "m 9"]
+    """A row of optical constants a material, as `shade_cpu` reads it."""
     decals: Float32[NumpyArray, "d h w 4"]
+    """Paint of every decal: linear RGB and opacity."""
     grounds: Float32[NumpyArray, "n g g"]
     """Light left on the ground around every actor, 0 to 1."""
     grids: Float[NumpyArray, "n 4"]

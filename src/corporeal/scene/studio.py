@@ -43,6 +43,7 @@ class Backdrop:
     top: Colour = (0.56, 0.585, 0.61)
     """Linear RGB as displayed, at the upper edge of the picture."""
     bottom: Colour = (0.70, 0.705, 0.71)
+    """Linear RGB as displayed, at the lower edge of the picture."""
     vignette: float = 0.22
     """How much darker the picture's corners are, 0 to 1."""
 
@@ -54,15 +55,19 @@ class StudioLights:
     key: Light = field(
         default_factory=lambda: Light((-0.60, 1.15, 0.72), (2.75, 2.58, 2.36), math.radians(14))
     )
+    """The main light, from the upper left."""
     fill: Light = field(default_factory=lambda: Light((0.9, 0.35, 0.7), (0.36, 0.38, 0.42)))
+    """A weak light from the other side."""
     rim: Light = field(
         default_factory=lambda: Light((0.75, 0.75, -0.85), (1.35, 1.42, 1.55), math.radians(12))
     )
+    """A light from behind that outlines the body."""
     sky: Colour = (0.50, 0.53, 0.58)
     """Light from straight above, linear RGB."""
     bounce: Colour = (0.34, 0.31, 0.285)
     """Light that the floor throws back, linear RGB."""
     backdrop: Backdrop = field(default_factory=Backdrop)
+    """What is behind the actors."""
     exposure: float = 0.42
     """Factor on all light before it is tone-mapped."""
     ground_shadow: float = 0.85

@@ -20,7 +20,9 @@ class Text:
     """A line of text in a picture."""
 
     words: str
+    """What it says."""
     column: float
+    """Where the anchor lies, pixels from the left."""
     row: float
     """Where the anchor lies, pixels."""
     size: float = 14.0

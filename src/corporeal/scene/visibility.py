@@ -25,7 +25,9 @@ class ShadowQuality:
     sky_directions: int = 12
     """Each stands for itself and its opposite."""
     key_directions: int = 9
+    """Directions over the disc of the key light."""
     rim_directions: int = 3
+    """Directions over the disc of the rim light."""
     map_size: int = 144
     """Texels along an edge of the depth maps."""
     ground_size: int = 128

@@ -38,15 +38,18 @@ class AtlasReport:
     mean_distance: float
     """Between an atlas bone in its place and the template's, mean over bones, metres."""
     worst_bone: str
+    """Name of the template's bone that fits worst."""
     worst_distance: float
     """The same of the bone that fits worst, metres."""
     muscles: int
+    """Number of the atlas's muscles that were carried into the template."""
     met: float
     """Share of the lines from skin to bone that meet a muscle; the others keep the envelope that
     the package ships."""
     muscle_outside: float
     """Share of the layered skin that lies inside a muscle: there the muscle is cut back."""
     left_out: tuple[str, ...]
+    """Bones that belong to none of the template's, and what the table of parts leaves out."""
 
 
 def build_template(atlas: Atlas, sex: str) -> tuple[LayeredTemplate, AtlasReport]:

@@ -33,9 +33,11 @@ class AtlasPart:
     """One mesh of an atlas."""
 
     name: str
+    """Stem of its file."""
     vertices: Float64[NumpyArray, "v 3"]
     """Metres, y up, +z front, in the atlas's own pose."""
     triangles: Int[NumpyArray, "f 3"]
+    """Corner indices, counter-clockwise seen from outside."""
     bones: tuple[str, ...]
     """A bone: the one it takes the place of, or none. A muscle: those that carry it, or none."""
 
@@ -45,7 +47,9 @@ class Atlas:
     """All parts of one person."""
 
     bones: tuple[AtlasPart, ...]
+    """All bones, each with the template's bone that it replaces, if any."""
     muscles: tuple[AtlasPart, ...]
+    """All muscles, each with the bones that carry it."""
     left_out: tuple[str, ...]
     """Bones that belong to none of the template's, and what the table leaves out."""
 
@@ -55,8 +59,11 @@ class AtlasFrame:
     """Unit and axes of an atlas's files."""
 
     unit: str = "m"
+    """Unit of the files' lengths: `m`, `cm`, `mm`."""
     up: str = "+y"
+    """Axis of the files that points up, with its sign, such as `+z`."""
     front: str = "+z"
+    """Axis of the files that points to the front, with its sign, such as `-y`."""
 
     def metres(self, points: NumpyArray) -> Float64[NumpyArray, "n 3"]:
         """Points of a file in metres and our axes."""

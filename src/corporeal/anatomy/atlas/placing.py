@@ -40,6 +40,7 @@ class PlacedBone:
     """Where a bone has come, and how well it fits."""
 
     placement: Affine
+    """From the atlas's coordinates to the template's T-pose, metres to metres."""
     distance: float
     """Mean distance between the two bones' surfaces, metres."""
 

@@ -12,7 +12,9 @@ class Affine:
     """x' = matrix x + shift."""
 
     matrix: Float64[NumpyArray, "3 3"]
+    """Linear part, without unit."""
     shift: Float64[NumpyArray, "3"]
+    """Translation, metres."""
 
     def __call__(self, points: Float64[NumpyArray, "*n 3"]) -> Float64[NumpyArray, "*n 3"]:
         return points @ self.matrix.T + self.shift

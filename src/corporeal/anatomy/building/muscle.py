@@ -30,6 +30,7 @@ class FatTarget:
     """How much fat a region of the template holds between skin and muscle."""
 
     vertices: Bool[NumpyArray, "V"]
+    """True for the skin vertices of the region."""
     volume: float
     """Of the fat layer, skin included, m³."""
 

@@ -30,9 +30,13 @@ class Schedule:
     """w_reg falls from `first` to `last` by `factor`; `rounds` local–global steps for each."""
 
     first: float = 1.0
+    """Largest w_reg, with which the surface starts to shrink."""
     last: float = 1e-7
+    """Smallest w_reg, below which it stops."""
     factor: float = 0.1
+    """Ratio of one w_reg to the one before, below 1."""
     rounds: int = 12
+    """Local–global steps for each w_reg."""
 
 
 def alignment_error(

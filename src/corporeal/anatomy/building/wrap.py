@@ -30,7 +30,9 @@ class BoneGroup:
     """Bones that are wrapped together."""
 
     vertices: Float64[NumpyArray, "V 3"]
+    """Of all bones of the group, metres, in the template's T-pose."""
     triangles: Int[NumpyArray, "F 3"]
+    """Corner indices into `vertices`."""
     closing: float
     """Gaps and hollows narrower than twice this are filled, metres."""
 

@@ -34,7 +34,9 @@ class ScannedPeople:
     """Adults of one sex with all that a fit of fat needs."""
 
     sex: str
+    """`female` or `male`."""
     tape: Tape
+    """Their stature, mass, waist and age; n people."""
     fat_percentage: Float[NumpyArray, "n"]
     """By DXA, per cent."""
     muscle_mass: Float[NumpyArray, "n"]

@@ -34,9 +34,13 @@ class Bound:
     """Between which values people were measured."""
 
     low: float
+    """Smallest value, in `unit`."""
     high: float
+    """Largest value, in `unit`."""
     unit: str
+    """Unit of both, as it is printed."""
     advice: str
+    """What to do with a body outside, in words."""
 
 
 DOMAIN: Final = {
@@ -56,6 +60,7 @@ class CompositionEstimate:
     """Fat and muscle of one body, and how sure they are."""
 
     composition: Composition
+    """Most likely fat and muscle mass, kg."""
     body_mass: float
     """Kilograms."""
     fat_interval: tuple[float, float]

@@ -52,6 +52,7 @@ class ShapeRegression:
     """A trained regressor and its leave-one-out errors."""
 
     regressor: ShapeRegressor
+    """Fitted to all pairs (equations 4.5 and 4.6)."""
     left_out_errors: Float[NumpyArray, "n 2"]
     """Fat and muscle: given minus predicted by the fit to all others, kg."""
     determination: Float[NumpyArray, "2"]

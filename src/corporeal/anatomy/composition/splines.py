@@ -17,8 +17,11 @@ class Knots:
     """Even knots from `low` to `high`; beyond them a curve stays at its end value."""
 
     low: float
+    """First knot, in the unit of the argument."""
     high: float
+    """Last knot, in the unit of the argument."""
     interval_count: int
+    """Number of intervals between knots; a curve has three coefficients more."""
 
     @property
     def spacing(self) -> float:

@@ -27,6 +27,7 @@ class Tape:
     """Years."""
 
     def check(self) -> None:
+        """Raise `InputError` unless statures, masses and waists are finite and above 0."""
         for name in ("stature", "mass", "waist"):
             values = getattr(self, name)
             if not (np.isfinite(values).all() and (values > 0).all()):

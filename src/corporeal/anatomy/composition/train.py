@@ -45,6 +45,7 @@ class FatFit:
     """A fit of fat percentage, and how well it does on people it has not seen."""
 
     coefficients: Float[NumpyArray, "k"]
+    """Of the k basis functions, points of per cent of fat."""
     leverage: Float[NumpyArray, "k k"]
     """Covariance of the coefficients over the residual variance."""
     left_out_errors: Float[NumpyArray, "n"]

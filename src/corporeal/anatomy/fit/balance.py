@@ -36,10 +36,15 @@ class Corrections:
     """What layers hold that is neither fat nor muscle, or lack, kg."""
 
     visceral: float
+    """m_VAT, visceral fat: growth of the abdominal cavity, kg."""
     skin: float
+    """m_skin, skin that the fat layer holds, kg."""
     crotch: float
+    """m_crotch, what the fat layer holds between the legs that is no fat, kg."""
     abdominal: float
+    """m_abd, the abdominal cavity, which is not muscle, kg."""
     missing_muscle: float
+    """m_h = κ h², muscle without a layer: heart, face, hands, diaphragm, kg."""
 
     def fat_mass(self, fat_layer: float) -> float:
         """FM = λ (m_FL + m_VAT − m_skin − m_crotch) (4.12)."""

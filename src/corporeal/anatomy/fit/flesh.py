@@ -30,6 +30,7 @@ class FleshConstraint:
     matrix: csr_array
     """Q over the stacked vertices of outer and inner surface: F transposed."""
     axes: Float64[NumpyArray, "F 3"]
+    """Unit normals of the skin's triangles, along which a prism may grow thicker."""
 
     def project(self, values: Float64[NumpyArray, "rows 3"]) -> Float64[NumpyArray, "rows 3"]:
         """p of every prism, transposed like Q z."""

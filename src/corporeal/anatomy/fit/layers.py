@@ -36,8 +36,11 @@ class ScaledTemplate:
     """S̄, M̄ and B̄, metres."""
 
     skin: Float64[NumpyArray, "V 3"]
+    """S̄: the template's skin, scaled to the body, metres."""
     muscle: Float64[NumpyArray, "V 3"]
+    """M̄: its muscle surface, scaled likewise, metres."""
     bone: Float64[NumpyArray, "V 3"]
+    """B̄: its bone surface, scaled likewise, metres."""
 
 
 def fit_layers(

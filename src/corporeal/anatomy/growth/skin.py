@@ -34,6 +34,7 @@ class GrowthSettings:
     w_rest: float = 0.01
     """Of E_rest outside the growing region; a thousandth of it inside."""
     iterations: int = 15
+    """Local–global steps."""
 
 
 class SkinSolver:

@@ -27,11 +27,13 @@ class LayeredMesh:
     tetrahedra: Int[NumpyArray, "T 4"]
     """Every rest volume is positive."""
     is_muscle: Bool[NumpyArray, "T"]
+    """True for tetrahedra of the muscle layer, false for those of the fat layer."""
     triangles: Int[NumpyArray, "F 3"]
     """Of the skin, where there are layers beneath."""
 
     @property
     def skin_count(self) -> int:
+        """Number V of simulated skin vertices."""
         return len(self.layered)
 
     @property

@@ -34,9 +34,11 @@ class DynaProtocol:
             )
 
     def sequences(self) -> tuple[str, ...]:
+        """The names of the motions."""
         return self.motions
 
     def direct(self, person: Person, template: Template, sequence: str, seed: int) -> Recording:
+        """The authored motion for this person, arms held clear of the trunk."""
         motion = make_motion(
             sequence,
             person.identity,

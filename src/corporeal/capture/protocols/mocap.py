@@ -23,6 +23,7 @@ class MocapProtocol:
     fps: float | None = None
     """Frames a second; None keeps each clip's own."""
     options: IncomingOptions = field(default_factory=IncomingOptions)
+    """How the files are read and retargeted."""
     name = "mocap"
 
     def __post_init__(self) -> None:
@@ -39,9 +40,11 @@ class MocapProtocol:
             )
 
     def sequences(self) -> tuple[str, ...]:
+        """Stems of the clips, with letters that a store takes."""
         return tuple(re.sub(r"[^A-Za-z0-9_.\-]", "_", clip.stem)[:60] for clip in self.clips)
 
     def direct(self, person: Person, template: Template, sequence: str, seed: int) -> Recording:
+        """The clip, retargeted to this person, arms held clear of the trunk."""
         clip = self.clips[self.sequences().index(sequence)]
         came = motion_for_body(clip, template, person.identity, self.options)
         motion = came.motion if self.fps is None else resample(came.motion, self.fps)

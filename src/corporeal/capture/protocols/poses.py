@@ -47,9 +47,11 @@ class PosesProtocol:
             raise InputError(f"{self.count} poses were asked for; expected 1 to 10000.")
 
     def sequences(self) -> tuple[str, ...]:
+        """One sequence, `poses`."""
         return ("poses",)
 
     def direct(self, person: Person, template: Template, sequence: str, seed: int) -> Recording:
+        """An A-pose, then random poses that keep limbs apart, lowest point on the ground."""
         stand = a_pose(person, template)
         drawn = draw_poses(template.skeleton, self.count - 1, generator("poses", seed))
         capsules = capsules_of(template, person.identity)

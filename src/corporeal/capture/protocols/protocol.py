@@ -13,6 +13,7 @@ class Recording:
     """What one person does in one sequence, before any physics."""
 
     motion: Motion
+    """Poses of the person, frame by frame."""
     moving: bool
     """Whether frames follow each other in time; else every one is in static balance."""
     notes: dict[str, Any] = field(default_factory=dict)
@@ -24,7 +25,9 @@ class CaptureProtocol(Protocol):
     """Names its sequences without computing anything, and directs one at a time."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name on the command line and in stores."""
+        ...
 
     def sequences(self) -> tuple[str, ...]:
         """What every person does, in order."""

@@ -28,9 +28,11 @@ class ShapesProtocol:
             raise InputError(f"poses vary by {self.wobble} rad; expected 0 to 0.3.")
 
     def sequences(self) -> tuple[str, ...]:
+        """One sequence, `stand`."""
         return ("stand",)
 
     def direct(self, person: Person, template: Template, sequence: str, seed: int) -> Recording:
+        """One frame of an A-pose with small random rotations of the body's joints."""
         stand = a_pose(person, template)
         turns = generator("shapes", seed).normal(scale=self.wobble, size=(_BODY_JOINTS, 3))
         turns[0, 1] *= 3.0  # nobody faces the cameras exactly

@@ -25,6 +25,7 @@ class Ring:
 
     @property
     def count(self) -> int:
+        """Number of camera pairs."""
         return len(self.left)
 
 

@@ -65,6 +65,7 @@ class SourceFeet:
     ankle_rise: tuple[float, float]
     """How far the ankle is above the ball with the sole flat, metres."""
     fps: float
+    """Frames a second."""
 
     @property
     def ground(self) -> float:

@@ -22,12 +22,17 @@ class Foot:
     """Rest geometry of one leg and foot; vectors in metres, rest axes, sole on y = 0."""
 
     hip: int
+    """Joint index."""
     knee: int
+    """Joint index."""
     ankle: int
+    """Joint index."""
     ball: int
     """Joint indices; the ball is the joint at the base of the toes."""
     thigh: Float[NumpyArray, "3"]
+    """From the hip to the knee."""
     shank: Float[NumpyArray, "3"]
+    """From the knee to the ankle."""
     to_ball_joint: Float[NumpyArray, "3"]
     """From the ankle to the joint at the base of the toes."""
     ball_height: float

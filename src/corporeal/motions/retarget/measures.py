@@ -18,7 +18,9 @@ class Slide:
     """A stretch over which the foreign foot is planted, and how far the body's foot moves in it."""
 
     joint: str
+    """Name of the body's joint."""
     first: int
+    """First frame."""
     last: int
     """Frames, both included."""
     distance: float
@@ -30,7 +32,9 @@ class Spike:
     """A joint that turns much faster than anything in the limb it follows."""
 
     joint: str
+    """Name of the body's joint."""
     frame: int
+    """Number of the frame."""
     speed: float
     """rad/s."""
     source_speed: float

@@ -23,6 +23,7 @@ class NameMap:
     """From the body's joints to the joints of a foreign skeleton."""
 
     name: str
+    """Of the naming scheme, for messages."""
     joints: Mapping[str, str]
     """Foreign joint of every body joint that has one, spine and neck aside."""
     spine: tuple[str, ...]

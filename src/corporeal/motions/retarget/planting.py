@@ -38,7 +38,9 @@ class FootPath:
     ankle: Float[NumpyArray, "N 3"]
     """Metres."""
     foot: Float[NumpyArray, "N 3 3"]
+    """World rotation of the ankle's frame."""
     toes: Float[NumpyArray, "N 3 3"]
+    """World rotation of the frame at the base of the toes."""
 
     def turned(self, orientation: Float[NumpyArray, "N 3 3"]) -> "FootPath":
         """Another orientation of the foot; the toes stay bent as they are."""

@@ -42,12 +42,15 @@ class Retargeted:
     """The body's motion, and how it was made."""
 
     motion: Motion
+    """Of the body's own skeleton, metres, y up."""
     names: NameMap
+    """Which foreign joints play which of the body's."""
     scale: float
     """Leg length of the body over that of the foreign skeleton."""
     contacts: tuple[FootContacts, FootContacts] | None
     """Left and right foot; None for a raw transfer."""
     feet: tuple[Foot, Foot]
+    """The body's feet, left and right."""
     sinking: float
     """How far the pelvis was lowered at most so that planted feet are reached, metres."""
     at_rest: tuple[str, ...]

@@ -34,6 +34,7 @@ class Contacts:
     lets everything slide; two-sided rows always do."""
 
     def check(self) -> None:
+        """Raise `InputError` unless numbers are finite, weights above 0 and friction 0 or more."""
         for name in ("coefficients", "normals", "offsets"):
             require_finite(f"contact {name}", getattr(self, name))
         if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):

@@ -25,6 +25,7 @@ class Grab:
     """N/m: the pull for every metre that the point is off."""
 
     def check(self) -> None:
+        """Raise `InputError` unless one to three vertices have shares that sum to 1."""
         require_finite("grab target", self.target)
         if not 1 <= len(self.vertices) <= 3 or abs(float(self.shares.sum()) - 1.0) > 1e-6:
             raise InputError(

@@ -37,12 +37,14 @@ class LocalPairs:
     """Vertices that may meet; m of them."""
 
     pairs: Int[NumpyArray, "m 2"]
+    """Simulated skin vertices i and j."""
     joints: Int[NumpyArray, "m"]
     """Nodes of the volumetric skeleton."""
     bones: Int[NumpyArray, "m 2 2"]
     """Nodes from which and to which each of the two bones leads, away from the joint."""
 
     def check(self) -> None:
+        """Raise `InputError` if a pair names a vertex below 0."""
         if len(self.pairs):
             require_indices("local pairs", self.pairs, int(self.pairs.max()) + 1)
 

@@ -43,6 +43,7 @@ class Bindings:
     nodes: Int[NumpyArray, "V"]
     """Node of the joint that takes part."""
     bones: Int[NumpyArray, "V"]
+    """Bone that takes part."""
     bone_shares: Float[NumpyArray, "V"]
     """t: 0 moves with the joint, 1 with the bone."""
     joint_points: Float[NumpyArray, "V 3"]

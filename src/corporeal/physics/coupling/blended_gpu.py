@@ -11,6 +11,7 @@ class DeviceBlend:
     """What a `BlendedCarrier` knows: n vertices, each carried by up to w joints."""
 
     joints: Int[Array, "n w"]
+    """Joints that carry each vertex."""
     shares: Float[Array, "n w 4"]
     """w_ij (x̄_i − j̄_j, 1): weighted places at rest, seen from the joint, metres; 0 for none."""
 

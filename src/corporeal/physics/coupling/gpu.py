@@ -23,22 +23,31 @@ class DeviceCoupling:
     parents: Int[Array, "J"]
     """Parent of every joint; the root is its own."""
     node_joints: Int[Array, "m"]
+    """Joint whose frame carries the node."""
     node_offsets: Float[Array, "m 3"]
     """From its joint, at rest, metres."""
     node_radii: Float[Array, "m"]
+    """Radius of the node's sphere, metres."""
     node_bones: Int[Array, "m s"]
     """Bones that meet in a node; −1 behind the last."""
     bones: Int[Array, "b 2"]
+    """Nodes where a bone starts and ends."""
     bone_vectors: Float[Array, "b 3"]
     """From start to end at rest, metres."""
     bone_radii: Float[Array, "b"]
+    """Radius of the bone's capsule, metres."""
     capsule_places: Float[Array, "b 2"]
     """Where on the bone its capsule starts and ends."""
     point_nodes: Int[Array, "V"]
+    """Node that takes part in an inner vertex's movement."""
     point_bones: Int[Array, "V"]
+    """Bone that takes part in it."""
     bone_shares: Float[Array, "V"]
+    """t: 0 moves with the joint, 1 with the bone."""
     from_joint: Float[Array, "V 3"]
+    """From the node to p_joint at rest (see `anchors.Bindings`), metres."""
     from_start: Float[Array, "V 3"]
+    """From the bone's start to p_bone at rest, metres."""
     places: Float[Array, "V"]
     """Of the vertices along their bones, 0 to 1."""
     projected: Bool[Array, "V"]
@@ -46,6 +55,7 @@ class DeviceCoupling:
     allowed: Float[Array, "V"]
     """How deep they may be, 0 or negative, metres."""
     rigid_joints: Int[Array, "R"]
+    """Joint that carries a rigid skin vertex."""
     rigid_offsets: Float[Array, "R 3"]
     """From the joint, at rest, metres."""
 

@@ -36,8 +36,11 @@ class Clip:
     """A motion divided into steps, for one body in its environment."""
 
     simulation: ProjectiveSimulation
+    """Takes the steps."""
     outside: BoundEnvironment
+    """What acts on the body, and the body itself."""
     identity: Identity
+    """Whose clip it is."""
     poses: Pose
     """Of every step."""
     steps: int
@@ -47,10 +50,12 @@ class Clip:
 
     @property
     def body(self) -> SimulatedBody:
+        """The simulated body."""
         return self.outside.body
 
     @property
     def frame_count(self) -> int:
+        """Number of frames, the first included."""
         return (len(self.poses.joint_rotations) - 1) // self.steps + 1
 
     def skins(self) -> Float64[NumpyArray, "N W 3"]:

@@ -23,8 +23,11 @@ class Environment:
     """The world around a body."""
 
     colliders: tuple[Collider, ...] = ()
+    """What skin must not enter; may move."""
     wind: Wind | None = None
+    """Moving air; None for still air without drag."""
     grabs: tuple[Grab, ...] = ()
+    """Points of the skin that are held."""
 
 
 class BoundEnvironment:

@@ -52,7 +52,9 @@ class BodyParts(Protocol):
         ...
 
     @property
-    def skeleton(self) -> Skeleton: ...
+    def skeleton(self) -> Skeleton:
+        """Rest joints of the person, metres."""
+        ...
 
     @property
     def upsampler(self) -> Upsampler | None:

@@ -55,7 +55,9 @@ class Maps:
     """Factors at every vertex of the full skin; None is 1 everywhere."""
 
     stiffness: Float64[NumpyArray, "W"] | None = None
+    """Factor on Young's modulus."""
     mass: Float64[NumpyArray, "W"] | None = None
+    """Factor on the density."""
 
 
 class Preparation:

@@ -47,6 +47,7 @@ class SimulationState:
     """A moving body at one moment: enough to be saved, and gone on from."""
 
     identity: Identity
+    """Whose body it is."""
     flesh: State
     """Of the simulated vertices: skin, then what lies beneath."""
     pose: Pose

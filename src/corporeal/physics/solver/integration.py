@@ -89,6 +89,7 @@ class State:
     """In the regions whose volume is kept, Pa; none where none is."""
 
     def check(self) -> None:
+        """Raise `InputError` unless positions and velocities are finite."""
         require_finite("positions", self.positions)
         require_finite("velocities", self.velocities)
 

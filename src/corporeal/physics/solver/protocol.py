@@ -13,7 +13,9 @@ class Solver(Protocol):
     """Takes steps of one system by one rule; its matrix is factored when it is made."""
 
     system: System
+    """Masses, constraints and anchors."""
     rule: StepRule
+    """Length of a step, iterations, damping."""
 
     def step(
         self,

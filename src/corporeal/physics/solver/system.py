@@ -21,6 +21,7 @@ class System:
     anchored: Bool[NumpyArray, "V"]
     """Hard anchors: their positions come with every step."""
     constraints: tuple[Constraint, ...]
+    """Energies whose projections the local step finds."""
     volume_preservation: VolumePreservation | None = None
     """Regions whose volume pressures keep."""
 
@@ -38,6 +39,7 @@ class System:
 
     @property
     def vertex_count(self) -> int:
+        """Number V of vertices, anchored ones included."""
         return len(self.masses)
 
     @property

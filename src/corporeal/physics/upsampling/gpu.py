@@ -13,8 +13,11 @@ class DeviceUpsampler:
     """Weights of W skin vertices over u of the V simulated ones."""
 
     neighbours: Int[Array, "W u"]
+    """Simulated vertices each skin vertex is combined from."""
     weights: Float[Array, "W u"]
+    """N_ij; every row sums to one."""
     normal_weights: Float[Array, "W u"]
+    """Ñ_ij, for normals."""
 
 
 @pytree_dataclass()
@@ -22,6 +25,7 @@ class DeviceSurface:
     """Triangles of the simulated surface, seen from their corners."""
 
     triangles: Int[Array, "F 3"]
+    """Corner indices among the simulated vertices."""
     vertex_triangles: Int[Array, "V t"]
     """Triangles around every vertex; F (none) behind the last."""
 

@@ -41,8 +41,10 @@ class Upsampler:
     """What polynomials a row of `weights` reproduces: 2, or 1 and 0 where it had to fall back; 0
     only where all simulated vertices lie in a plane that the vertex does not."""
     coarse_count: int
+    """Number V of simulated vertices."""
 
     def check(self) -> None:
+        """Raise `InputError` unless neighbours are simulated vertices."""
         require_indices("upsampling neighbours", self.neighbours, self.coarse_count)
 
     def upsample(self, coarse: Float[Array, "*batch V 3"]) -> Float[NumpyArray, "*batch W 3"]:

@@ -54,6 +54,7 @@ class DevicePreservation(NamedTuple):
     """What a step needs to keep volume."""
 
     volume: DeviceVolume
+    """Prisms and their shares in regions."""
     gain: Float[Array, "P K K"]
     """(S + C)⁻¹, Pa/m³."""
     by_region: Float[Array, "P K Q"]

@@ -64,6 +64,7 @@ class VolumePreservation:
 
     @property
     def region_count(self) -> int:
+        """Number K of regions."""
         return len(self.stiffness)
 
     @cached_property

@@ -24,6 +24,7 @@ class BasePoints:
     """A place on a bone line for every vertex."""
 
     bones: Int[NumpyArray, "V"]
+    """Bone on whose line the place is."""
     places: Float[NumpyArray, "V"]
     """From 0 at the bone's start to 1 at its end."""
 

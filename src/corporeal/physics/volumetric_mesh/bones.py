@@ -43,6 +43,7 @@ class VolumetricSkeleton:
     """Bones that give shape to the model but hold no flesh."""
 
     def check(self) -> None:
+        """Raise `InputError` unless nodes are finite, indices in range and radii 0 or more."""
         require_finite("bone nodes", self.nodes)
         require_indices("bones", self.bones, len(self.nodes))
         for what, radii in (("joint", self.node_radii), ("bone", self.bone_radii)):

@@ -77,10 +77,13 @@ class VolumetricModel:
     rigid_joints: Int[NumpyArray, "V"]
     """That joint; −1 for simulated vertices."""
     bones: VolumetricSkeleton
+    """Spheres and capsules that the inner copy lies on."""
     report: VolumeReport
+    """What was found and repaired while it was built."""
 
     @property
     def vertex_count(self) -> int:
+        """Number V of skin vertices."""
         return len(self.skin)
 
     @property
@@ -89,6 +92,7 @@ class VolumetricModel:
         return np.concatenate([self.skin, self.inner])
 
     def check(self) -> None:
+        """Raise `InputError` unless every tetrahedron's rest volume is positive."""
         require_indices("tetrahedra", self.tetrahedra, 2 * len(self.skin))
         volumes = signed_volumes(self.vertices, self.tetrahedra)
         if (volumes <= 0).any():

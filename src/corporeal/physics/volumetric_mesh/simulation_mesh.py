@@ -44,10 +44,12 @@ class SimulationMesh:
     """Of the full mesh, where seams were closed: the vertex whose movement each one shares."""
 
     def check(self) -> None:
+        """Raise `InputError` unless corners are among the kept vertices."""
         require_indices("simulation triangles", self.triangles, len(self.vertex_indices))
 
     @property
     def vertex_count(self) -> int:
+        """Number V of simulated vertices."""
         return len(self.vertex_indices)
 
     def surface(self, vertices: Float[NumpyArray, "W 3"]) -> Mesh:

@@ -16,6 +16,7 @@ class Box:
     """Edge lengths along x, y and z, metres."""
 
     def check(self) -> None:
+        """Raise `InputError` unless edges are finite and above 0."""
         require_lengths("box edges", *self.size)
 
     def distances(self, points: Float64[NumpyArray, "n 3"]) -> Distances:

@@ -19,6 +19,7 @@ class Capsule:
     """Of the segment, without the round ends, metres."""
 
     def check(self) -> None:
+        """Raise `InputError` unless radius and length are finite and above 0."""
         require_lengths("capsule radius and length", self.radius, self.length)
 
     def distances(self, points: Float64[NumpyArray, "n 3"]) -> Distances:

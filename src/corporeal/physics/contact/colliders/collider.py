@@ -67,6 +67,7 @@ class Collider:
     """A shape at k moments; between them it moves evenly, before and after them it rests."""
 
     shape: ColliderShape
+    """In its own coordinates: ground, box, sphere, capsule or closed mesh."""
     times: Float64[NumpyArray, "k"]
     """Seconds since the simulation began, rising."""
     world_from_shape: Float64[NumpyArray, "k 4 4"]
@@ -75,6 +76,7 @@ class Collider:
     """Coulomb's coefficient μ; 0 slips freely."""
 
     def check(self) -> None:
+        """Raise `InputError` unless times rise, placements are rigid and friction is 0 or more."""
         require_finite("collider times", self.times)
         require_finite("collider placements", self.world_from_shape)
         if len(self.times) == 0:

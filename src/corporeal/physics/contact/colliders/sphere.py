@@ -16,6 +16,7 @@ class Sphere:
     """Metres."""
 
     def check(self) -> None:
+        """Raise `InputError` unless the radius is finite and above 0."""
         require_lengths("sphere radius", self.radius)
 
     def distances(self, points: Float64[NumpyArray, "n 3"]) -> Distances:

@@ -28,6 +28,7 @@ class Capacity(NamedTuple):
     """How much fits."""
 
     contacts: int = 512
+    """Rows of contacts at a time."""
     rows: int = 3 * 2**15
     """Rows of cells that all prisms look through together."""
     candidates: int = 2**18

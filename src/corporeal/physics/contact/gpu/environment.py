@@ -40,6 +40,7 @@ class DeviceWorld(NamedTuple):
     flat: Bool[Array, "c"]
     """Ground instead: all below y = 0."""
     friction: Float[Array, "c"]
+    """Coulomb's coefficient of every collider."""
     before: Float[Array, "k c 4 4"]
     """Placements when a step begins, seen from its origin."""
     after: Float[Array, "k c 4 4"]
@@ -57,6 +58,7 @@ class DeviceWorld(NamedTuple):
     dense: Float[Array, "f f"]
     """The whole inverse of the global step, m/N."""
     grabs: DeviceGrabs | None = None
+    """Points of the skin that are held; None for none."""
 
 
 def world_touching(

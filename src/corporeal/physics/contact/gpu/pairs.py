@@ -34,7 +34,9 @@ class Touching(NamedTuple):
     vertices: Int[Array, "C 4"]
     """The vertex that touches, then those of the triangle."""
     coefficients: Float[Array, "C 4"]
+    """c: 1 for the vertex, −b for the corners, barycentric."""
     normals: Float[Array, "3 C"]
+    """n, unit vectors out of the skin that is touched."""
     offsets: Float[Array, "C"]
     """d, metres."""
     softness: Float[Array, "C"]

@@ -46,12 +46,15 @@ class DeviceBody:
     skin_places: Int[Array, "V"]
     """Place of every simulated skin vertex."""
     elements: Elements
+    """Tetrahedra with stiffness and masses."""
     weight: Float[Array, "3 f"]
     """Pull of gravity on the free vertices, newtons."""
     coupling: DeviceCoupling | DeviceBlend
     """How bones carry two-layer flesh, or layered flesh."""
     upsampler: DeviceUpsampler
+    """From V simulated skin vertices to W."""
     surface: DeviceSurface
+    """The simulated skin, for normals."""
     rest: Float[Array, "n 3"]
     """Simulated vertices at rest, in their own order, metres."""
     flesh: DeviceFlesh
@@ -61,6 +64,7 @@ class DeviceBody:
 
     @property
     def free_count(self) -> int:
+        """Number f of free vertices."""
         return self.flesh.weights.shape[-2]
 
     def carried(self, frames: Float[Array, "J 4 4"]) -> Float[Array, "3 c"]:

@@ -39,6 +39,7 @@ class SkeletonFrames(NamedTuple):
     """The skeletons of B characters at every step; k steps after the start."""
 
     start: Float[Array, "B J 4 4"]
+    """World frames before the first step."""
     path: Float[Array, "k B J 4 4"]
     """World frames, from the origin of the step."""
     shifts: Float[Array, "k 3 B"]
@@ -51,6 +52,7 @@ class Skins(NamedTuple):
     vertices: Float[Array, "N B W 3"]
     """Metres."""
     normals: Float[Array, "N B W 3"] | None
+    """Unit normals of the full skin; None where not wanted."""
     simulated: Float[Array, "N 3 V B"] | None
     """The simulated skin, metres."""
 
@@ -59,8 +61,11 @@ class Wanted(NamedTuple):
     """What is made of every frame."""
 
     vertices: bool = True
+    """The full skin."""
     normals: bool = False
+    """Its unit normals."""
     simulated: bool = False
+    """The simulated skin as well."""
 
 
 SKIN, ACCELERATED, CAPACITY = Wanted(), SolverOptions(), Capacity()

@@ -16,6 +16,7 @@ class Collisions(NamedTuple):
     """What a clip needs besides its body to keep skin out of skin."""
 
     skin: DeviceSkin
+    """What finding contacts needs of the skin."""
     dense: Float[Array, "f f"]
     """The whole inverse of the global step, m/N."""
     pairs: Int[Array, "2 V"]

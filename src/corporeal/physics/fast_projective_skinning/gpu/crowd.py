@@ -48,8 +48,11 @@ class DeviceCrowd:
     coupling: DeviceCoupling
     """Arrays stacked along a first axis of people, like those that follow."""
     sources: Int[Array, "P n"]
+    """Which of what bones carry the vertex at a place goes with; see `DeviceBody`."""
     skin_places: Int[Array, "P V"]
+    """Place of every simulated skin vertex."""
     upsampler: DeviceUpsampler
+    """From simulated vertices to the full skin."""
     preservation: DevicePreservation | None = None
     """Regions whose volume is kept, of all."""
 

@@ -40,18 +40,27 @@ class Engine(NamedTuple):
     """What all steps of a clip are taken with."""
 
     body: DeviceBody
+    """Of every character."""
     inverse: Inverse
+    """Of the global step's matrix."""
     preservation: DevicePreservation | None
+    """Regions for volume preservation; None without."""
     rule: StepRule
+    """Length of a step, iterations, damping."""
     options: SolverOptions
+    """How the iterations are run."""
     capacity: Capacity
+    """Capacities of the contacts."""
     steps: int
     """A frame."""
     collisions: Collisions | None
+    """Of skin with skin; None without."""
     world: DeviceWorld | None
+    """Colliders, wind and grabs; None without."""
 
     @property
     def touching(self) -> bool:
+        """Whether steps have contacts at all."""
         return self.collisions is not None or self.world is not None
 
 
@@ -72,8 +81,11 @@ class Given(NamedTuple):
     """What frames are given: steps of every frame along the second axis, frames along the first."""
 
     step_inputs: StepInputs
+    """Anchors and forces of every step."""
     shifts: Float[Array, "N s 3 B"]
+    """How far the origin moved in a step, metres."""
     around: Around | None
+    """What the world does in every step; None without one."""
     base: Float[Array, "N 3 V"] | None
     """Base points by which skin finds skin."""
 

@@ -40,6 +40,7 @@ class Parts(NamedTuple):
     owners: Int[Array, "f k"]
     """Tetrahedron of every incidence."""
     tetrahedra: Float[Array, "T m"]
+    """Share of every tetrahedron in each part, for its stiffness."""
     vertices: Float[Array, "f m"]
     """Of the free vertices, for their mass."""
 
@@ -124,6 +125,7 @@ class Recovery(NamedTuple):
     stiffness: Float[Array, "m"]
     """Factors of the parts."""
     mass: Float[Array, "m"]
+    """Factors of the parts."""
     losses: Float[NumpyArray, "rounds"]
     """Mean squared distance to the take after every round that came nearer, m²."""
 

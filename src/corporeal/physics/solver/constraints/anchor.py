@@ -13,6 +13,7 @@ class AnchorConstraint:
     """W = k/2 ‖x − t‖². Hard anchors are no constraint: the system leaves those vertices out."""
 
     matrix: csr_array
+    """Q, a 1 in the column of each row's vertex."""
     weights: Float64[NumpyArray, "rows"]
     """Stiffness k, N/m."""
     targets: Float64[NumpyArray, "rows 3"]

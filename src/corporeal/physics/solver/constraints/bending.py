@@ -14,6 +14,7 @@ class BendingConstraint:
     """W = k A/2 ‖Δx − R Δx̄‖², one row a vertex."""
 
     matrix: csr_array
+    """Q, the Laplacian of every vertex, 1/m²."""
     weights: Float64[NumpyArray, "rows"]
     """Stiffness times cell area."""
     curvatures: Float64[NumpyArray, "rows"]

@@ -18,6 +18,7 @@ class PositionStrainConstraint:
     """W = k/2 ‖E − R Ē‖² over the mean-centred corners of polyhedral elements."""
 
     matrix: csr_array
+    """Q, corners of every element without their mean."""
     weights: Float64[NumpyArray, "rows"]
     """Stiffness k, N/m."""
     rest_corners: Float64[NumpyArray, "elements corners 3"]

@@ -13,6 +13,7 @@ class SpringConstraint:
     """W = k/2 (‖x₁ − x₀‖ − L)²."""
 
     matrix: csr_array
+    """Q, −1 and 1 in the columns of a spring's ends."""
     weights: Float64[NumpyArray, "rows"]
     """Stiffness k, N/m."""
     lengths: Float64[NumpyArray, "rows"]

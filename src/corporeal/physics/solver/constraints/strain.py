@@ -25,9 +25,11 @@ class StrainConstraint:
     """W = E V/2 ‖F − R‖², three rows a tetrahedron."""
 
     matrix: csr_array
+    """Q, the rows of Fᵀ of every tetrahedron, 1/m."""
     weights: Float64[NumpyArray, "rows"]
     """Stiffness times volume, J, three times a tetrahedron."""
     tetrahedra: Int[NumpyArray, "T 4"]
+    """Corner indices."""
     inverse_edges: Float64[NumpyArray, "T 3 3"]
     """G, with Fᵀ = G E for the edges E (rows) of the moment, 1/m."""
 

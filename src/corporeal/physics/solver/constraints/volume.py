@@ -18,6 +18,7 @@ class VolumeConstraint:
     """W = K V/2 ‖F − F̃‖², with F̃ the nearest gradient whose determinant is `target`."""
 
     matrix: csr_array
+    """Q, the rows of Fᵀ of every tetrahedron, 1/m."""
     weights: Float64[NumpyArray, "rows"]
     """Stiffness times volume, J, three times a tetrahedron."""
     target: float

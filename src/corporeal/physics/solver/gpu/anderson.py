@@ -15,10 +15,13 @@ class History(NamedTuple):
     """The last two iterates: where they led (g), their corrections (δ), and how many count."""
 
     reached: tuple[Float[Array, "3 f B"], Float[Array, "3 f B"]]
+    """g of the last iterate and of the one before, metres."""
     steps: tuple[Float[Array, "3 f B"], Float[Array, "3 f B"]]
+    """δ of the last iterate and of the one before, metres."""
     norm: Float[Array, "P B"]
     """‖δ‖² of the last."""
     known: Int[Array, "P B"]
+    """How many of them count: 0, 1 or 2."""
 
 
 def no_history(positions: Float[Array, "3 f B"], people: int = 1) -> History:

@@ -27,7 +27,9 @@ class ContactRows(NamedTuple):
     places: Int[Array, "C 4"]
     """Vertices, free ones first."""
     coefficients: Float[Array, "C 4"]
+    """c: how much of each vertex is summed."""
     normals: Float[Array, "3 C"]
+    """n, unit vectors out of what must not be entered."""
     offsets: Float[Array, "C"]
     """Metres."""
     softness: Float[Array, "C"]
@@ -111,10 +113,15 @@ class Bounds(NamedTuple):
     """What some rows allow; see `ContactRows`."""
 
     normals: Coordinates
+    """n, by coordinate."""
     offsets: Array
+    """d, metres."""
     softness: Array
+    """Inverses of the rows' weights, m/N."""
     friction: Array
+    """Coulomb's coefficients."""
     steady: Array
+    """Σ_j |S_ij|, m/N; 0 for rows of no contact."""
 
 
 def allowed_forces(

@@ -39,6 +39,7 @@ class Elements:
     """Tetrahedra over n vertices, of which the first f are free."""
 
     tetrahedra: Int[Array, "T 4"]
+    """Corner indices."""
     inverse_edges: Float[Array, "T 3 3"]
     """G: of the unloaded shape, 1/m."""
     weights: Float[Array, "T"]

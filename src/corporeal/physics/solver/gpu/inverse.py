@@ -60,6 +60,7 @@ class ClusteredInverse:
     """A⁻¹ by clusters of r rows, each in pieces of c of its columns; missing ones are zero."""
 
     columns: Int[Array, "p c"]
+    """Column of every entry of a piece."""
     rows: Float[Array, "p r c"]
     """m/N."""
     pieces: Int[Array, "g m"]

@@ -26,11 +26,13 @@ class IterativeInverse:
     """A, f rows of w entries, and the inverses of its diagonal blocks."""
 
     columns: Int[Array, "f w"]
+    """Column of every entry of a row."""
     entries: Float[Array, "f w"]
     """N/m; zero behind the last of a row."""
     blocks: Float[Array, "g r r"]
     """m/N."""
     rounds: int = ROUNDS
+    """Conjugate-gradient steps, always as many."""
 
 
 def iterative_inverse(matrix: csc_array, rounds: int = ROUNDS) -> IterativeInverse:

@@ -56,7 +56,9 @@ class SolverState(NamedTuple):
     velocities: Float[Array, "3 f B"]
     """m/s."""
     earlier_positions: Float[Array, "3 f B"]
+    """One step before, metres, from the origin of the moment."""
     earlier_velocities: Float[Array, "3 f B"]
+    """One step before, m/s."""
     pressures: Float[Array, "P K B"]
     """That keep the volume of regions, Pa; of no region where volume is not kept."""
 
@@ -93,6 +95,7 @@ class Contact(NamedTuple):
     """What one character touches in a step."""
 
     rows: ContactRows
+    """What the rows ask, and how they answer to forces."""
     begun: Float[Array, "3 C"]
     """Where the rows are when the step begins, metres."""
 
