@@ -67,7 +67,7 @@ class AmassReading:
     betas: Float[NumpyArray, "S"] | None
     """Shape coefficients of the recorded person on another body model; not used."""
     gender: str
-    """As the file states it; empty where it does not."""
+    """As the file states it, or `unknown`."""
     notes: tuple[str, ...]
     """What was left out or converted, in words."""
 

@@ -24,7 +24,9 @@ class PictureConfig:
     """Layers in, a picture out."""
 
     layers: tuple[Path, ...]
+    """Layers files, one a person."""
     out: Path
+    """Picture to write (.png)."""
     style: Styles = "both"
     """Bones and muscle through the skin, a cut across the body, or both of every person."""
     template: Path | None = None
@@ -38,7 +40,9 @@ class PictureMade:
     """What came of it."""
 
     out: Path
+    """The picture."""
     manifest: Path
+    """Its manifest."""
 
 
 def make_picture(config: PictureConfig) -> PictureMade:

@@ -16,8 +16,11 @@ class TemplateConfig:
     """Two folders in, one template out."""
 
     bones: Path
+    """Folder of bone meshes."""
     muscles: Path
+    """Folder of muscle meshes."""
     out: Path
+    """Template file to write (.npz)."""
     sex: str = "male"
     """Whose default body the atlas goes into."""
     table: Path | None = None
@@ -25,6 +28,7 @@ class TemplateConfig:
     unit: str = "m"
     """Of the meshes."""
     up: str = "+y"
+    """Axis of the meshes that points up, with its sign."""
     front: str = "+z"
     """Axes of the meshes."""
 
@@ -34,8 +38,11 @@ class TemplateMade:
     """What came of it."""
 
     out: Path
+    """The template file."""
     manifest: Path
+    """Its manifest."""
     report: AtlasReport
+    """What became of the parts."""
 
 
 def make_template(config: TemplateConfig) -> TemplateMade:

@@ -51,12 +51,15 @@ class BakeReport:
     """What a bake kept, and how far the played character is from the animation."""
 
     morph_count: int
+    """Number of morph targets that were kept."""
     mean_error_mm: float
     """Mean vertex distance over all vertices and frames."""
     max_error_mm: float
     """Largest vertex distance over all vertices and frames."""
     worst_frame: int
+    """Frame of the largest distance."""
     worst_vertex: int
+    """Vertex of the largest distance."""
     asked_error_mm: float | None
     """What `max_error_mm` was to be; None if the number of morphs was given."""
     morphless_error_mm: float

@@ -86,9 +86,13 @@ class CaptureJob:
     """One person's visit; small enough to travel between processes."""
 
     config: CaptureConfig
+    """Settings of the whole run."""
     index: int
+    """Number of the person in the set."""
     name: str
+    """Of the person."""
     split: Split
+    """Whether the person trains or tests."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,9 @@ class Captured:
     """What came of a visit."""
 
     takes: int
+    """Number of recordings written."""
     frames: int
+    """Number of frames in them."""
 
 
 def capture(

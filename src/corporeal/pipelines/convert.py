@@ -40,6 +40,7 @@ class ConvertConfig:
     source: Path
     """A file, or the name of a model that ships with the package."""
     out: Path
+    """File to write; its suffix decides what."""
     frame: int | None = None
     """The one frame to write, for files that hold a single surface."""
     is_model: bool = False
@@ -53,10 +54,13 @@ class Converted:
     """What came of it."""
 
     out: Path
+    """The file that was written."""
     manifest: Path
+    """Its manifest."""
     kind: Kind
     """What the source was read as."""
     report: dict[str, Any]
+    """What survived, what was lost, and figures; JSON values."""
 
 
 def convert(config: ConvertConfig) -> Converted:

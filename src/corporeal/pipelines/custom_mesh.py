@@ -55,6 +55,7 @@ class CustomBody:
     follower: Follower | None
     """What carries the loose parts."""
     notes: tuple[str, ...]
+    """What was closed, left loose or guessed, in words."""
 
     def to_skin(self, values: Float[NumpyArray, "V"]) -> Float[NumpyArray, "n"]:
         """Values a vertex of the mesh as values a vertex of the skin."""

@@ -38,8 +38,11 @@ class Choice:
     """Which takes; empty means all."""
 
     subjects: tuple[str, ...] = ()
+    """Names of people."""
     sequences: tuple[str, ...] = ()
+    """Names of sequences."""
     split: str = ""
+    """`train` or `test`."""
 
     def of(self, registrations: Registrations) -> Registrations:
         """The chosen takes; refused if there are none."""
@@ -65,11 +68,17 @@ class DatasetFacts:
     """What a set holds."""
 
     template: str
+    """Name of the topology."""
     topology_hash: str
+    """SHA-256 of vertex count and triangles, in hexadecimal."""
     vertices: int
+    """Vertices of every frame."""
     subjects: int
+    """Number of people."""
     takes: int
+    """Number of recordings."""
     frames: int
+    """Number of frames of all recordings."""
     seconds: float
     """Of all movements together."""
     sequences: dict[str, int]
@@ -79,6 +88,7 @@ class DatasetFacts:
     finished: bool | None
     """Whether the run that wrote it came to its end; None for formats that cannot say."""
     provenance: dict[str, Any] = field(default_factory=dict)
+    """What made the set; JSON values."""
 
 
 def is_store(path: Path) -> bool:
@@ -128,7 +138,9 @@ class ImportConfig:
     """Files of other formats into one store."""
 
     inputs: tuple[Path, ...]
+    """Files and folders to read."""
     out: Path
+    """Store to write (.zarr)."""
     template: str = ""
     """Name of the topology; by default after its number of vertices."""
     like: Path | None = None

@@ -23,9 +23,13 @@ class CheckJob:
     """One take of a set; small enough to travel between processes."""
 
     path: Path
+    """The set."""
     subject: str
+    """Name of the person."""
     sequence: str
+    """Name of the sequence."""
     thorough: int
+    """Frames whose penetration is measured, spread over the take."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,11 @@ class TakeCheck:
     """What was found."""
 
     frames: int
+    """Frames looked at."""
     asked: int
     """Frames whose penetration was measured."""
     faults: tuple[FrameFault, ...]
+    """What is wrong, frame by frame."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,11 @@ class DatasetCheck:
     """What was found in all takes."""
 
     takes: int
+    """Takes looked at."""
     frames: int
+    """Frames looked at."""
     frames_asked_for_penetration: int
+    """Frames among them whose penetration was measured."""
     broken: int
     """Faults that make a take useless."""
     counts: dict[str, int]
@@ -54,7 +63,9 @@ class DatasetCheck:
     faults: dict[str, list[FrameFault]] = field(default_factory=dict)
     """By take."""
     unreadable: dict[str, str] = field(default_factory=dict)
+    """Why, by take."""
     finished: bool | None = None
+    """Whether the run that wrote the set came to its end; None for formats that cannot say."""
 
 
 def check_dataset(

@@ -32,7 +32,9 @@ class DemoConfig:
     """Where the files go, and which person is drawn."""
 
     out: Path = Path("corporeal-demo")
+    """Folder to write into."""
     seed: int = 0
+    """Random seed of the person and the motion."""
     device: str = "cpu"
     """Where flesh is simulated: `cpu`, `gpu` or `gpu:N`."""
 
@@ -42,13 +44,19 @@ class DemoFiles:
     """What was made."""
 
     glb: Path
+    """The character."""
     png: Path
+    """The picture."""
     mp4: Path
+    """The film."""
     deformers: tuple[str, ...]
+    """Names of those that are shown."""
     parameters: Mapping[str, float]
+    """Phenotype sliders of the person, by name."""
     measurements: Mapping[str, float]
     """SI units."""
     report: Mapping[str, Any]
+    """Figures of the bake and the flesh; JSON values."""
 
 
 def run_demo(config: DemoConfig) -> DemoFiles:

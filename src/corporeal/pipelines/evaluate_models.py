@@ -53,9 +53,13 @@ class EvaluatedModels:
     """What came of it."""
 
     page: Path
+    """The report, one HTML file."""
     manifest: Path
+    """Its manifest."""
     notes: tuple[str, ...]
+    """What was left out or assumed, in words."""
     report: dict[str, Any]
+    """All figures; JSON values, lengths in millimetres."""
 
 
 def evaluate_models(

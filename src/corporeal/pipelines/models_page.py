@@ -43,8 +43,11 @@ class ModelScores:
     """One model, and what was found about it."""
 
     name: str
+    """As it is shown."""
     model: LinearBodyModel
+    """The model itself."""
     found: Generalisation
+    """Its errors on the test registrations."""
     explained: Float64[NumpyArray, "S"] | None
     """Cumulative share of the variance of the people it was trained on."""
     milliseconds: tuple[float, ...]

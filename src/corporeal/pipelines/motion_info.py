@@ -16,21 +16,27 @@ class MotionFacts:
     """A motion in figures; SI units."""
 
     name: str
+    """Of the motion."""
     frames: int
+    """Number of frames."""
     fps: float
+    """Frames a second."""
     duration: float
     """Seconds."""
     joints: int
+    """Number of joints."""
     root_travel: float
     """Length of the pelvis' way over the ground, metres."""
     root_height: tuple[float, float]
     """Lowest and highest pelvis, metres."""
     fastest_joint: str
+    """Name of the joint with the greatest turning speed."""
     fastest_speed: float
     """Greatest turning speed of any joint, rad/s."""
     frame_rate_check: str
     """What free flight says about the frame rate."""
     notes: tuple[str, ...]
+    """What reading the file had to say, in words."""
 
 
 def describe_motion(config: AnimateConfig) -> MotionFacts:

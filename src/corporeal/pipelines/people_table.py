@@ -28,6 +28,7 @@ class PeopleTable:
     """The rows that can be made, and what is wrong with the others."""
 
     configs: Mapping[str, MakeBodyConfig]
+    """What is to be made, by the name of the row."""
     refused: Mapping[str, str]
     """Row name → why."""
 

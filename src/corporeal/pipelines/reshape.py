@@ -20,7 +20,9 @@ class ReshapeConfig:
     """Whom to change, how, and where to put the result."""
 
     body: Path
+    """Body file to read."""
     out: Path
+    """Body file to write."""
     gain: float = 0.0
     """Kilograms to gain; negative to lose."""
     taller: float = 0.0
@@ -34,10 +36,13 @@ class ReshapedBody:
     """What came of it."""
 
     out: Path
+    """The body file."""
     manifest: Path
+    """Its manifest."""
     before: Mapping[str, float]
     """Measurements, SI units."""
     after: Mapping[str, float]
+    """Measurements of the new body, SI units."""
 
 
 def make_reshaped(config: ReshapeConfig) -> ReshapedBody:

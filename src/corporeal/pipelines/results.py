@@ -44,6 +44,7 @@ class PictureView:
     """How a body is turned for a still picture."""
 
     label: str
+    """Words below the body."""
     turn: float
     """About the vertical axis, radians."""
 

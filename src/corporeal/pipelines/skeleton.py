@@ -22,7 +22,9 @@ class SkeletonConfig:
     """One surface in, one skeleton out."""
 
     mesh: Path
+    """Surface to read."""
     out: Path
+    """Skeleton file to write."""
     up: str = "auto"
     """Upward axis of the mesh; +y and +z are tried by default."""
 
@@ -32,8 +34,11 @@ class SkeletonMade:
     """What came of it."""
 
     out: Path
+    """The skeleton file."""
     manifest: Path
+    """Its manifest."""
     joints: int
+    """Number of joints."""
     unit: str | None
     """Unit of the mesh, taken from the stature; None if it is a person's in none."""
     stature: float
@@ -43,6 +48,7 @@ class SkeletonMade:
     confidence: float
     """Share of surface and fitted body that lie on each other, 0 to 1."""
     up: str
+    """Upward axis of the mesh, given or found."""
     heading_deg: float
     """Where the person faces, degrees from the front towards its left."""
 

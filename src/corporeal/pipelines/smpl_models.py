@@ -26,7 +26,9 @@ class ModelPerson:
     """A person of a model, standing on the ground, and what moves it."""
 
     model: SmplModel
+    """The model that moves the person."""
     body: Body
+    """The person at rest."""
 
 
 def is_shipped(which: Path) -> bool:

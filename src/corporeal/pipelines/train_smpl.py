@@ -58,9 +58,13 @@ class TrainedFile:
     """What came of it."""
 
     out: Path
+    """The model file."""
     manifest: Path
+    """Its manifest."""
     notes: tuple[str, ...]
+    """What was left out or assumed, in words."""
     report: dict[str, Any]
+    """Losses and figures of the training; JSON values."""
 
 
 def train_smpl(config: TrainSmplConfig, callback: ProgressCallback | None = None) -> TrainedFile:

@@ -42,7 +42,7 @@ class Complexion(NamedTuple):
     gloss: Float32[NumpyArray, "V"]
     """Factor on the reflection of lights."""
     decal: Decal
-    """Painted eyes' surround and hair in the skin's texture space."""
+    """Lips, brows and lashes, finer than the vertices are."""
 
 
 def complexion(template: Template, tone: Colour, hair: Colour) -> Complexion:

@@ -19,9 +19,13 @@ class Scale:
     """What the page writes beside the colours."""
 
     title: str
+    """What the numbers are."""
     unit: str
+    """Unit of the numbers, as printed."""
     low: float
+    """Number at the scale's beginning, in `unit`."""
     high: float
+    """Number at the scale's end, in `unit`."""
 
 
 _SCALES = {

@@ -49,6 +49,7 @@ class MotionChoice:
     duration: float = 4.0
     """Seconds, of an authored motion."""
     seed: int = 0
+    """Random seed of an authored motion."""
     root: Root = "free"
     """`in-place` takes the way over the ground out; `fixed` holds the pelvis where it starts."""
 
@@ -68,6 +69,7 @@ class ColourChoice:
     """What the skin shows."""
 
     what: Colouring = "skin"
+    """Skin, or which numbers are shown as colours."""
     against: int = 0
     """View that `error` is taken against."""
     joint: str = "left_elbow"
@@ -81,15 +83,23 @@ class Look:
     """How the page draws; the session only keeps it."""
 
     skeleton: bool = False
+    """Whether bones are drawn as lines."""
     wireframe: bool = False
+    """Whether edges are drawn."""
     ground: bool = True
+    """Whether the floor is drawn."""
     tone: str = "light"
+    """Name of the skin tone."""
     skin_opacity: float = 1.0
+    """0 (unseen) to 1."""
     muscle: bool = False
+    """Whether the muscle surface is drawn."""
     bone: bool = False
+    """Whether the bones are drawn."""
     cut: float = -1.0
     """Share of the body's width in front of the cut plane that is taken away; below 0: none."""
     cut_axis: Literal["x", "y", "z"] = "x"
+    """World axis that the cut plane is square to."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +107,15 @@ class Document:
     """All of it."""
 
     body: BodyChoice = field(default_factory=BodyChoice)
+    """Whose body it is."""
     motion: MotionChoice = field(default_factory=MotionChoice)
+    """What it does."""
     views: tuple[View, ...] = (View("lbs"), View("projective"))
+    """Deformers side by side, with their controls."""
     colour: ColourChoice = field(default_factory=ColourChoice)
+    """What the skin shows."""
     look: Look = field(default_factory=Look)
+    """How the page draws."""
     painted: Mapping[str, float] = field(default_factory=dict)
     """Stiffness factors by vertex number; 1 where none is named."""
     exaggerated: Mapping[str, float] = field(default_factory=dict)
@@ -110,8 +125,11 @@ class Document:
     rig: Rig = field(default_factory=Rig)
     """A mesh of the person's own, and its skeleton."""
     playing: bool = True
+    """Whether time runs."""
     loop: bool = True
+    """Whether the motion begins anew at its end."""
     speed: float = 1.0
+    """Seconds of motion a second."""
 
 
 _SECTIONS = frozenset(f.name for f in fields(Document))

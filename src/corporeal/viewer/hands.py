@@ -20,6 +20,7 @@ class Hand:
     """Vertices that are held, and where they are drawn to."""
 
     vertices: Int[NumpyArray, "k"]
+    """Of the full skin."""
     offsets: Float64[NumpyArray, "k 3"]
     """From the held point, metres, as they were when taken."""
     target: Float64[NumpyArray, "3"]

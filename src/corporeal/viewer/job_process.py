@@ -32,6 +32,7 @@ class Limits:
     """What a process may take."""
 
     seconds: float
+    """Wall-clock time after which the process is ended."""
     memory: int
     """Bytes of address space, where the system can limit that."""
 
@@ -47,9 +48,11 @@ class Job:
     """Something to be done in a process."""
 
     work: Work
+    """Function that the process calls; importable by name."""
     arguments: tuple[Any, ...]
     """Small ones: more than a pipe holds would block until the child has started."""
     limits: Limits = MAKING
+    """Time and memory it may take."""
     alone: bool = False
     """Whether it is to have all cores: the show stands still meanwhile."""
 

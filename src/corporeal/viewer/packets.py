@@ -33,9 +33,11 @@ class Packet:
     """One message."""
 
     kind: str
+    """Which message it is; decides what the fields mean."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """JSON values by name."""
     arrays: Mapping[str, NumpyArray] = field(default_factory=dict)
+    """Plain arrays by name."""
 
     def encode(self) -> bytes:
         """The message as bytes."""

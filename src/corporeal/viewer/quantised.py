@@ -12,6 +12,7 @@ class Quantised(NamedTuple):
     """Positions, and how to read them: origin + step · number."""
 
     numbers: UInt16[NumpyArray, "V 3"]
+    """Steps from the origin."""
     origin: tuple[float, float, float]
     """Metres."""
     step: float

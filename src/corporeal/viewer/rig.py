@@ -19,6 +19,7 @@ class RigJoint:
     """One joint."""
 
     name: str
+    """Unique within a rig."""
     parent: str | None
     """Name of the parent; None for the root."""
     position: tuple[float, float, float]
@@ -34,6 +35,7 @@ class Rig:
     up: Up = "+y"
     """Upward axis of the mesh."""
     joints: tuple[RigJoint, ...] = ()
+    """Parents before children."""
 
 
 def read_rig(plain: Any) -> Rig:

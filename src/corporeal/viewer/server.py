@@ -42,8 +42,11 @@ class Address:
     """Where the studio is."""
 
     host: str
+    """Of this machine's loopback."""
     port: int
+    """TCP port."""
     token: str
+    """Secret part of the page's address: who lacks it is refused."""
 
     @property
     def url(self) -> str:

@@ -25,6 +25,7 @@ class Order:
     """What is to be made."""
 
     document: Document
+    """Everything that was chosen."""
     view: int
     """Whose body."""
     out: str

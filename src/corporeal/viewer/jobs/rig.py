@@ -21,6 +21,7 @@ class RigOrder:
     """What is to be made of a rig."""
 
     rig: Rig
+    """Joints as they are on the page."""
     mesh: str
     """File of the mesh."""
     out: str
@@ -36,6 +37,7 @@ class RigTry:
     duration: float
     """Seconds, of an authored motion."""
     deformer: str
+    """Name of the deformer."""
 
 
 def fit(mesh: str, up: str) -> Packet:
