@@ -28,6 +28,7 @@ class SkinBlocks:
     joints: Int[NumpyArray, "n"]
     """Joint of every influence."""
     weights: Float[NumpyArray, "n lanes"]
+    """Weight of every influence in every lane."""
 
     def rest_lanes(self, rest_vertices: Float[NumpyArray, "i V 3"]) -> Float[NumpyArray, "..."]:
         """Rest positions of `i` identities in lane order, `i B 3 lanes`, metres."""

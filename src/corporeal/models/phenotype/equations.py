@@ -39,8 +39,11 @@ class Axis:
     """One slider, and the words of target names that stand at its anchors."""
 
     parameter: Parameter
+    """Name, range and default of the slider."""
     anchors: tuple[float, ...]
+    """Values of the slider at which one target has all the weight, rising."""
     words: tuple[str, ...]
+    """Word of the target names at each anchor."""
 
 
 Rule = tuple[Axis, ...]
@@ -110,6 +113,7 @@ class MacroTable:
     """Which word weights are multiplied for every macro target."""
 
     rule: Rule
+    """The axes that are blended, each with its anchors."""
     factors: Int[NumpyArray, "S W"]
     """Columns of the word weights; column 0 is the constant 1."""
 

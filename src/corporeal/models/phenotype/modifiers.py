@@ -22,6 +22,7 @@ class Modifier:
     """One signed slider."""
 
     parameter: Parameter
+    """Name and range of the slider; 0 is no change."""
     positive: int
     """Index, among the local targets, of the target that positive values add."""
     negative: int | None

@@ -25,9 +25,11 @@ class TrainingSurface:
     """A skin, or some of its vertices."""
 
     start: InitialModel
+    """Weights and rings to begin with."""
     mirror: Int[NumpyArray, "V"] | None
     """Vertex on the other side; None where nobody knows."""
     joint_names: tuple[str, ...]
+    """Of the template's skeleton."""
     indices: Int[NumpyArray, "V"]
     """The vertices' numbers in the whole skin."""
     rest: Float64[NumpyArray, "V 3"]
@@ -35,6 +37,7 @@ class TrainingSurface:
 
     @property
     def vertex_count(self) -> int:
+        """Number V of vertices."""
         return len(self.indices)
 
 
