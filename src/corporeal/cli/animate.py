@@ -46,7 +46,6 @@ class Animate(AnimateOptions):
     deformer: Annotated[
         str, tyro.conf.arg(help=f"How the skin follows the joints: {', '.join(DEFORMERS)}.")
     ] = AnimateOptions.deformer
-    """Name of the deformer."""
     controls: ControlFlags = field(default_factory=ControlFlags)
     """What the deformer is told; not every deformer has every control."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
