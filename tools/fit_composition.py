@@ -52,7 +52,8 @@ def main() -> None:
         title="coefficients of fat and muscle mass by age, stature, mass and tape measures",
         licence="Apache-2.0, as the package; the survey is in the public domain",
         origin=f"{SOURCE} See docs/methods/composition.md",
-        command="python tools/fit_composition.py DATA/nhanes/nhanes_2017_2018_body_dxa.csv",
+        command="python tools/fit_composition.py "
+        "$CORPOREAL_DATA/nhanes/nhanes_2017_2018_body_dxa.csv",
         sources=[arguments.nhanes],
     )
     print(f"wrote {ASSET}, {path.stat().st_size} bytes")

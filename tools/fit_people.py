@@ -55,7 +55,7 @@ def main() -> None:
         licence="Apache-2.0, as the package; both surveys are in the public domain",
         origin="coefficients and quantiles fitted to ANSUR II (US Army, 2012, public release) and "
         "NHANES 2017-2018 (US CDC/NCHS); see docs/methods/people.md",
-        command="python tools/fit_people.py DATA",
+        command="python tools/fit_people.py $CORPOREAL_DATA",
         sources=[*(data / f"ansur2/ansur2_{sex}.csv" for sex in SEXES), nhanes],
     )
     print(f"wrote {out.name} ({out.stat().st_size} bytes)")

@@ -123,7 +123,8 @@ def main() -> None:
         licence="Apache-2.0, as the package; the survey is in the public domain",
         origin="coefficients fitted to ANSUR II (US Army, 2012, public release) on the default "
         "body; see docs/methods/measurements-to-shape.md",
-        command=f"python tools/fit_population.py DATA/ansur2 --people {arguments.people}",
+        command="python tools/fit_population.py $CORPOREAL_DATA/ansur2 "
+        f"--people {arguments.people}",
         sources=[
             arguments.ansur / "ansur2_female.csv",
             arguments.ansur / "ansur2_male.csv",
