@@ -195,7 +195,7 @@ def _dragon(folder: Path) -> None:
 
 
 def _registrations(folder: Path) -> None:
-    """`train.zarr` and `test.zarr`: 16 registrations of four people; `rig.npz`: where they began."""
+    """`train.zarr` and `test.zarr`: 16 registrations of four people; `rig.npz`: their start."""
     from corporeal.evaluation.known_smpl import known_smpl, registrations_of, sample_people
     from corporeal.formats.registrations import RegistrationsStore
     from corporeal.formats.smpl import write_smpl
