@@ -224,7 +224,8 @@ def _usd(path: Path) -> Arrays:
     from pxr import Usd  # pyright: ignore
 
     arrays: Arrays = {}
-    for prim in Usd.Stage.Open(str(path)).Traverse():
+    stage = Usd.Stage.Open(str(path))  # held: its prims end with it
+    for prim in stage.Traverse():
         for attribute in prim.GetAttributes():
             times = attribute.GetTimeSamples()
             held = [attribute.Get(t) for t in times] if times else [attribute.Get()]

@@ -157,7 +157,7 @@ def translated(line: str) -> str:
 def kept(array: np.ndarray, blobs: dict[str, np.ndarray]) -> dict[str, Any]:
     """An array's description; its rows (along the last axis), or some of them, are put among the
     blobs. Their step is odd and no multiple of 3 or 5, so that all frames and corners appear."""
-    rows = array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array
+    rows = array.reshape(-1, array.shape[-1]) if array.ndim > 1 and array.size else array
     step = -(-array.nbytes // _LARGEST) if array.ndim else 1
     while step > 1 and math.gcd(step, 30) > 1:
         step += 1
