@@ -126,16 +126,15 @@ def physics() -> Timed:
     """A simulated frame at 60 a second, skin included: free, with contacts, and layered."""
     template, identity = person()
     clip = moving(template.skeleton)
+    projective, layered = (find("make_deformer")(n, template) for n in ("projective", "layered"))
     found = {}
-    for name, deformer, touching in (
-        ("projective frame", "projective", False),
-        ("projective frame with contacts", "projective", True),
-        ("layered frame", "layered", False),
+    for name, deformer, controls in (
+        ("projective frame", projective, None),
+        ("projective frame with contacts", projective, contacts(projective)),
+        ("layered frame", layered, None),
     ):
-        made = find("make_deformer")(deformer, template)
-        controls = contacts(made) if touching else None
 
-        def call(d: Any = made, c: Any = controls) -> Any:
+        def call(d: Any = deformer, c: Any = controls) -> Any:
             return d.animate(identity, clip, c).vertices
 
         row = timed(call, 1.2)
