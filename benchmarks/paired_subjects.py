@@ -29,7 +29,7 @@ HOMES = {
         "corporeal.models.smpl.model.corrected",
         "corporeal.models.smpl.corrected",
     ),
-    "SmplModel": ("corporeal.models.smpl.model.model", "corporeal.models.smpl.model"),
+    "SmplModel": ("corporeal.models.smpl.model",),
     "load_model": ("corporeal.pipelines.smpl_models",),
     "StudioServer": ("corporeal.viewer.server",),
     "Packet": ("corporeal.viewer.packets",),
