@@ -5,12 +5,12 @@ import pytest
 
 from corporeal.anthropometry.asked import asked_dimensions, tolerance
 from corporeal.anthropometry.definitions import NAMES
-from corporeal.anthropometry.least_squares import minimise
 from corporeal.anthropometry.measure import measure
 from corporeal.anthropometry.population import Population, people
 from corporeal.anthropometry.solve import solve_measurements
 from corporeal.errors import InputError, UnreachableError
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.numerics.bounded_least_squares import minimise
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from scipy.sparse import block_diag, csc_array, diags_array, kron, random_array
 from scipy.sparse.linalg import spsolve
 
 from corporeal.errors import SolverError
-from corporeal.physics.solver.cpu.cholesky import CholeskyFactor
+from corporeal.numerics.cholesky import CholeskyFactor
 
 
 def grid(side: int) -> csc_array:

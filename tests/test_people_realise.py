@@ -12,8 +12,8 @@ from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace
 from corporeal.anthropometry.validity import surface_validity
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.numerics.many_least_squares import minimise_many
 from corporeal.population.crowd_space import crowd_space
-from corporeal.population.many_least_squares import minimise_many
 from corporeal.population.realise import CALM, MATCHED, fold_counts, realise, sigmas
 from corporeal.population.sampling import sample_people
 

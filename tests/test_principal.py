@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corporeal.errors import InputError
-from corporeal.numerics.principal import principal_components
+from corporeal.numerics.streamed_pca import principal_components
 
 
 def pieces(rows: np.ndarray, size: int) -> Callable[[], Iterator[np.ndarray]]:

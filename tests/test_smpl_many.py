@@ -12,7 +12,6 @@ from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.smpl.features import Features, feature_slopes, feature_values
 from corporeal.models.smpl.fitting.chains import Poses, chain_many, turn_many
 from corporeal.models.smpl.fitting.corrective_hessian import offset_rows, part_sums
-from corporeal.models.smpl.fitting.descent_many import descend_many
 from corporeal.models.smpl.fitting.edge_poses import first_poses
 from corporeal.models.smpl.fitting.fit_pose import edge_differences, person_of
 from corporeal.models.smpl.fitting.joint_maps import joint_maps
@@ -22,6 +21,7 @@ from corporeal.models.smpl.fitting.many_poses import _Problem, corrected_skins, 
 from corporeal.models.smpl.fitting.passes import influences_of, motions_of, pass_over, posed_blocks
 from corporeal.models.smpl.fitting.rotation_hessian import moments_of, turn_hessians, turn_shares
 from corporeal.models.smpl.training.posed_joints import JointRule, solve_poses_and_joints
+from corporeal.numerics.many_gauss_newton import descend_many
 
 COUNT = 3
 

@@ -16,12 +16,12 @@ import numpy as np
 from provenance import write_provenance
 
 from corporeal.anthropometry.definitions import NAMES
-from corporeal.anthropometry.least_squares import minimise
 from corporeal.anthropometry.population import ASSET, Population
 from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace, unknowns_of
 from corporeal.anthropometry.survey import SEED, read_survey, split
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.numerics.bounded_least_squares import minimise
 
 FIT_AGE = 30.0
 """Age of the fitted bodies; the unknowns of other ages are offsets from these."""

@@ -19,7 +19,6 @@ from scipy.linalg import cholesky, solve_triangular
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.asked import asked_dimensions, tolerance
 from corporeal.anthropometry.definitions import NAMES, dimension
-from corporeal.anthropometry.least_squares import LeastSquaresResult, minimise
 from corporeal.anthropometry.measure import measure
 from corporeal.anthropometry.plausible import refusals
 from corporeal.anthropometry.population import AGES, Population, people
@@ -29,6 +28,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
 from corporeal.errors import InputError, UnreachableError
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.numerics.bounded_least_squares import LeastSquaresResult, minimise
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 CLOSENESS: Final = 8.0

@@ -24,8 +24,8 @@ from corporeal.anthropometry.solve import GENDERS
 from corporeal.anthropometry.validity import sharp_folds
 from corporeal.body.identity import Identity
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.numerics.many_least_squares import ManyResults, minimise_many
 from corporeal.population.crowd_space import CrowdSpace, crowd_space
-from corporeal.population.many_least_squares import ManyResults, minimise_many
 from corporeal.population.sampling import Persons
 
 MATCHED: Final = (

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
-from corporeal.physics.solver.cpu.cholesky import CholeskyFactor
+from corporeal.numerics.cholesky import CholeskyFactor
 
 
 @dataclass(frozen=True)

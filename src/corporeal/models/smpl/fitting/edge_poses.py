@@ -16,11 +16,11 @@ from scipy.sparse import csr_array
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.geometry.alignment import nearest_rotation, turns_known
 from corporeal.models.smpl.fitting.chains import Poses, chain_many, turn_many
-from corporeal.models.smpl.fitting.descent_many import Slope, Unknowns, descend_many
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
 from corporeal.models.smpl.fitting.many_poses import LONGEST_TURN, joint_gradient
 from corporeal.models.smpl.fitting.passes import influences_of, pass_over
 from corporeal.models.smpl.fitting.rotation_hessian import Moments, turn_hessians
+from corporeal.numerics.many_gauss_newton import Slope, Unknowns, descend_many
 
 _ITERATIONS = 30
 _TOLERANCE = 1e-3

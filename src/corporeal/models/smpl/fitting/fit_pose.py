@@ -19,7 +19,7 @@ from corporeal.errors import InputError
 from corporeal.geometry.alignment import nearest_rotation, paired_products, turns_known
 from corporeal.geometry.surface import unique_edges
 from corporeal.models.smpl.fitting.linearised import Posed, PoseState, SkinnedPerson, turned
-from corporeal.numerics.dogleg import Normal, descend
+from corporeal.numerics.gauss_newton import Normal, descend
 
 Distance = Literal["vertices", "edges"]
 

@@ -15,7 +15,6 @@ from corporeal.body.linear_model import LinearBodyModel
 from corporeal.errors import InputError
 from corporeal.models.smpl.features import feature_slopes
 from corporeal.models.smpl.fitting.chains import Chains, Poses, chain_many, turn_many
-from corporeal.models.smpl.fitting.descent_many import Slope, Unknowns, descend_many
 from corporeal.models.smpl.fitting.fit_pose import person_of
 from corporeal.models.smpl.fitting.joint_maps import joint_maps
 from corporeal.models.smpl.fitting.linearised import PoseState, SkinnedPerson
@@ -27,6 +26,7 @@ from corporeal.models.smpl.fitting.many_poses import (
     joint_gradient,
 )
 from corporeal.models.smpl.fitting.passes import influences_of, pass_over
+from corporeal.numerics.many_gauss_newton import Slope, Unknowns, descend_many
 
 _THINNED = 1500
 """About so many vertices have a Jacobian."""

@@ -12,10 +12,10 @@ from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.models.smpl.features import SIZES, feature_slopes, feature_values
 from corporeal.models.smpl.fitting.chains import Chains, Poses, chain_many, turn_many
 from corporeal.models.smpl.fitting.corrective_hessian import add_correctives, corrective_moments
-from corporeal.models.smpl.fitting.descent_many import Slope, Unknowns, descend_many
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
 from corporeal.models.smpl.fitting.passes import influences_of, pass_over
 from corporeal.models.smpl.fitting.rotation_hessian import moments_of, turn_hessians
+from corporeal.numerics.many_gauss_newton import Slope, Unknowns, descend_many
 
 AT_ONCE = 48
 """Registrations at a time: 8 MB of skins on the default body."""

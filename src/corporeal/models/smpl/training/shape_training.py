@@ -22,7 +22,7 @@ from corporeal.models.smpl.fitting.fit_pose import person_of
 from corporeal.models.smpl.fitting.joint_maps import joint_maps
 from corporeal.models.smpl.fitting.linearised import PoseState, chained
 from corporeal.models.smpl.fitting.many_people import solve_people
-from corporeal.numerics.principal import PrincipalComponents, principal_components
+from corporeal.numerics.streamed_pca import PrincipalComponents, principal_components
 
 _PIECE = 64
 """Registrations at a time when components are taken."""

@@ -12,11 +12,11 @@ from scipy.sparse import csc_array
 
 from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.errors import InputError
+from corporeal.numerics.cholesky import CholeskyFactor
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.solver.constraints.constraint import Constraint
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.contact_planes import ContactPlanes, PairMatrix
-from corporeal.physics.solver.cpu.cholesky import CholeskyFactor
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
 from corporeal.physics.solver.cpu.strip_blocks import StripBlocks, pack_tetrahedra
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting

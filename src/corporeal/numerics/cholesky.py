@@ -35,7 +35,7 @@ class CholeskyFactor:
 
     def __init__(self, matrix: csc_array) -> None:
         """Refused if the matrix is not positive definite."""
-        from corporeal.physics.solver.cpu.cholesky_kernels import group_columns
+        from corporeal.numerics.cholesky_cpu import group_columns
 
         factor = splu(
             matrix,
@@ -63,7 +63,7 @@ class CholeskyFactor:
 
     def solve(self, right: Float32[NumpyArray, "f k"], answer: Float32[NumpyArray, "f k"]) -> None:
         """Write A⁻¹ `right` into `answer`, three columns at a time."""
-        from corporeal.physics.solver.cpu.cholesky_kernels import solve
+        from corporeal.numerics.cholesky_cpu import solve
 
         layout = self._groups
         packed = (layout.table, layout.rows, layout.down, layout.up, self._order, self._largest)
@@ -80,7 +80,7 @@ class CholeskyFactor:
 
 def _dense_groups(lower: csc_array, pivots: NumpyArray, owner: Int[NumpyArray, "f"]) -> _Groups:
     """W and M of every group, in the order of their last columns: children come first."""
-    from corporeal.physics.solver.cpu.cholesky_kernels import LANES, eliminate
+    from corporeal.numerics.cholesky_cpu import LANES, eliminate
 
     columns = np.argsort(owner, kind="stable")
     place = np.argsort(columns)

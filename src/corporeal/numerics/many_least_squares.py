@@ -1,7 +1,7 @@
 """Levenberg–Marquardt for many small bounded problems of one form, side by side.
 
-Each problem keeps its own damping and stops by itself (`anthropometry.least_squares` has the step);
-all that are still running are evaluated together, which is where the time goes.
+Each problem keeps its own damping and stops by itself (`numerics.bounded_least_squares` has the
+step); all that are still running are evaluated together, which is where the time goes.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
-from corporeal.anthropometry.least_squares import bounded_step
+from corporeal.numerics.bounded_least_squares import bounded_step
 
 ManyResiduals = Callable[
     [Int[NumpyArray, "a"], Float[NumpyArray, "a K"]],
