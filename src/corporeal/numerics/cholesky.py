@@ -8,16 +8,98 @@ The matrix A, sparse, symmetric and positive definite, is ordered and factored o
     x_I = M b_I − Wᵀ x_J,  M = L_II⁻ᵀ D_I⁻¹ L_II⁻¹   from the last to the first,
 
 so that a solve is a few hundred products of small dense matrices with three columns.
+
+Two kernels do the products. `vector` emits LLVM's vector instructions through numba's internals and
+is 1.6 to 1.8 times as fast; `plain` is numba's public language alone. Both add the same products,
+in different orders. Which one is used is an argument, the environment's `CORPOREAL_CHOLESKY`, or,
+where neither says, `vector`; if numba's internals are not as it needs them, a warning says so and
+`plain` is used. `corporeal doctor` shows the choice.
 """
 
+import os
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
 from corporeal._typing import Float32, Int, NumpyArray
-from corporeal.errors import SolverError
+from corporeal.errors import InputError, SolverError
+
+Kernel = Literal["vector", "plain"]
+"""How the products of a solve are compiled."""
+KERNEL_SETTING = "CORPOREAL_CHOLESKY"
+"""Environment variable that names a kernel for every factor that does not ask for one."""
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """The kernel of a solve, and why this one."""
+
+    name: Kernel
+    reason: str
+    """In words, for users."""
+    by_need: bool = False
+    """Whether `plain` stands in for a `vector` that nobody refused and that does not work here."""
+
+
+def kernel_choice(asked: str | None = None) -> KernelChoice:
+    """The kernel that a factor uses: the one asked for, else the environment's, else `vector`.
+
+    Without a wish, `plain` is chosen where numba's internals do not carry `vector`; a wish for
+    `vector` is then refused.
+    """
+    source = "asked for" if asked is not None else f"{KERNEL_SETTING} says so"
+    wanted = os.environ.get(KERNEL_SETTING) or None if asked is None else asked
+    if wanted not in (None, "vector", "plain"):
+        where = "the argument" if asked is not None else KERNEL_SETTING
+        raise InputError(f"{where} names the kernel {wanted!r}; expected 'vector' or 'plain'.")
+    if wanted == "plain":
+        return KernelChoice("plain", source)
+    trouble = _vector_trouble()
+    if not trouble:
+        return KernelChoice("vector", source if wanted else "the faster one, and it works here")
+    if wanted == "vector":
+        raise SolverError(
+            f"the vector kernel of the Cholesky solve does not work here: {trouble} Ask for the "
+            f"plain one ({KERNEL_SETTING}=plain), or install a numba that carries it."
+        )
+    return KernelChoice("plain", f"the vector kernel does not work here: {trouble}", by_need=True)
+
+
+@lru_cache(maxsize=1)
+def _vector_trouble() -> str:
+    """Why the vector kernel cannot be used; empty if it can."""
+    from numba.core.errors import NumbaError
+
+    try:
+        from corporeal.numerics.cholesky_vector_cpu import probe
+
+        probe()
+    except (ImportError, AttributeError, TypeError, NumbaError, SolverError) as error:
+        first = (str(error).strip() or "no message").splitlines()[0]
+        return f"{type(error).__name__}: {first}."
+    return ""
+
+
+def _compiled(asked: Kernel | None) -> Callable[..., Any]:
+    """The compiled solve; says aloud when it is not the one that would be expected."""
+    choice = kernel_choice(asked)
+    if choice.by_need:
+        warnings.warn(
+            f"the Cholesky solve uses its plain kernel, about 1.7 times as slow: {choice.reason} "
+            f"Set {KERNEL_SETTING}=plain to be content with it.",
+            stacklevel=3,
+        )
+    if choice.name == "plain":
+        from corporeal.numerics.cholesky_cpu import solve
+    else:
+        from corporeal.numerics.cholesky_vector_cpu import solve
+    return solve
 
 
 @dataclass(frozen=True)
@@ -33,8 +115,8 @@ class _Groups:
 class CholeskyFactor:
     """`solve(b, x)` writes A⁻¹ b into x."""
 
-    def __init__(self, matrix: csc_array) -> None:
-        """Refused if the matrix is not positive definite."""
+    def __init__(self, matrix: csc_array, kernel: Kernel | None = None) -> None:
+        """Refused if the matrix is not positive definite; `kernel` as in `kernel_choice`."""
         from corporeal.numerics.cholesky_cpu import group_columns
 
         factor = splu(
@@ -59,22 +141,21 @@ class CholeskyFactor:
         self._groups = _dense_groups(lower, pivots, owner)
         eliminated = np.argsort(factor.perm_c)
         self._order = eliminated[np.argsort(owner, kind="stable")]
+        self._solve = _compiled(kernel)
         self._largest = int((self._groups.table[:, 1] + self._groups.table[:, 2]).max())
 
     def solve(self, right: Float32[NumpyArray, "f k"], answer: Float32[NumpyArray, "f k"]) -> None:
         """Write A⁻¹ `right` into `answer`, three columns at a time."""
-        from corporeal.numerics.cholesky_cpu import solve
-
         layout = self._groups
         packed = (layout.table, layout.rows, layout.down, layout.up, self._order, self._largest)
         if right.shape[1] == 3:
-            solve(*packed, right, answer)
+            self._solve(*packed, right, answer)
             return
         three, solved = np.zeros((len(right), 3), np.float32), np.empty((len(right), 3), np.float32)
         for first in range(0, right.shape[1], 3):
             width = min(3, right.shape[1] - first)
             three[:, :width] = right[:, first : first + width]
-            solve(*packed, three, solved)
+            self._solve(*packed, three, solved)
             answer[:, first : first + width] = solved[:, :width]
 
 

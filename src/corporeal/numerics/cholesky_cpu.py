@@ -1,9 +1,10 @@
-"""Grouping columns of a Cholesky factor, and solving with the groups, compiled."""
+"""Grouping columns of a Cholesky factor, and solving with the groups, compiled.
+
+`solve` here is the plain kernel: numba's public language alone. `cholesky_vector_cpu` has the same
+solve with its inner product written in LLVM's vector types.
+"""
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from corporeal.runtime.kernels import kernel
 
@@ -123,65 +124,24 @@ def eliminate(block, pivots, inner):
                 out[j] += share * row[j]
 
 
-@intrinsic
-def _multiply_panel(typing, matrix, start, stride, count, vectors, first, out, at):
-    """out[at + c·stride + l] = Σ_j matrix[start + j·stride + l] · vectors[3 (first + j) + c], for
-    16 lanes l and three columns c, in vector registers. Arrays are flat, float32."""
-    signature = types.void(matrix, start, stride, count, vectors, first, out, at)
-    integer, lanes = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
-
-    def generate(context, builder, signature, arguments):
-        def pointer(number, offset):
-            array = context.make_array(signature.args[number])(context, builder, arguments[number])
-            return builder.gep(array.data, [offset])
-
-        def constant(value):
-            return ir.Constant(integer, value)
-
-        def column(j, sums):
-            offset = builder.add(arguments[1], builder.mul(j, arguments[2]))
-            entries = builder.bitcast(pointer(0, offset), lanes.as_pointer())
-            entries = builder.load(entries, align=4, typ=lanes)
-            vector = builder.mul(builder.add(arguments[5], j), constant(3))
-            for c in range(3):
-                factor = builder.load(pointer(4, builder.add(vector, constant(c))))
-                spread = builder.insert_element(
-                    ir.Constant(lanes, ir.Undefined), factor, ir.Constant(ir.IntType(32), 0)
-                )
-                everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-                spread = builder.shuffle_vector(
-                    spread, ir.Constant(lanes, ir.Undefined), everywhere
-                )
-                product = builder.fmul(entries, spread, flags=("contract",))
-                total = builder.fadd(product, builder.load(sums[c]), flags=("contract",))
-                builder.store(total, sums[c])
-
-        # Two sets of sums, so that one addition need not wait for the other.
-        zero = ir.Constant(lanes, [0.0] * LANES)
-        even, odd = ([cgutils.alloca_once_value(builder, zero) for _ in range(3)] for _ in range(2))
-        with cgutils.for_range(builder, builder.ashr(arguments[3], constant(1))) as loop:
-            j = builder.shl(loop.index, constant(1))
-            column(j, even)
-            column(builder.add(j, constant(1)), odd)
-        with builder.if_then(builder.trunc(arguments[3], ir.IntType(1))):
-            column(builder.sub(arguments[3], constant(1)), even)
-        for c in range(3):
-            offset = builder.add(arguments[7], builder.mul(arguments[2], constant(c)))
-            total = builder.fadd(builder.load(even[c]), builder.load(odd[c]))
-            place = builder.bitcast(pointer(6, offset), lanes.as_pointer())
-            builder.store(total, place, align=4)
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
-@kernel()
+@kernel(fastmath=True)
 def _multiply(matrix, start, width, count, vectors, first, out):
-    """out = (matrix at `start`, `count` columns of `width` rows) · vectors, three columns."""
-    for at in range(0, width, LANES):
-        _multiply_panel(  # pyright: ignore[reportCallIssue]
-            matrix, start + at, width, count, vectors, first, out, at
-        )
+    """out[c·width + i] = Σ_j matrix[start + j·width + i] · vectors[3 (first + j) + c].
+
+    `matrix` has `count` columns of `width` rows; three columns c. Arrays are flat, float32.
+    """
+    x, y, z = out[:width], out[width : 2 * width], out[2 * width : 3 * width]
+    x[:] = 0.0
+    y[:] = 0.0
+    z[:] = 0.0
+    for j in range(count):
+        entries = matrix[start + j * width : start + (j + 1) * width]
+        at = 3 * (first + j)
+        a, b, c = vectors[at], vectors[at + 1], vectors[at + 2]
+        for i in range(width):
+            x[i] += entries[i] * a
+            y[i] += entries[i] * b
+            z[i] += entries[i] * c
 
 
 @kernel(fastmath=True)
