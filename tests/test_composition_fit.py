@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 
 from corporeal.anatomy.composition.constrained import (
     allowed_directions,
-    constrained_least_squares,
     hat_matrix,
     leave_one_out,
 )
@@ -29,6 +28,7 @@ from corporeal.anatomy.composition.tape import Tape
 from corporeal.anatomy.composition.train import fit_fat, fit_people
 from corporeal.anatomy.composition.validation import held_out, linear_errors, rms
 from corporeal.errors import FormatError, InputError
+from corporeal.numerics.inequality_least_squares import constrained_least_squares
 
 NHANES = Path(__file__).parents[1].parent / "shared/data/nhanes/nhanes_2017_2018_body_dxa.csv"
 KNOTS = Knots(-1.0, 2.0, 6)

@@ -21,7 +21,7 @@ from corporeal.models.smpl.fitting.many_poses import _Problem, corrected_skins, 
 from corporeal.models.smpl.fitting.passes import influences_of, motions_of, pass_over, posed_blocks
 from corporeal.models.smpl.fitting.rotation_hessian import moments_of, turn_hessians, turn_shares
 from corporeal.models.smpl.training.posed_joints import JointRule, solve_poses_and_joints
-from corporeal.numerics.many_gauss_newton import descend_many
+from corporeal.numerics.many_least_squares import descend_many
 
 COUNT = 3
 

@@ -10,15 +10,22 @@ outwards), then clips to the bounds. The matrix is dense, symmetric positive def
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from corporeal._typing import Float, NumpyArray
+from corporeal.numerics.levenberg_marquardt import Damping, Trial, descend_damped
 
 Residuals = Callable[
     [Float[NumpyArray, "K"]], tuple[Float[NumpyArray, "R"], Float[NumpyArray, "R K"]]
 ]
+_Point = tuple[NumpyArray, NumpyArray, NumpyArray]
+"""Values, their residuals and Jacobian."""
+
+_DAMPING: Final = Damping(1e-3, lambda d: max(d / 5, 1e-9), lambda d: max(10 * d, 1e-3))
+_TOO_STIFF: Final = 1e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,25 +50,29 @@ def minimise(
     tolerance: float = 0.3,
 ) -> LeastSquaresResult:
     """Minimise from `start`; stop when a step lowers the cost by less than `tolerance`."""
-    values = np.clip(start, low, high)
-    residual, jacobian = residuals(values)
-    cost, damping = 0.5 * float(residual @ residual), 1e-3
-    for iteration in range(1, iterations + 1):
+
+    def attempt(here: _Point, damping: float) -> tuple[_Point, float, float]:
+        values, residual, jacobian = here
         step = bounded_step(residual, jacobian, values, (low, high), damping)
         trial = np.clip(values + step, low, high)
-        new_residual, new_jacobian = residuals(trial)
-        new_cost = 0.5 * float(new_residual @ new_residual)
-        if new_cost >= cost:
-            if damping > 1e6 or np.abs(trial - values).max() < 1e-9:
-                return LeastSquaresResult(values, cost, iteration, "no further descent")
-            damping = max(10 * damping, 1e-3)
-            continue
-        gain = cost - new_cost
-        values, residual, jacobian, cost = trial, new_residual, new_jacobian, new_cost
-        damping = max(damping / 5, 1e-9)
-        if gain < tolerance:
-            return LeastSquaresResult(values, cost, iteration, "converged")
-    return LeastSquaresResult(values, cost, iterations, f"stopped after {iterations} iterations")
+        there = residuals(trial)
+        return (trial, *there), _half_square(there[0]), float(np.abs(trial - values).max())
+
+    def ended(trial: Trial) -> str:
+        if trial.taken:
+            return "converged" if trial.gain < tolerance else ""
+        stuck = trial.length < 1e-9 or trial.damping > _TOO_STIFF
+        return "no further descent" if stuck else ""
+
+    values = np.clip(start, low, high)
+    first = residuals(values)
+    begin = (values, *first), _half_square(first[0])
+    found = descend_damped(begin, attempt, ended, _DAMPING, iterations)
+    return LeastSquaresResult(found.here[0], found.energy, found.iterations, found.status)
+
+
+def _half_square(residual: Float[NumpyArray, "R"]) -> float:
+    return 0.5 * float(residual @ residual)
 
 
 def bounded_step(

@@ -1,8 +1,9 @@
-"""Powell's dogleg: a trust region between steepest descent and Gauss–Newton.
+"""Gauss–Newton with Powell's dogleg: a trust region between steepest descent and Newton's step.
 
 Nocedal, Wright: Numerical Optimization, 2nd edition, 2006, section 4.1 and algorithm 4.1. The
-problem is min ½ ‖r(x)‖² in few unknowns, given through JᵀJ and Jᵀr, so that residuals by the
-hundred thousand need not be kept.
+problem is min ½ ‖r(x)‖², given through JᵀJ and Jᵀr, so that residuals by the hundred thousand need
+not be kept. JᵀJ is a dense array for few unknowns and a sparse one for many; `residual_blocks`
+makes it from blocks of residuals with robust kernels.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
+from scipy.sparse import csc_array, eye_array
 
 from corporeal._typing import Float64, NumpyArray
 
@@ -24,8 +26,8 @@ _ACCEPTED = 1e-4
 class Normal:
     """The quadratic model about a point."""
 
-    matrix: Float64[NumpyArray, "n n"]
-    """JᵀJ."""
+    matrix: Float64[NumpyArray, "n n"] | csc_array
+    """JᵀJ, or Jᵀ W J: symmetric, positive semidefinite."""
     gradient: Float64[NumpyArray, "n"]
     """Jᵀr."""
     energy: float
@@ -98,13 +100,46 @@ def _share(start: NumpyArray, way: NumpyArray, radius: float) -> float:
     return (-b + np.sqrt(max(b * b - a * c, 0.0))) / a
 
 
-def _solved(matrix: NumpyArray, right: NumpyArray) -> NumpyArray:
+def _solved(
+    matrix: Float64[NumpyArray, "n n"] | csc_array, right: Float64[NumpyArray, "n"]
+) -> Float64[NumpyArray, "n"]:
     """Solve with as little added to the diagonal as makes it positive definite."""
-    scale = float(np.trace(matrix)) / len(matrix)
+    size = len(right)
+    scale = float(matrix.trace()) / size
     for share in (1e-10, 1e-7, 1e-4, 1e-1):
-        try:
-            factor = np.linalg.cholesky(matrix + share * scale * np.eye(len(matrix)))
-        except np.linalg.LinAlgError:
-            continue
-        return np.linalg.solve(factor.T, np.linalg.solve(factor, right))
+        if isinstance(matrix, csc_array):
+            found = _solved_sparse(matrix, share * scale, right)
+        else:
+            found = _solved_dense(matrix, share * scale, right)
+        if found is not None:
+            return found
     return right / max(scale, 1e-300)
+
+
+def _solved_dense(
+    matrix: Float64[NumpyArray, "n n"], shift: float, right: Float64[NumpyArray, "n"]
+) -> Float64[NumpyArray, "n"] | None:
+    try:
+        factor = np.linalg.cholesky(matrix + shift * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return None
+    return np.linalg.solve(factor.T, np.linalg.solve(factor, right))
+
+
+def _solved_sparse(
+    matrix: csc_array, shift: float, right: Float64[NumpyArray, "n"]
+) -> Float64[NumpyArray, "n"] | None:
+    """By SuperLU without pivoting, whose pivots are positive where the matrix is definite."""
+    from scipy.sparse.linalg import splu
+
+    shifted = csc_array(matrix + shift * eye_array(len(right)))
+    try:
+        factor = splu(
+            shifted,
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError:  # exactly singular
+        return None
+    return factor.solve(right) if (factor.U.diagonal() > 0).all() else None

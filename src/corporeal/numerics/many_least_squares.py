@@ -1,7 +1,9 @@
-"""Levenberg–Marquardt for many small bounded problems of one form, side by side.
+"""Many small nonlinear least-squares problems of one form, side by side.
 
-Each problem keeps its own damping and stops by itself (`numerics.bounded_least_squares` has the
-step); all that are still running are evaluated together, which is where the time goes.
+Each problem has its own damping and stops by itself (`levenberg_marquardt`); all that are still
+running are evaluated together, which is where the time goes. `minimise_many` keeps unknowns within
+bounds, from residuals and Jacobians; `descend_many` moves unknowns on whatever manifold they live,
+from gradients and a metric.
 """
 
 from collections.abc import Callable
@@ -10,18 +12,38 @@ from typing import Final
 
 import numpy as np
 
-from corporeal._typing import Float, Int, NumpyArray
+from corporeal._typing import Bool, Float, Float64, Int, NumpyArray
 from corporeal.numerics.bounded_least_squares import bounded_step
+from corporeal.numerics.levenberg_marquardt import (
+    Attempts,
+    Damping,
+    Rows,
+    Trials,
+    descend_damped_many,
+)
 
 ManyResiduals = Callable[
     [Int[NumpyArray, "a"], Float[NumpyArray, "a K"]],
     tuple[Float[NumpyArray, "a R"], Float[NumpyArray, "a R K"]],
 ]
 """Numbers of the problems asked about, and their values → residuals and Jacobians."""
-_LEAST_DAMPING: Final = 1e-9
-_MOST_DAMPING: Final = 1e6
+Unknowns = Rows
+"""Arrays with a row a problem."""
+Slope = tuple[Float64[NumpyArray, "N"], Float64[NumpyArray, "N m"]]
+"""Energy of every problem, and its gradient."""
+
+_BOUNDED: Final = Damping(1e-3, lambda d: np.maximum(d / 5, 1e-9), lambda d: 10 * d)
+_TOO_STIFF: Final = 1e7
 _TRUSTED: Final = 10.0
 """A step may promise so many times the tolerance and still be the last."""
+_MOST: Final = 1e3
+_FREE: Final = Damping(
+    1e-5,
+    lambda d: np.maximum(0.2 * d, 1e-9),
+    lambda d: np.minimum(np.maximum(10 * d, 1e-3), _MOST),
+)
+_FLOOR: Final = 1e-8
+"""Of the largest diagonal: for unknowns that move nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,37 +69,88 @@ def minimise_many(
 
     A step that promised much more and gave little (it met a kink) is no reason to stop.
     """
-    values = np.clip(start, low, high)
-    residual, jacobian = residuals(np.arange(len(values)), values)
-    costs = 0.5 * (residual**2).sum(axis=1)
-    damping = np.full(len(values), 1e-3)
-    counts = np.zeros(len(values), np.int64)
-    running = np.arange(len(values))
-    for _ in range(iterations):
-        if len(running) == 0:
-            break
+
+    def attempt(
+        rows: Rows, which: Int[NumpyArray, "a"], damping: Float[NumpyArray, "a"]
+    ) -> Attempts:
+        values, residual, jacobian = rows
         steps = [
             bounded_step(residual[i], jacobian[i], values[i], (low, high), float(damping[i]))
-            for i in running
+            for i in range(len(which))
         ]
-        trial = np.clip(values[running] + np.array(steps), low, high)
-        moved = trial - values[running]
+        trial = np.clip(values + np.array(steps), low, high)
+        moved = trial - values
         # ½‖r‖² − ½‖r + J δ‖²: what the linear model promises
-        linear = residual[running] + np.einsum("ark,ak->ar", jacobian[running], moved)
-        promised = costs[running] - 0.5 * (linear**2).sum(axis=1)
-        new_residual, new_jacobian = residuals(running, trial)
-        new_costs = 0.5 * (new_residual**2).sum(axis=1)
-        gain = costs[running] - new_costs
-        better = gain > 0
-        still = np.abs(moved).max(axis=1) < 1e-9
-        stuck = ~better & (still | (damping[running] > _MOST_DAMPING))
-        converged = better & (gain < tolerance) & (promised < _TRUSTED * tolerance)
-        counts[running] += 1
-        damping[running] = np.where(
-            better, np.maximum(damping[running] / 5, _LEAST_DAMPING), 10 * damping[running]
-        )
-        taken = running[better]
-        values[taken], costs[taken] = trial[better], new_costs[better]
-        residual[taken], jacobian[taken] = new_residual[better], new_jacobian[better]
-        running = running[~(stuck | converged)]
-    return ManyResults(values, costs, counts)
+        linear = residual + np.einsum("ark,ak->ar", jacobian, moved)
+        promised = _half_squares(residual) - _half_squares(linear)
+        there = residuals(which, trial)
+        lengths = np.abs(moved).max(axis=1)
+        return Attempts((trial, *there), _half_squares(there[0]), lengths, promised)
+
+    def ended(trials: Trials) -> Bool[NumpyArray, "a"]:
+        tried, better = trials.attempts, trials.taken
+        assert tried.promised is not None
+        stuck = ~better & ((tried.lengths < 1e-9) | (trials.damping > _TOO_STIFF))
+        trusted = tried.promised < _TRUSTED * tolerance
+        return stuck | (better & (trials.gains < tolerance) & trusted)
+
+    values = np.clip(start, low, high)
+    first = residuals(np.arange(len(values)), values)
+    begin = (values, *first), _half_squares(first[0])
+    found = descend_damped_many(begin, attempt, ended, _BOUNDED, iterations)
+    return ManyResults(found.rows[0], found.energies, found.iterations)
+
+
+def descend_many(
+    slope: Callable[[Unknowns, NumpyArray], Slope],
+    metric: Callable[[Unknowns], Float64[NumpyArray, "N m m"]],
+    moved: Callable[[Unknowns, NumpyArray], Unknowns],
+    start: Unknowns,
+    *,
+    iterations: int,
+    tolerance: float,
+    longest: float,
+) -> Unknowns:
+    """Minimise every problem by damped Gauss–Newton steps.
+
+    `slope` is given unknowns and the problems' numbers; `metric` is JᵀJ or something like it; no
+    number of a step is larger than `longest`, and a problem is done when none is larger than
+    `tolerance`.
+    """
+
+    def attempt(
+        rows: Rows, which: Int[NumpyArray, "a"], damping: Float[NumpyArray, "a"]
+    ) -> Attempts:
+        now, gradients = rows[:-1], rows[-1]
+        steps = _damped(metric(now), gradients, damping, longest)
+        there = moved(now, steps)
+        energies, slopes = slope(there, which)
+        return Attempts((*there, slopes), energies, np.abs(steps).max(axis=1))
+
+    def ended(trials: Trials) -> Bool[NumpyArray, "a"]:
+        moving = trials.attempts.lengths > tolerance
+        return ~(moving & (trials.damping < _MOST))
+
+    energies, gradients = slope(start, np.arange(len(start[0])))
+    begin = (*start, gradients), energies
+    return descend_damped_many(begin, attempt, ended, _FREE, iterations).rows[:-1]
+
+
+def _half_squares(residuals: Float[NumpyArray, "a R"]) -> Float[NumpyArray, "a"]:
+    return 0.5 * (residuals**2).sum(axis=1)
+
+
+def _damped(
+    matrices: Float64[NumpyArray, "a m m"],
+    gradients: Float64[NumpyArray, "a m"],
+    damping: Float[NumpyArray, "a"],
+    longest: float,
+) -> Float64[NumpyArray, "a m"]:
+    """−(H + μ diag H)⁻¹ g, shortened."""
+    diagonal = np.einsum("naa->na", matrices)
+    size = np.arange(matrices.shape[1])
+    floor = _FLOOR * diagonal.max(axis=1, keepdims=True)
+    matrices[:, size, size] += damping[:, None] * diagonal + floor
+    steps = -np.linalg.solve(matrices, gradients[..., None])[..., 0]
+    furthest = np.abs(steps).max(axis=1, keepdims=True)
+    return steps * np.minimum(1.0, longest / np.maximum(furthest, 1e-300))

@@ -8,7 +8,6 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.anatomy.composition.constrained import (
     allowed_directions,
-    constrained_least_squares,
     hat_matrix,
     leave_one_out,
 )
@@ -29,6 +28,7 @@ from corporeal.anatomy.composition.muscle import KIM_ERROR
 from corporeal.anatomy.composition.people import ScannedPeople
 from corporeal.anatomy.composition.tape import Tape
 from corporeal.errors import InputError, SolverError
+from corporeal.numerics.inequality_least_squares import constrained_least_squares
 
 AGE_STIFFNESS: Final = 1e3
 GIRTH_STIFFNESS: Final = 0.03

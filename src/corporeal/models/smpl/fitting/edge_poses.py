@@ -20,7 +20,7 @@ from corporeal.models.smpl.fitting.linearised import SkinnedPerson
 from corporeal.models.smpl.fitting.many_poses import LONGEST_TURN, joint_gradient
 from corporeal.models.smpl.fitting.passes import influences_of, pass_over
 from corporeal.models.smpl.fitting.rotation_hessian import Moments, turn_hessians
-from corporeal.numerics.many_gauss_newton import Slope, Unknowns, descend_many
+from corporeal.numerics.many_least_squares import Slope, Unknowns, descend_many
 
 _ITERATIONS = 30
 _TOLERANCE = 1e-3

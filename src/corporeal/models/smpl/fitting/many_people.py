@@ -26,7 +26,7 @@ from corporeal.models.smpl.fitting.many_poses import (
     joint_gradient,
 )
 from corporeal.models.smpl.fitting.passes import influences_of, pass_over
-from corporeal.numerics.many_gauss_newton import Slope, Unknowns, descend_many
+from corporeal.numerics.many_least_squares import Slope, Unknowns, descend_many
 
 _THINNED = 1500
 """About so many vertices have a Jacobian."""

@@ -15,7 +15,7 @@ from corporeal.models.smpl.fitting.corrective_hessian import add_correctives, co
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
 from corporeal.models.smpl.fitting.passes import influences_of, pass_over
 from corporeal.models.smpl.fitting.rotation_hessian import moments_of, turn_hessians
-from corporeal.numerics.many_gauss_newton import Slope, Unknowns, descend_many
+from corporeal.numerics.many_least_squares import Slope, Unknowns, descend_many
 
 AT_ONCE = 48
 """Registrations at a time: 8 MB of skins on the default body."""

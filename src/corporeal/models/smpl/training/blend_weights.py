@@ -10,13 +10,12 @@ joints that the initial weights name. All sets of four are solved at once by the
 Lagrange conditions, and the best one without a negative weight is taken.
 """
 
-from itertools import combinations
-
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.models.smpl.fitting.passes import dual_quaternions, influences_of
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, walk
+from corporeal.numerics.simplex import least_on_simplex
 from corporeal.runtime.threads import over_slices
 
 INFLUENCES = 4
@@ -41,7 +40,7 @@ def solved_weights(
     products = _products(meshes, estimate, candidates)
     start = np.take_along_axis(initial, candidates, axis=1)
     products += strength * np.eye(candidates.shape[1])
-    chosen = _on_simplex(products, strength * start)
+    chosen = least_on_simplex(products, strength * start, INFLUENCES)
     weights = np.zeros_like(initial, np.float64)
     np.put_along_axis(weights, candidates, chosen, axis=1)
     return weights
@@ -84,29 +83,3 @@ def _products(
         over_slices(work, vertex_count, 256)
     upper = np.triu(np.ones((count, count), bool), 1)
     return products + np.swapaxes(np.where(upper, products, 0.0), 1, 2)
-
-
-def _on_simplex(
-    products: Float64[NumpyArray, "V c c"], right: Float64[NumpyArray, "V c"]
-) -> Float64[NumpyArray, "V c"]:
-    """argmin ½ wᵀGw − bᵀw on the simplex, with at most `INFLUENCES` above zero."""
-    vertex_count, count = right.shape
-    best = np.full(vertex_count, np.inf)
-    chosen = np.zeros((vertex_count, count))
-    for size in range(1, min(INFLUENCES, count) + 1):
-        for members in combinations(range(count), size):
-            some = np.array(members)
-            inner = products[:, some[:, None], some]
-            sides = np.stack([right[:, some], np.ones((vertex_count, size))], axis=2)
-            solved = np.linalg.solve(inner, sides)
-            # w = G⁻¹ (b + μ 1) with μ from Σ w = 1
-            multiplier = (1.0 - solved[:, :, 0].sum(axis=1)) / solved[:, :, 1].sum(axis=1)
-            weights = solved[:, :, 0] + multiplier[:, None] * solved[:, :, 1]
-            value = 0.5 * np.einsum("va,vab,vb->v", weights, inner, weights)
-            value -= np.sum(right[:, some] * weights, axis=1)
-            better = (weights.min(axis=1) >= 0) & (value < best)
-            best[better] = value[better]
-            rows = np.zeros((int(better.sum()), count))
-            rows[:, some] = weights[better]
-            chosen[better] = rows
-    return chosen

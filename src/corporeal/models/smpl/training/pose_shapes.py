@@ -19,6 +19,7 @@ from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.models.smpl.fitting.chains import Poses, chain_many
 from corporeal.models.smpl.fitting.passes import influences_of, motions_of, posed_blocks
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
+from corporeal.numerics.conjugate_gradients import conjugate_gradients_many
 from corporeal.runtime.threads import over_slices
 
 _BLOCK = 512
@@ -128,33 +129,15 @@ def _ridge(
         solved = cho_solve(factor, values.reshape(count, -1)).reshape(values.shape)
         return np.where(allowed[:, live], solved, 0)
 
-    def dot(left: NumpyArray, right: NumpyArray) -> NumpyArray:
-        return np.einsum("fva,fva->v", left, right)
-
-    everyone: NumpyArray | slice = slice(None)
     right = product(features.T, np.einsum("nvba,nvb->nva", blended, missing))
     if about is not None:
         right = right + weights * about
     right = np.where(allowed, right, 0)
-    shapes = np.zeros_like(right) if start is None else np.where(allowed, start, 0)
-    residual = right - applied(shapes, everyone)
-    way = preconditioned(residual, everyone)
-    power = dot(residual, way)
-    least = _TOLERANCE * np.maximum(dot(right, preconditioned(right, everyone)), 1e-30)
-    live = np.arange(size)
-    for _ in range(_STEPS):
-        going = power > least[live]
-        if not going.any():
-            break
-        if not going.all():
-            live, power = live[going], power[going]
-            residual, way = residual[:, going], way[:, going]
-        image = applied(way, live)
-        length = power / np.maximum(dot(way, image), 1e-30)
-        shapes[:, live] += length[:, None] * way
-        residual = residual - length[:, None] * image
-        fresh = preconditioned(residual, live)
-        after = dot(residual, fresh)
-        way = fresh + (after / np.maximum(power, 1e-30))[:, None] * way
-        power = after
-    return shapes
+    return conjugate_gradients_many(
+        applied,
+        preconditioned,
+        right,
+        None if start is None else np.where(allowed, start, 0),
+        tolerance=_TOLERANCE,
+        iterations=_STEPS,
+    )

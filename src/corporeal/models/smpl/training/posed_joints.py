@@ -10,6 +10,7 @@ come from moments of the rest skin (`turn_hessian`); gradients are exact.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,10 @@ from corporeal.models.smpl.fitting.rotation_hessian import (
     turn_hessians,
     turn_shares,
 )
+from corporeal.numerics.levenberg_marquardt import Damping, Trial, descend_damped
 
-_DAMPING, _MOST = 1e-6, 1e2
+_DAMPING = Damping(1e-6, lambda d: max(0.2 * d, 1e-6), lambda d: max(10 * d, 1e-3))
+_MOST = 1e2
 _FLOOR = 1e-8
 _TOLERANCE = 1e-5
 """Steps shorter than this end the search: radians and metres."""
@@ -51,6 +54,13 @@ class _Slope:
     joints: Float64[NumpyArray, "p"]
 
 
+class _Here(NamedTuple):
+    poses: Poses
+    joints: Float64[NumpyArray, "J 3"]
+    chains: Chains
+    slope: _Slope
+
+
 def solve_poses_and_joints(
     person: SkinnedPerson,
     targets: Float[NumpyArray, "n V 3"],
@@ -61,23 +71,26 @@ def solve_poses_and_joints(
     """From near ones, without pose offsets."""
     influences, parents = influences_of(person.weights), person.parents
     moments = moments_of(person.rest[None], influences, parents)
-    poses, joints, damping = start, np.array(person.joints, np.float64), _DAMPING
-    chains = chain_many(poses, joints, parents)
-    here = _slope(person, targets, chains, joints, moments, rule)
-    for _ in range(iterations):
-        steps, shift = _step(moments, chains, here, rule, damping)
-        trial = turn_many(poses, chains.world, parents, steps)
-        moved = joints + shift.reshape(-1, 3)
-        ahead = chain_many(trial, moved, parents)
-        there = _slope(person, targets, ahead, moved, moments, rule)
-        if there.energy < here.energy:
-            poses, joints, chains, here = trial, moved, ahead, there
-            damping = max(0.2 * damping, _DAMPING)
-        else:
-            damping = max(10 * damping, 1e-3)
-        if max(np.abs(steps).max(), np.abs(shift).max()) < _TOLERANCE or damping > _MOST:
-            break
-    return poses, joints
+
+    def at(poses: Poses, joints: NumpyArray) -> _Here:
+        chains = chain_many(poses, joints, parents)
+        return _Here(poses, joints, chains, _slope(person, targets, chains, joints, moments, rule))
+
+    def attempt(here: _Here, damping: float) -> tuple[_Here, float, float]:
+        steps, shift = _step(moments, here.chains, here.slope, rule, damping)
+        trial = turn_many(here.poses, here.chains.world, parents, steps)
+        there = at(trial, here.joints + shift.reshape(-1, 3))
+        return there, there.slope.energy, float(max(np.abs(steps).max(), np.abs(shift).max()))
+
+    def ended(trial: Trial) -> str:
+        if trial.length < _TOLERANCE:
+            return "converged"
+        return "no further descent" if trial.damping > _MOST else ""
+
+    first = at(start, np.array(person.joints, np.float64))
+    begin = first, first.slope.energy
+    found = descend_damped(begin, attempt, ended, _DAMPING, iterations).here
+    return found.poses, found.joints
 
 
 def _slope(

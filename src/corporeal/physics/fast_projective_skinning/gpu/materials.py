@@ -19,6 +19,7 @@ from jax import lax
 
 from corporeal._typing import Array, Float, Float64, Int, NumpyArray
 from corporeal.errors import SolverError
+from corporeal.numerics.levenberg_marquardt import Damping, Trial, descend_damped
 from corporeal.physics.solver.gpu.elements import (
     DeviceFlesh,
     stiffness_product,
@@ -26,7 +27,7 @@ from corporeal.physics.solver.gpu.elements import (
 )
 from corporeal.physics.solver.integration import StepRule
 
-_FIRST_DAMPING, _MOST_DAMPING = 0.1, 1e6
+_DAMPING, _MOST_DAMPING = Damping(0.1, lambda d: 0.2 * d, lambda d: 10.0 * d), 1e6
 """Of a round, against the diagonal of JᵀJ."""
 _SETTLED = 1e-4
 """A round that changes no logarithm of a factor by more is the last."""
@@ -130,6 +131,15 @@ class Recovery(NamedTuple):
     """Mean squared distance to the take after every round that came nearer, m²."""
 
 
+class _Here(NamedTuple):
+    at: Float64[NumpyArray, "p"]
+    """Logarithms of the factors."""
+    gradient: Float64[NumpyArray, "p"]
+    curvature: Float64[NumpyArray, "p p"]
+    losses: tuple[float, ...]
+    """Sums of squares on the way here, the last one of this point."""
+
+
 def recovered(
     flesh: DeviceFlesh,
     parts: Parts,
@@ -162,24 +172,26 @@ def recovered(
             jnp.matmul(slope.T, slope, precision=exact),
         )
 
-    at, damping = np.zeros(2 * count), _FIRST_DAMPING
-    value, gradient, curvature = _on_host(squares(jnp.asarray(at, seen.dtype)))
-    losses = [value]
-    _require_determined(curvature)
-    for _ in range(rounds):
-        step = _damped_step(gradient, curvature, damping)
-        trial = _on_host(squares(jnp.asarray(at + step, seen.dtype)))
-        if trial[0] < value:
-            at, damping = at + step, 0.2 * damping
-            value, gradient, curvature = trial
-            losses.append(value)
-        else:
-            damping *= 10.0
-        if np.abs(step).max() < _SETTLED or damping > _MOST_DAMPING:
-            break
-    stiffness, mass = jnp.exp(jnp.asarray(at, seen.dtype)).reshape(2, count)
+    def evaluated(at: NumpyArray, losses: tuple[float, ...]) -> _Here:
+        value, gradient, curvature = _on_host(squares(jnp.asarray(at, seen.dtype)))
+        return _Here(at, gradient, curvature, (*losses, value))
+
+    def attempt(here: _Here, damping: float) -> tuple[_Here, float, float]:
+        step = _damped_step(here.gradient, here.curvature, damping)
+        there = evaluated(here.at + step, here.losses)
+        return there, there.losses[-1], float(np.abs(step).max())
+
+    def ended(trial: Trial) -> str:
+        if trial.length < _SETTLED:
+            return "converged"
+        return "no further descent" if trial.damping > _MOST_DAMPING else ""
+
+    first = evaluated(np.zeros(2 * count), ())
+    _require_determined(first.curvature)
+    found = descend_damped((first, first.losses[0]), attempt, ended, _DAMPING, rounds).here
+    stiffness, mass = jnp.exp(jnp.asarray(found.at, seen.dtype)).reshape(2, count)
     frames = seen.shape[0] * seen.shape[2]
-    return Recovery(stiffness, mass, np.array(losses) / frames)
+    return Recovery(stiffness, mass, np.array(found.losses) / frames)
 
 
 def _on_host(found: tuple[Array, Array, Array]) -> tuple[float, NumpyArray, NumpyArray]:
