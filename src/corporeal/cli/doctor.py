@@ -131,6 +131,27 @@ def check_devices() -> Iterator[Finding]:
     yield Finding("devices", "ok", devices)
 
 
+def check_cholesky() -> Iterator[Finding]:
+    """Which kernel the sparse Cholesky solve of the CPU physics uses, and why."""
+    from corporeal.numerics.cholesky import KERNEL_SETTING, kernel_choice
+
+    try:
+        choice = kernel_choice()
+    except CorporealError as error:
+        yield Finding("cholesky solve", "missing", str(error), f"unset {KERNEL_SETTING}")
+        return
+    except ImportError as error:
+        yield Finding("cholesky solve", "missing", str(error), 'pip install "numba>=0.61"')
+        return
+    remedy = f"a warning tells of it; {KERNEL_SETTING}=plain is content with it"
+    yield Finding(
+        "cholesky solve",
+        "optional" if choice.by_need else "ok",
+        f"{choice.name} kernel ({choice.reason})",
+        remedy if choice.by_need else "",
+    )
+
+
 def check_film() -> Iterator[Finding]:
     """The encoder of films."""
     import imageio_ffmpeg
@@ -169,6 +190,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     check_extras,
     check_assets,
     check_devices,
+    check_cholesky,
     check_film,
     check_folders,
 )

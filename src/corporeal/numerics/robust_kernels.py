@@ -15,7 +15,7 @@ shrinks from step to step, matters.
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from corporeal._typing import Float64, NumpyArray
 from corporeal.errors import InputError
 
 
+@runtime_checkable
 class RobustKernel(Protocol):
     """A function of squared lengths, and its derivative."""
 
