@@ -9,7 +9,7 @@ from corporeal.errors import InputError
 from corporeal.numerics.bounded_least_squares import bounded_step, minimise
 from corporeal.numerics.conjugate_gradients import conjugate_gradients_many
 from corporeal.numerics.levenberg_marquardt import Damping, Trial, descend_damped
-from corporeal.numerics.many_least_squares import descend_many, minimise_many
+from corporeal.numerics.many_least_squares import bounded_steps, descend_many, minimise_many
 from corporeal.numerics.simplex import least_on_simplex
 
 DAMPING = Damping(1e-3, lambda d: d / 5, lambda d: 10 * d)
@@ -84,6 +84,21 @@ def test_many_bounded_fits_are_those_of_scipy_one_by_one() -> None:
         at_bound += bool(many.values[i, 1] in (0.5, 2.0))
     assert at_bound >= 3
     assert (many.iterations > 0).all()
+
+
+@pytest.mark.parametrize("unknowns", [1, 5, 32, 33])
+def test_steps_of_many_are_those_of_one(unknowns: int) -> None:
+    """Within, at and beyond bounds; 1e-10 is 1e-16 times the condition, below 1e6 with 1e-4 on the
+    diagonal."""
+    random = np.random.default_rng(unknowns)
+    residuals, jacobians = random.normal(size=(50, 45)), random.normal(size=(50, 45, unknowns))
+    low, high = np.full(unknowns, -0.1), np.full(unknowns, 0.1)
+    values = np.clip(random.normal(0, 0.1, (50, unknowns)), low, high)
+    damping = 10.0 ** random.uniform(-4, 2, 50)
+    found = bounded_steps(residuals, jacobians, values, (low, high), damping)
+    for i in range(50):
+        one = bounded_step(residuals[i], jacobians[i], values[i], (low, high), float(damping[i]))
+        np.testing.assert_allclose(found[i], one, rtol=1e-10, atol=1e-13)
 
 
 def test_one_bounded_fit_is_that_of_many() -> None:

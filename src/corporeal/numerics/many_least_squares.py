@@ -34,6 +34,9 @@ Slope = tuple[Float64[NumpyArray, "N"], Float64[NumpyArray, "N m"]]
 
 _BOUNDED: Final = Damping(1e-3, lambda d: np.maximum(d / 5, 1e-9), lambda d: 10 * d)
 _TOO_STIFF: Final = 1e7
+_SMALL: Final = 32
+"""Unknowns up to which one solve for all problems is far quicker than one after the other (3 unknowns of
+1 000 problems: 190 times, 32: 4 times, 64: 1.2 times)."""
 _TRUSTED: Final = 10.0
 """A step may promise so many times the tolerance and still be the last."""
 _MOST: Final = 1e3
@@ -74,11 +77,8 @@ def minimise_many(
         rows: Rows, which: Int[NumpyArray, "a"], damping: Float[NumpyArray, "a"]
     ) -> Attempts:
         values, residual, jacobian = rows
-        steps = [
-            bounded_step(residual[i], jacobian[i], values[i], (low, high), float(damping[i]))
-            for i in range(len(which))
-        ]
-        trial = np.clip(values + np.array(steps), low, high)
+        steps = bounded_steps(residual, jacobian, values, (low, high), damping)
+        trial = np.clip(values + steps, low, high)
         moved = trial - values
         # ½‖r‖² − ½‖r + J δ‖²: what the linear model promises
         linear = residual + np.einsum("ark,ak->ar", jacobian, moved)
@@ -99,6 +99,41 @@ def minimise_many(
     begin = (values, *first), _half_squares(first[0])
     found = descend_damped_many(begin, attempt, ended, _BOUNDED, iterations)
     return ManyResults(found.rows[0], found.energies, found.iterations)
+
+
+def bounded_steps(
+    residuals: Float[NumpyArray, "a R"],
+    jacobians: Float[NumpyArray, "a R K"],
+    values: Float[NumpyArray, "a K"],
+    bounds: tuple[Float[NumpyArray, "K"], Float[NumpyArray, "K"]],
+    damping: Float[NumpyArray, "a"],
+) -> Float[NumpyArray, "a K"]:
+    """The step of `bounded_step`, of every problem; few unknowns all in one solve."""
+    if values.shape[1] > _SMALL:
+        each = zip(residuals, jacobians, values, damping, strict=True)
+        return np.array([bounded_step(r, j, x, bounds, float(d)) for r, j, x, d in each])
+    low, high = bounds
+    gradients = np.einsum("ark,ar->ak", jacobians, residuals)
+    held = ((values <= low) & (gradients > 0)) | ((values >= high) & (gradients < 0))
+    normals = np.swapaxes(jacobians, 1, 2) @ jacobians
+    damped, size = normals.copy(), np.arange(values.shape[1])
+    damped[:, size, size] += damping[:, None] * normals[:, size, size] + 1e-12
+    steps = np.zeros_like(values)
+    for _ in range(values.shape[1]):
+        # Rows of held variables are those of the identity, and say 0 here.
+        free = ~held
+        matrices = np.where(free[:, :, None] & free[:, None, :], damped, 0.0)
+        matrices[:, size, size] += held
+        # Variables that an earlier round stopped at a bound keep their step.
+        kept = np.where(held, steps, 0.0)
+        pull = np.where(free, gradients + np.einsum("akl,al->ak", normals, kept), 0.0)
+        steps = kept - np.linalg.solve(matrices, pull[..., None])[..., 0]
+        beyond = free & ((values + steps < low) | (values + steps > high))
+        if not beyond.any():
+            break
+        steps = np.where(beyond, np.clip(values + steps, low, high) - values, steps)
+        held = held | beyond
+    return steps
 
 
 def descend_many(
