@@ -1,6 +1,6 @@
 """Measuring and solving: time, and accuracy on 200 people of ANSUR II.
 
-    python benchmarks/anthropometry.py ../shared/data/ansur2 [--people 100]
+    python benchmarks/anthropometry.py "$CORPOREAL_DATA"/ansur2 [--people 100]
 
 Bodies are solved for people of each sex that the population was not fitted to, from stature and
 mass, and from these and the waist; a time is reported only if every given dimension is met to 2 mm

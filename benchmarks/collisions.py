@@ -3,9 +3,10 @@
     python benchmarks/collisions.py [--frames 12]
     python benchmarks/collisions.py --times
 
-Static balance of the default body in a set of poses and in frames of ten captured clips (the open
-data folder beside the checkout), with collisions off, local and global. Depths are measured apart
-from what detects collisions: winding numbers and distances of the posed simulation skin, without
+Static balance of the default body in a set of poses and in frames of ten captured clips (the set
+`cmu-mocap` of docs/data.md, in the folder that `CORPOREAL_DATA` names), with collisions off, local
+and global. Depths are measured apart from what detects collisions: winding numbers and distances of
+the posed simulation skin, without
 what overlaps at rest. Vertices that were deeper inside than the flesh over their bone is thick are
 listed apart, since bones would have to give way. Measured by rays beside it: the volume that the
 skin encloses twice, and that which it encloses inside out. Then a frame at 60 frames a second is
@@ -45,7 +46,6 @@ from corporeal.runtime.threads import thread_count
 from corporeal.skinning.kinematics import forward_kinematics
 
 RESULTS = Path(__file__).parent / "results" / "collisions.json"
-CLIPS = Path(__file__).parents[2] / "shared/data/cmu-mocap"
 DEEP = 1e-3  # metres
 
 POSES: dict[str, dict[str, tuple[float, float, float]]] = {
@@ -142,10 +142,16 @@ def measured(subject: Subject, pose: Pose) -> dict[str, dict[str, float]]:
     return rows
 
 
+def clip_paths() -> list[Path]:
+    """The captured clips, sorted; none where `CORPOREAL_DATA` names no folder that has them."""
+    folder = os.environ.get("CORPOREAL_DATA")
+    return sorted((Path(folder) / "cmu-mocap").glob("*.bvh")) if folder else []
+
+
 def clip_poses(subject: Subject, a_clip: int) -> dict[str, Pose]:
     """Frames spread over every clip, retargeted to the body."""
     poses = {}
-    for path in sorted(CLIPS.glob("*.bvh")):
+    for path in clip_paths():
         motion = motion_for_body(path, subject.model.template, subject.identity).motion
         places = np.linspace(0, motion.frame_count - 1, a_clip + 2)[1:-1].astype(int)
         for place in places:
@@ -261,7 +267,9 @@ def main() -> None:
         report = {
             "times": times(subject),
             "left_in_poses": shares(named),
-            "left_in_clips": shares(found) if found else "the open data folder is not there",
+            "left_in_clips": shares(found)
+            if found
+            else "CORPOREAL_DATA names no folder with cmu-mocap",
             "poses": named,
             "clips": found,
         }

@@ -1,6 +1,6 @@
 """Fat and muscle mass: errors on people left out, percentiles, and default bodies.
 
-    python benchmarks/composition.py ../shared/data
+    python benchmarks/composition.py "$CORPOREAL_DATA"
 
 Reads `nhanes/` and `ansur2/` of the data folder and writes `benchmarks/results/composition.json`:
 errors of several forms of the predictor on NHANES people, coverage of its intervals, who is

@@ -1,6 +1,6 @@
 """Sampled and realised people against ANSUR II: moments, correlations, residuals, soundness, time.
 
-    python benchmarks/people.py ../shared/data [--count 1000] [--jobs 2] [--store people.zarr]
+    python benchmarks/people.py "$CORPOREAL_DATA" [--count 1000] [--jobs 2] [--store people.zarr]
 
 Draws soldiers, realises them through `corporeal people`, and compares what their bodies measure
 with the survey, for women and men. A time is reported only if every body meets its stature to 2 mm

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 from scipy.spatial.transform import Rotation
 from solids import icosphere
@@ -20,7 +21,7 @@ from corporeal.cli.main import main
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.obj import write_obj
 
-DATA = Path(__file__).parents[1].parent / "shared/data/bodyparts3d"
+DATA = public_data.folder("bodyparts3d")
 MILLIMETRES = AtlasFrame("mm", "+z", "-y")
 
 
@@ -161,7 +162,7 @@ def test_a_template_survives_its_file(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not DATA.is_dir(), reason="BodyParts3D is not beside the checkout")
+@pytest.mark.data("bodyparts3d")
 def test_bodyparts3d_becomes_a_template():
     """Bones within 4 mm of the template's on average, no tetrahedron inverted, half the lines meet
     a muscle (back, belly and vastus lateralis are not in the atlas), and a body can be fitted."""

@@ -5,10 +5,10 @@ vastus lateralis and some of the shin are missing, so areas and volumes of muscl
 `python tests/test_anatomy_reference.py` prints the table of the documentation.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import public_data
 import pytest
 
 from corporeal.anatomy.building.muscle import vertex_volumes
@@ -16,7 +16,7 @@ from corporeal.anatomy.template import layered_template
 from corporeal.formats.stl import read_stl
 from corporeal.geometry.surface_tree import SurfaceTree
 
-DATA = Path(__file__).parents[1].parent / "shared/data/bodyparts3d"
+DATA = public_data.folder("bodyparts3d")
 STEP = 0.003
 """Of the grid on which areas are counted, metres."""
 SHARES = (0.15, 0.35, 0.5, 0.65, 0.8)
@@ -31,7 +31,7 @@ CALF += ("flexor hallucis longus", "flexor digitorum longus")
 THIGH = ("sartorius", "semitendinosus", "semimembranosus", "pectineus", "adductor brevis", "vastus")
 THIGH += ("adductor longus", "adductor magnus", "adductor minimus", "rectus femoris", "gracilis")
 THIGH += ("biceps femoris", "tensor fasciae")
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="BodyParts3D is not beside the checkout")
+pytestmark = pytest.mark.data("bodyparts3d")
 
 
 class Section(NamedTuple):

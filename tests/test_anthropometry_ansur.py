@@ -1,8 +1,7 @@
 """Solved bodies against people of ANSUR II that the population was not fitted to."""
 
-from pathlib import Path
-
 import numpy as np
+import public_data
 import pytest
 
 from corporeal.anthropometry.asked import tolerance
@@ -12,11 +11,8 @@ from corporeal.anthropometry.validation import compare
 from corporeal.errors import FormatError
 from corporeal.models.phenotype.model import PhenotypeModel
 
-ANSUR = Path(__file__).parents[1].parent / "shared/data/ansur2"
+ANSUR = public_data.folder("ansur2")
 GENDERS = {"female": 0.0, "male": 1.0}
-pytestmark = pytest.mark.skipif(
-    not ANSUR.is_dir(), reason="ANSUR II is not beside the checkout (../shared/data/ansur2)"
-)
 
 
 def first(people, count):
@@ -33,6 +29,7 @@ def model():
     return PhenotypeModel()
 
 
+@pytest.mark.data("ansur2")
 def test_units_are_metres_and_kilograms(people):
     _, kept, held = people
     assert len(held.ages) == HELD_BACK
@@ -49,6 +46,7 @@ def test_another_file_is_refused(tmp_path):
         read_survey(path)
 
 
+@pytest.mark.data("ansur2")
 @pytest.mark.parametrize("given", [("stature", "mass"), ("stature", "mass", "waist_circumference")])
 def test_given_dimensions_of_people_are_met_and_the_others_followed(model, people, given):
     """Six people a sex: given to tolerance; the mean ratio to regression below 1.2."""
@@ -60,6 +58,7 @@ def test_given_dimensions_of_people_are_met_and_the_others_followed(model, peopl
 
 
 @pytest.mark.slow
+@pytest.mark.data("ansur2")
 @pytest.mark.parametrize("given", [("stature", "mass"), ("stature", "mass", "waist_circumference")])
 def test_two_hundred_people(model, people, given):
     """All held-back people: every dimension not given within 1.2 times the regression's RMSE.

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 from scipy.spatial.transform import Rotation
 
@@ -15,10 +16,7 @@ from corporeal.formats.bvh_units import UNITS, axis_rotation
 from corporeal.geometry.rotations import EULER_ORDERS, geodesic_angle, matrix_from_axis_angle
 from corporeal.skinning.kinematics import forward_kinematics
 
-CLIPS = sorted((Path(__file__).parents[2] / "shared/data/cmu-mocap").glob("*.bvh"))
-needs_clips = pytest.mark.skipif(
-    not CLIPS, reason="the open data folder is not beside the checkout"
-)
+CLIPS = [public_data.cmu_clip(stem) for stem in public_data.CMU_CLIPS]
 
 ARM = """HIERARCHY
 ROOT hips
@@ -173,7 +171,7 @@ def test_the_unit_is_found_from_the_size(tmp_path: Path, unit: str):
     assert f"unit taken as {unit!r}" in reading.notes[0]
 
 
-@needs_clips
+@pytest.mark.data("cmu-mocap")
 @pytest.mark.parametrize("path", CLIPS, ids=lambda p: p.stem)
 def test_real_clips_survive_the_round_trip(path: Path, tmp_path: Path):
     """BVH → motion → BVH → motion within 1e-4 rad; 6 printed digits leave 1e-8 rad and 1e-8 m."""
@@ -199,7 +197,7 @@ def test_real_clips_survive_the_round_trip(path: Path, tmp_path: Path):
         np.testing.assert_allclose(again.end_sites[name], site, atol=1e-8)
 
 
-@needs_clips
+@pytest.mark.data("cmu-mocap")
 def test_the_t_pose_before_a_capture_is_left_out_and_kept():
     """Frame 0 of every clip has the legs turned by ∓21 degrees about z and the hips at zero."""
     reading = read_bvh(CLIPS[0])

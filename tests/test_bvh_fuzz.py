@@ -5,16 +5,16 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
+from clips import write_authored_clip
 from test_amass import saved, smplh_arrays, smplh_skeleton, smplx_arrays
 
-from corporeal.body.motion import Motion
-from corporeal.body.skeleton import Skeleton
 from corporeal.errors import CorporealError
 from corporeal.formats.amass import read_amass
-from corporeal.formats.bvh import read_bvh, write_bvh
+from corporeal.formats.bvh import read_bvh
 
-CLIPS = sorted((Path(__file__).parents[2] / "shared/data/cmu-mocap").glob("*.bvh"))
+CAPTURE = public_data.cmu_clip("05_06_dance_pirouette_jete")
 QUICK, FULL = 500, 10_000
 MEMORY_BYTES = 512 * 1024**2
 """No mutant of a file of at most 200 kB may make the process grow by more."""
@@ -59,24 +59,16 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def short_clip(tmp_path: Path) -> bytes:
-    """The hierarchy and first frames of a real capture, or of a made one without the open data."""
-    if CLIPS:
-        text = CLIPS[0].read_bytes()
-        head, _, rest = text.partition(b"Frames:")
-        lines = rest.split(b"\n")
-        return head + b"Frames: 40\n" + lines[1] + b"\n" + b"\n".join(lines[2:42]) + b"\n"
-    generator = np.random.default_rng(0)
-    names = tuple(f"joint{i}" for i in range(20))
-    skeleton = Skeleton(names, tuple(range(-1, 19)), generator.normal(size=(20, 3)))
-    motion = Motion("m", 60.0, generator.normal(size=(40, 20, 3)), np.zeros((40, 3)), skeleton)
-    write_bvh(tmp_path / "made.bvh", motion)
-    return (tmp_path / "made.bvh").read_bytes()
+def first_frames(clip: Path) -> bytes:
+    """The hierarchy and the first 40 frames of a clip."""
+    head, _, rest = clip.read_bytes().partition(b"Frames:")
+    lines = rest.split(b"\n")
+    return head + b"Frames: 40\n" + lines[1] + b"\n" + b"\n".join(lines[2:42]) + b"\n"
 
 
-def survive_bvh(tmp_path: Path, count: int, seed: int) -> tuple[int, int]:
+def survive_bvh(tmp_path: Path, clip: Path, count: int, seed: int) -> tuple[int, int]:
     generator = np.random.default_rng(seed)
-    content, path = short_clip(tmp_path), tmp_path / "mutant.bvh"
+    content, path = first_frames(clip), tmp_path / "mutant.bvh"
     before, read, refused = peak_bytes(), 0, 0
     for _ in range(count):
         path.write_bytes(mutant(content, generator))
@@ -112,7 +104,16 @@ def survive_amass(tmp_path: Path, count: int, seed: int) -> tuple[int, int]:
 
 def test_mutants_of_a_capture(tmp_path: Path):
     """Some mutants stay readable (a digit changed), most do not: both ways are taken."""
-    read, refused = survive_bvh(tmp_path, QUICK, seed=1)
+    clip = write_authored_clip(tmp_path / "jacks.bvh")
+    read, refused = survive_bvh(tmp_path, clip, QUICK, seed=1)
+    assert read > 0
+    assert refused > QUICK // 4
+
+
+@pytest.mark.data("cmu-mocap")
+def test_mutants_of_a_real_capture(tmp_path: Path):
+    """As above, of a file that this package did not write."""
+    read, refused = survive_bvh(tmp_path, CAPTURE, QUICK, seed=1)
     assert read > 0
     assert refused > QUICK // 4
 
@@ -124,8 +125,9 @@ def test_mutants_of_an_amass_file(tmp_path: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.data("cmu-mocap")
 def test_ten_thousand_mutants_of_a_capture(tmp_path: Path):
-    read, refused = survive_bvh(tmp_path, FULL, seed=3)
+    read, refused = survive_bvh(tmp_path, CAPTURE, FULL, seed=3)
     assert read + refused == FULL
 
 

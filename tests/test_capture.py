@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 from scipy.optimize import minimize
 
@@ -279,10 +280,10 @@ def test_protocols_refuse_what_they_cannot_do() -> None:
         ShapesProtocol(wobble=1.0)
 
 
-WALK = Path(__file__).parents[1].parent / "shared/data/cmu-mocap/35_01_walk.bvh"
+WALK = public_data.cmu_clip("35_01_walk")
 
 
-@pytest.mark.skipif(not WALK.is_file(), reason="the open motion capture is not beside the checkout")
+@pytest.mark.data("cmu-mocap")
 def test_clips_are_retargeted_to_the_person(person: Person) -> None:
     protocol = MocapProtocol((WALK,), fps=30.0)
     assert protocol.sequences() == ("35_01_walk",)

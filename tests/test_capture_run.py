@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 
 from corporeal.anatomy.composition.predict import predict_composition
@@ -35,7 +36,7 @@ from corporeal.skinning.linear import LinearBlendSkinning
 
 TEMPLATE = load_default_body().template
 COUNT = 4
-RUN = Path(__file__).parents[1].parent / "shared/data/cmu-mocap/09_01_run.bvh"
+RUN = public_data.cmu_clip("09_01_run")
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +123,7 @@ def test_a_run_is_repeatable_resumed_and_scanned(people: Path, tmp_path: Path) -
         )
 
 
-@pytest.mark.skipif(not RUN.is_file(), reason="the open motion capture is not beside the checkout")
+@pytest.mark.data("cmu-mocap")
 def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
     """A real run of 1.2 s through layered physics, from the clip to the checked store.
 

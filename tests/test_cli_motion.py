@@ -1,15 +1,15 @@
 """`corporeal motion`: list, info, render."""
 
 import json
-from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 
 from corporeal.cli.main import main
 from corporeal.motions.library import MOTIONS
 
-CLIP = Path(__file__).parents[1].parent / "shared/data/cmu-mocap/22_16_jumping_jacks.bvh"
+CLIP = public_data.cmu_clip("22_16_jumping_jacks")
 
 
 def test_list_names_the_authored_motions(capsys):
@@ -26,7 +26,7 @@ def test_info_counts_frames_of_an_authored_motion(capsys):
     assert facts["root_height"][0] < facts["root_height"][1] < 1.1
 
 
-@pytest.mark.skipif(not CLIP.exists(), reason="the CMU clips are not beside this checkout")
+@pytest.mark.data("cmu-mocap")
 def test_info_of_a_capture_tells_its_rate_and_what_was_done(capsys):
     assert main(["motion", "info", str(CLIP)]) == 0
     callback = capsys.readouterr().out

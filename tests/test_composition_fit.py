@@ -1,8 +1,7 @@
 """Fitting people: splines, least squares under inequalities, and the errors on NHANES."""
 
-from pathlib import Path
-
 import numpy as np
+import public_data
 import pytest
 from scipy.interpolate import BSpline
 from scipy.optimize import minimize
@@ -30,7 +29,7 @@ from corporeal.anatomy.composition.validation import held_out, linear_errors, rm
 from corporeal.errors import FormatError, InputError
 from corporeal.numerics.inequality_least_squares import constrained_least_squares
 
-NHANES = Path(__file__).parents[1].parent / "shared/data/nhanes/nhanes_2017_2018_body_dxa.csv"
+NHANES = public_data.folder("nhanes") / "nhanes_2017_2018_body_dxa.csv"
 KNOTS = Knots(-1.0, 2.0, 6)
 WORST = {"female": 3.6, "male": 3.15}
 """Points of per cent on people left out."""
@@ -176,11 +175,10 @@ def test_another_file_is_refused(tmp_path):
 
 @pytest.fixture(scope="module", params=["female", "male"])
 def people(request) -> ScannedPeople:
-    if not NHANES.is_file():
-        pytest.skip("NHANES is not beside the checkout (../shared/data/nhanes)")
     return read_people(NHANES, request.param)
 
 
+@pytest.mark.data("nhanes")
 def test_whoever_is_left_out_is_counted(people):
     counts = people.left_out
     assert counts["kept"] == len(people.fat_percentage)
@@ -191,15 +189,18 @@ def test_whoever_is_left_out_is_counted(people):
     assert len(people.unscanned.mass) == counts["without whole-body DXA"]
 
 
+@pytest.mark.data("nhanes")
 def test_the_plain_linear_model_has_its_known_error(people):
     known = {"female": 4.0, "male": 3.3}[people.sex]
     assert known - 0.1 < rms(linear_errors(people.tape, people.fat_percentage)) < known
 
 
+@pytest.mark.data("nhanes")
 def test_people_left_out_are_predicted_better_than_the_bar(people):
     assert fit_fat(people.tape, people.fat_percentage, people.sex).rmse < WORST[people.sex]
 
 
+@pytest.mark.data("nhanes")
 def test_people_held_out_in_tenths_are_predicted_as_well_and_intervals_hold(people):
     """Coverage of 90 % within three binomial standard errors, √(0.09/n)."""
     found = held_out(people, fold_count=10, seed=0)
@@ -210,6 +211,7 @@ def test_people_held_out_in_tenths_are_predicted_as_well_and_intervals_hold(peop
     assert rms(found.muscle_errors) < 1.9
 
 
+@pytest.mark.data("nhanes")
 def test_the_shipped_coefficients_are_those_of_the_people(people):
     fitted, _, _ = fit_people(people)
     shipped = load_models()[people.sex]

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 from solids import box, icosphere
 
@@ -24,7 +25,7 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.units import BODY_DENSITY
 
-ANSUR = Path(__file__).parents[1].parent / "shared/data/ansur2"
+ANSUR = public_data.folder("ansur2")
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +61,8 @@ def test_the_docs_list_every_dimension():
     assert [name for name in NAMES if f"`{name}`" not in text] == []
 
 
+@pytest.mark.data("ansur2")
 def test_every_dimension_is_a_column_of_the_survey():
-    if not ANSUR.is_dir():
-        pytest.skip("ANSUR II is not beside the checkout (../shared/data/ansur2)")
     with (ANSUR / "ansur2_male.csv").open(encoding="utf-8") as file:
         columns = next(csv.reader(file))
     assert {d.ansur for d in DIMENSIONS} <= set(columns)

@@ -1,8 +1,7 @@
 """The distribution of people: quantiles, regressions, and sampled people against ANSUR II."""
 
-from pathlib import Path
-
 import numpy as np
+import public_data
 import pytest
 
 from corporeal.anthropometry.definitions import NAMES
@@ -13,7 +12,7 @@ from corporeal.population.given import completed
 from corporeal.population.sampling import AGES, BMIS, Persons, sample_people
 from corporeal.population.train import fit_chain, fit_proportions, survey_anchors
 
-ANSUR = Path(__file__).parents[1].parent / "shared/data/ansur2"
+ANSUR = public_data.folder("ansur2")
 
 
 def test_a_quantile_function_is_tabled_linear_between_and_goes_on():
@@ -134,7 +133,7 @@ def test_the_waist_grows_with_age_as_in_nhanes():
         assert 0.03 < old - young < 0.12
 
 
-@pytest.mark.skipif(not ANSUR.is_dir(), reason="ANSUR II is not beside the checkout")
+@pytest.mark.data("ansur2")
 @pytest.mark.parametrize("sex", ["female", "male"])
 def test_sampled_soldiers_have_the_moments_of_the_survey(sex):
     """2000 people: means to 5 standard errors, deviations to 8 %, correlations to 0.1."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 
 from corporeal.body.identity import Identity
@@ -23,8 +24,7 @@ from corporeal.motions.retarget.measures import ground_penetration, planted_slid
 from corporeal.motions.retarget.retarget import Retargeted, retarget
 from corporeal.skinning.kinematics import rest_to_world
 
-CLIPS = sorted((Path(__file__).parents[2] / "shared/data/cmu-mocap").glob("*.bvh"))
-pytestmark = pytest.mark.skipif(not CLIPS, reason="the open data folder is not beside the checkout")
+CLIPS = [public_data.cmu_clip(stem) for stem in public_data.CMU_CLIPS]
 
 MODEL = PhenotypeModel()
 PEOPLE = {
@@ -60,6 +60,7 @@ def require_good(source: Motion, result: Retargeted, identity: Identity, step: i
     assert result.sinking < 0.05
 
 
+@pytest.mark.data("cmu-mocap")
 @pytest.mark.parametrize("person", PEOPLE)
 @pytest.mark.parametrize("path", CLIPS, ids=lambda p: p.stem)
 def test_feet_stay_planted_and_nothing_flips(path: Path, person: str):
@@ -70,6 +71,7 @@ def test_feet_stay_planted_and_nothing_flips(path: Path, person: str):
 
 
 @pytest.mark.slow
+@pytest.mark.data("cmu-mocap")
 @pytest.mark.parametrize(
     ("gender", "stature", "mass"), [("female", 1.55, 95.0), ("male", 1.95, 70.0)]
 )
@@ -85,6 +87,7 @@ def test_the_two_named_people(gender: str, stature: float, mass: float):
         require_good(source, result, identity, step=2)
 
 
+@pytest.mark.data("cmu-mocap")
 def test_arms_point_where_the_captured_arms_point():
     """Upper arm and forearm directions equal the source's at every frame, on any body."""
     identity = MODEL.prepare(PEOPLE["short heavy woman"])
@@ -103,6 +106,7 @@ def test_arms_point_where_the_captured_arms_point():
         np.testing.assert_allclose(directions[1], directions[0], atol=1e-6)
 
 
+@pytest.mark.data("cmu-mocap")
 def test_flights_keep_the_shape_of_the_source():
     """In flight the hips fall with the source's acceleration times the ratio of leg lengths."""
     identity = MODEL.prepare(PEOPLE["tall thin man"])
@@ -115,6 +119,7 @@ def test_flights_keep_the_shape_of_the_source():
     assert 2 * curve.coef[2] == pytest.approx(result.scale * flight.acceleration, rel=0.02)
 
 
+@pytest.mark.data("cmu-mocap")
 @pytest.mark.parametrize("path", CLIPS, ids=lambda p: p.stem)
 def test_every_clip_with_clean_flights_confirms_its_rate(path: Path):
     """The clips are known to be 120 Hz; walks have no flights and the dance no clean ones."""
@@ -126,6 +131,7 @@ def test_every_clip_with_clean_flights_confirms_its_rate(path: Path):
         assert check_frame_rate(doubled).fps == 120.0
 
 
+@pytest.mark.data("cmu-mocap")
 def test_the_guess_finds_the_same_joints_as_the_built_in_map():
     source = read_bvh(CLIPS[0]).motion
     guessed, known = (
@@ -137,6 +143,7 @@ def test_the_guess_finds_the_same_joints_as_the_built_in_map():
     assert (guessed.spine, guessed.neck) == (known.spine, known.neck)
 
 
+@pytest.mark.data("cmu-mocap")
 def test_any_motion_file_becomes_a_motion_of_the_body(tmp_path: Path):
     """BVH with a rate in doubt, AMASS and native files through one door, and what it refuses."""
     identity = MODEL.prepare()

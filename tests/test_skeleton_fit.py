@@ -1,9 +1,9 @@
 """Skeletons fitted to human surfaces: exact derivatives, known joints, and refusals."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 from creatures import coarse_dragon
 from solids import icosphere
@@ -27,7 +27,7 @@ from corporeal.registration.cloud import sample_surface
 from corporeal.registration.skeleton_fit import fit_skeleton
 from corporeal.skinning.linear import LinearBlendSkinning
 
-VISIBLE_HUMAN = Path(__file__).parents[1].parent / "shared/data/visible-human/VH_M_Skin.glb"
+VISIBLE_HUMAN = public_data.folder("visible-human") / "VH_M_Skin.glb"
 
 
 @cache
@@ -131,7 +131,7 @@ def test_too_little_to_go_by_is_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not VISIBLE_HUMAN.is_file(), reason="the Visible Human's skin is not here")
+@pytest.mark.data("visible-human")
 def test_a_real_body_of_foreign_topology():
     """No joints are known; the fitted body lies within 7 mm of the skin, and joints are inside."""
     from corporeal.geometry.surface_tree import SurfaceTree

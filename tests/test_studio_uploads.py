@@ -3,9 +3,9 @@
 import json
 import os
 import time
-from pathlib import Path
 
 import numpy as np
+import public_data
 import pytest
 from studio_session import Visitor
 
@@ -135,12 +135,10 @@ def test_a_malformed_file_is_refused_and_the_session_goes_on(visitor):
     assert visitor.session.document.speed == 0.5
 
 
+@pytest.mark.data("cmu-mocap")
 def test_a_motion_is_played_and_fitted_again_to_another_body(visitor, model, tmp_path):
     """A captured walk: planted feet stand on the ground of whoever walks."""
-    clips = Path(__file__).parents[1].parent / "shared/data/cmu-mocap"
-    if not clips.is_dir():
-        pytest.skip("the open motion capture data is not beside the checkout")
-    visitor.upload("../35_01 walk.bvh", (clips / "35_01_walk.bvh").read_bytes())
+    visitor.upload("../35_01 walk.bvh", public_data.cmu_clip("35_01_walk").read_bytes())
     session = visitor.session
     assert session.document.motion.name == "35_01_walk.bvh"
     first = session.stage.playhead.motion

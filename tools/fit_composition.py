@@ -1,6 +1,6 @@
 """Fit fat and muscle mass to scanned people, and write the coefficients into the package.
 
-    python tools/fit_composition.py ../shared/data/nhanes/nhanes_2017_2018_body_dxa.csv
+    python tools/fit_composition.py "$CORPOREAL_DATA"/nhanes/nhanes_2017_2018_body_dxa.csv
 
 Reads the public NHANES 2017–2018 file (public domain) and writes
 `src/corporeal/anatomy/composition/data/composition.json`: coefficients only, nobody's record;

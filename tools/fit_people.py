@@ -1,6 +1,6 @@
 """Fit the joint distribution from which people are drawn, and write it into the package.
 
-    python tools/fit_people.py ../shared/data
+    python tools/fit_people.py "$CORPOREAL_DATA"
 
 Reads the two files of ANSUR II and the one of NHANES, leaves out the people of ANSUR II that the
 tests hold back and those whom NHANES codes as 80 years or older, and writes

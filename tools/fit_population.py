@@ -1,6 +1,6 @@
 """Fit what the measurement solver knows of people, and write it into the package.
 
-    python tools/fit_population.py ../shared/data/ansur2
+    python tools/fit_population.py "$CORPOREAL_DATA"/ansur2
 
 Reads the two ANSUR II files (millimetres; mass in tenths of a kilogram), leaves out the people that
 the tests hold back, and writes `src/corporeal/anthropometry/data/population.npz`: coefficients

@@ -1,6 +1,6 @@
 """Builds the layered template of the default man and woman: bone and muscle surface, placed bones.
 
-    python tools/build_anatomy/build.py --data <folder of the open data>
+    python tools/build_anatomy/build.py --data "$CORPOREAL_DATA"
 
 Reads the MyoSuite skeleton (`myofullbody`, Apache-2.0) and NHANES body composition (`nhanes`,
 public domain); writes `anatomy.npz.xz`, its manifest, LICENSE-anatomy and NOTICE-anatomy into the
