@@ -1,10 +1,40 @@
-"""Turns every annotation of the package into a run-time check, for all tests."""
+"""What all tests share: checked annotations, public data, the order of files, compiled programs."""
 
+import os
+import shutil
+import tempfile
+
+import durations
 import public_data
 import pytest
 from jaxtyping import install_import_hook
 
 _hook = install_import_hook("corporeal", "beartype.beartype")
+"""Turns every annotation of the package into a run-time check."""
+
+_PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let all workers, and the commands they start, share the programs that JAX compiles.
+
+    Kernels of numba lie in a cache beside their sources anyway.
+    """
+    if not hasattr(config, "workerinput") and _PROGRAMS not in os.environ:
+        folder = tempfile.mkdtemp(prefix="corporeal-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ[_PROGRAMS] = folder
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first, and mark those that are quick (see `durations`)."""
+    seconds = durations.recorded()
+    items.sort(key=lambda item: -seconds.get(item.path.name, 0.0))
+    for item in items:
+        if durations.is_quick(item.path.name, seconds) and not item.get_closest_marker("slow"):
+            item.add_marker("quick")
 
 
 @pytest.hookimpl(tryfirst=True)

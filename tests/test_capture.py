@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import public_data
 import pytest
+from clips import write_authored_clip
 from scipy.optimize import minimize
 
 from corporeal.anthropometry.corpulence import body_at_bmi
@@ -281,6 +282,19 @@ def test_protocols_refuse_what_they_cannot_do() -> None:
 
 
 WALK = public_data.cmu_clip("35_01_walk")
+
+
+def test_an_authored_clip_is_retargeted_to_the_person(person: Person, tmp_path: Path) -> None:
+    """A clip of our own in a capture's layout: joints are the person's, feet leave the ground."""
+    clip = write_authored_clip(tmp_path / "jacks.bvh")
+    protocol = MocapProtocol((clip,), fps=30.0)
+    assert protocol.sequences() == ("jacks",)
+    recording = protocol.direct(person, TEMPLATE, "jacks", seed=0)
+    motion = recording.motion
+    assert (recording.moving, motion.fps) == (True, 30.0)
+    np.testing.assert_allclose(motion.skeleton.joints, person.identity.joints, atol=1e-6)
+    assert np.ptp(np.asarray(motion.root_translation)[:, 1]) > 0.05  # it jumps
+    assert json.loads(json.dumps(recording.notes))["clip"] == clip.name
 
 
 @pytest.mark.data("cmu-mocap")

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import public_data
 import pytest
+from clips import write_authored_clip
 
 from corporeal.cli.main import main
 from corporeal.motions.library import MOTIONS
@@ -24,6 +25,14 @@ def test_info_counts_frames_of_an_authored_motion(capsys):
     facts = json.loads(capsys.readouterr().out)
     assert (facts["frames"], facts["fps"], facts["duration"]) == (301, 50.0, 6.0)
     assert facts["root_height"][0] < facts["root_height"][1] < 1.1
+
+
+def test_info_of_a_clip_tells_its_rate_and_what_was_done(tmp_path, capsys):
+    """Two seconds at 120 Hz, both ends included, after a T-pose that is left out."""
+    assert main(["motion", "info", str(write_authored_clip(tmp_path / "jacks.bvh"))]) == 0
+    callback = capsys.readouterr().out
+    assert "241 at 120 a second" in callback
+    assert "frame 0 left out" in callback
 
 
 @pytest.mark.data("cmu-mocap")

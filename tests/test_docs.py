@@ -3,11 +3,10 @@
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_server import run_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,12 +25,8 @@ def run_shell_line(line: str, folder: Path) -> None:
     if not words or words[0] in ("pip", "pytest"):
         return
     assert words[0] == "corporeal", f"only corporeal and pip commands can be checked: {line}"
-    command = [sys.executable, "-m", "corporeal.cli.main", *words[1:]]
-    environment = dict(os.environ) | {"COLUMNS": "100"}
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=600, env=environment
-    )
-    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    done = run_command(words[1:], folder, dict(os.environ) | {"COLUMNS": "100"})
+    assert done.status == 0, f"{line}\n{done.said}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

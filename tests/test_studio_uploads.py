@@ -7,6 +7,7 @@ import time
 import numpy as np
 import public_data
 import pytest
+from clips import write_authored_clip
 from studio_session import Visitor
 
 from corporeal.body.animation import Animation
@@ -138,13 +139,24 @@ def test_a_malformed_file_is_refused_and_the_session_goes_on(visitor):
 @pytest.mark.data("cmu-mocap")
 def test_a_motion_is_played_and_fitted_again_to_another_body(visitor, model, tmp_path):
     """A captured walk: planted feet stand on the ground of whoever walks."""
-    visitor.upload("../35_01 walk.bvh", public_data.cmu_clip("35_01_walk").read_bytes())
-    session = visitor.session
-    assert session.document.motion.name == "35_01_walk.bvh"
+    require_played(visitor, "35_01 walk.bvh", public_data.cmu_clip("35_01_walk").read_bytes())
+
+
+def test_an_authored_clip_is_played_and_fitted_again_to_another_body(visitor, tmp_path):
+    """As above, with a clip of our own in a capture's layout."""
+    clip = write_authored_clip(tmp_path / "clip.bvh", duration=1.5)
+    require_played(visitor, "jumping jacks.bvh", clip.read_bytes())
+
+
+def require_played(visitor, name: str, content: bytes) -> None:
+    """An uploaded clip plays at the studio's rate, and again on a taller body; its name is safe."""
+    visitor.upload(f"../{name}", content)
+    session, kept = visitor.session, name.replace(" ", "_")
+    assert session.document.motion.name == kept
     first = session.stage.playhead.motion
     assert first.fps == 60.0
     assert first.frame_count > 60
-    assert visitor.said("files")[-1].fields["motions"] == ["35_01_walk.bvh"]
+    assert kept in visitor.said("files")[-1].fields["motions"]
     visitor.ask("change", path=["body", "sliders", "height"], value=0.9)
     visitor.settle()
     taller = session.stage.playhead.motion
