@@ -12,6 +12,13 @@ from jaxtyping import install_import_hook
 _hook = install_import_hook("corporeal", "beartype.beartype")
 """Turns every annotation of the package into a run-time check."""
 
+_JAX = {
+    "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
+"""Tests run a JAX program a few times on small bodies: to optimise it takes longer than to run it
+plain, and the second worker to want it finds it compiled."""
 _PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
 
 
@@ -20,14 +27,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Kernels of numba lie in a cache beside their sources anyway.
     """
-    if not hasattr(config, "workerinput") and _PROGRAMS not in os.environ:
-        folder = tempfile.mkdtemp(prefix="corporeal-tests-")
-        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-        os.environ[_PROGRAMS] = folder
-        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+    if hasattr(config, "workerinput") or _PROGRAMS in os.environ:
+        return
+    folder = tempfile.mkdtemp(prefix="corporeal-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ.update({_PROGRAMS: folder} | {k: os.environ.get(k, v) for k, v in _JAX.items()})
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first, and mark those that are quick (see `durations`)."""
     seconds = durations.recorded()

@@ -4,8 +4,9 @@
 
 writes `tests/durations.json`, seconds a file. Files run longest first, so that no worker is left
 alone with a long one at the end. Files of at most `QUICK_SECONDS` carry the mark `quick`
-(`pytest -m quick`), and so does a file that was never recorded: whoever adds one sees it run. Record
-again when a file has become much slower or faster; nothing but order and selection depends on it.
+(`pytest -m quick`), and so does a file that was never recorded: whoever adds one sees it run.
+Record again when a file has become much slower or faster; nothing but order and selection depends
+on it.
 """
 
 import json
