@@ -77,7 +77,7 @@ def overlap(
 ) -> dict[str, float]:
     """Vertices inside the body, and how deep they are."""
     base = base_points(skin, pose)
-    find = jax.jit(skin_contacts, static_argnames="room")
+    find = jax.jit(skin_contacts, static_argnames="capacity")
     rows, _, full = find(skin, simulated[..., 0], base, no_pairs(subject.body), capacity=capacity)
     require_capacity(full, capacity)
     places = jnp.sum(rows.coefficients * simulated[:, rows.vertices, 0], axis=2)
@@ -124,7 +124,7 @@ def many() -> dict[str, object]:
     return {
         "free_vertices": subject.body.free_count,
         "skin_vertices": len(subject.body.skin_places),
-        "room": MANY._asdict(),
+        "capacity": MANY._asdict(),
         "contacts": np.asarray(touched.counts).tolist(),
         "overlap": left,
         "overlap_without_collisions": otherwise,

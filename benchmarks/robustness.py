@@ -5,9 +5,9 @@
 
 Bodies and creatures by seed, up to three kinds of damage each (`corporeal.evaluation.damage`), go
 through teleports, half turns of joints and shakes of 20 g, and are then left alone
-(`corporeal.evaluation.stress_test`). Every character's outcome is added to the result file at once, so
-that a run goes on where it was stopped. Delete the file to begin anew. A refusal counts as neither
-well nor broken; it is listed by itself. Exits with 1 if any character is not well.
+(`corporeal.evaluation.stress_test`). Every character's outcome is added to the result file at once,
+so that a run goes on where it was stopped. Delete the file to begin anew. A refusal counts as
+neither well nor broken; it is listed by itself. Exits with 1 if any character is not well.
 """
 
 import argparse

@@ -109,7 +109,7 @@ def _pressures(body: DeviceBody, states: list[State]) -> Float[NumpyArray, "1 K 
     return np.stack(each, axis=-1)[None].astype(np.float32)
 
 
-@partial(jax.jit, static_argnames=("rule", "steps", "piece", "wanted", "way", "room"))
+@partial(jax.jit, static_argnames=("rule", "steps", "piece", "wanted", "options", "capacity"))
 def run_clip(
     body: DeviceBody,
     inverse: Inverse,

@@ -116,7 +116,7 @@ def assembled_states(people: DeviceCrowd, movings: Sequence[SolverState]) -> Sol
     return SolverState(*places, pressures=pressed)
 
 
-@partial(jax.jit, static_argnames=("rule", "steps", "way"))
+@partial(jax.jit, static_argnames=("rule", "steps", "options"))
 def run_people(
     people: DeviceCrowd,
     rule: StepRule,
