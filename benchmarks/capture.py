@@ -91,12 +91,12 @@ def main() -> None:
 def small_sets(people: Path, home: Path) -> dict:
     """Two people of each protocol, with one worker and with two."""
     found = {}
-    for protocol, callback in SMALL.items():
+    for protocol, settings in SMALL.items():
         rows = {}
         for workers in (1, 2):
             out = home / f"{protocol}-{workers}.zarr"
             config = CaptureConfig(
-                people=people, out=out, protocol=protocol, women=1, men=1, **callback
+                people=people, out=out, protocol=protocol, women=1, men=1, **settings
             )
             rows[f"{workers} workers"] = timed(config, workers)
             print(protocol, workers, json.dumps(rows[f"{workers} workers"]), flush=True)
@@ -109,9 +109,9 @@ def full_sets(people: Path, home: Path, protocols: Sequence[str]) -> dict:
     """The sizes of the training sets of Loper 2015 and Pons-Moll 2015."""
     found = {}
     for protocol in protocols:
-        callback = FULL[protocol]
+        settings = FULL[protocol]
         out = home / f"{protocol}.zarr"
-        config = CaptureConfig(people=people, out=out, protocol=protocol, **callback)
+        config = CaptureConfig(people=people, out=out, protocol=protocol, **settings)
         row = timed(config, 2)
         row["within_limit"] = row["wall_s"] < LIMITS[protocol]
         row["checked"] = checked(out, 5)

@@ -68,11 +68,11 @@ def correlation_figure(report: dict[str, Any]) -> str:
                     f'<rect x="{start + CELL * j}" y="{TOP + CELL * i}" width="{CELL}" '
                     f'height="{CELL}" fill="{_colour(value)}"/>'
                 )
-        callback = (
+        text = (
             f"largest difference {found['largest_difference']:.3f}, "
             f"rms {found['root_mean_square_difference']:.3f}"
         )
-        parts.append(_text(start + side / 2, height - 10, callback, anchor="middle"))
+        parts.append(_text(start + side / 2, height - 10, text, anchor="middle"))
     for row, name in enumerate(names):
         parts.append(_text(LEFT - 10, TOP + CELL * (row + 0.5) + 4, _words(name), anchor="end"))
     return _svg(width, height, parts)

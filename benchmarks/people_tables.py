@@ -50,12 +50,12 @@ def adult_table(report: dict[str, Any]) -> str:
         "waist_m": "waist, m",
     }
     for sex, word in (("female", "women"), ("male", "men")):
-        for key, callback in names.items():
+        for key, label in names.items():
             found = report["adults"][sex][key]
             digits = 2 if key.endswith("_m") else 1
             pairs = zip(found["people"], found["nhanes"], strict=True)
             cells = [f"{ours:.{digits}f} / {theirs:.{digits}f}" for ours, theirs in pairs]
-            rows.append(f"| {word}, {callback} | {' | '.join(cells)} |")
+            rows.append(f"| {word}, {label} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 

@@ -97,12 +97,10 @@ def caught(module: ModuleType, name: str) -> Iterator[list[tuple[tuple, dict]]]:
         setattr(module, name, solver)
 
 
-def require(callback: str, off: float, most: float) -> float:
+def require(name: str, off: float, most: float) -> float:
     """A time for another answer would be worth nothing."""
     if not off <= most:
-        raise SystemExit(
-            f"{callback} differs by {off}; expected at most {most}. Nothing was timed."
-        )
+        raise SystemExit(f"{name} differs by {off}; expected at most {most}. Nothing was timed.")
     return off
 
 

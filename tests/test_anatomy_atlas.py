@@ -49,15 +49,15 @@ def test_names_tell_the_bone(name: str, bone: str | None):
 
 def test_every_name_that_is_told_is_a_bone_of_the_template():
     own = {bone.name for bone in layered_template("male").bones}
-    callback = {
+    given = {
         template_bone(f"{side} {word}") for side in ("left", "right") for word in ("femur", "ulna")
     }
-    callback |= {
+    given |= {
         template_bone(f"{region}{n}")
         for region, count in (("l", 5), ("t", 12))
         for n in range(1, count + 1)
     }
-    assert callback <= own
+    assert given <= own
 
 
 def test_the_other_side_of_a_bone():
@@ -89,10 +89,8 @@ def test_muscles_go_along_with_the_bone_they_lie_on():
     )
     carried = Carriers(bones, moves).carried(muscle)
     np.testing.assert_allclose(carried[:, 1], [0.0, 1.0, 0.5], atol=2e-3)
-    callback = AtlasPart("m", muscle.vertices, muscle.triangles, ("a",))
-    np.testing.assert_allclose(
-        Carriers(bones, moves).carried(callback), muscle.vertices, atol=1e-12
-    )
+    given = AtlasPart("m", muscle.vertices, muscle.triangles, ("a",))
+    np.testing.assert_allclose(Carriers(bones, moves).carried(given), muscle.vertices, atol=1e-12)
 
 
 class TestFolders:

@@ -168,7 +168,7 @@ def test_an_unknown_gender_is_refused(gender):
     ],
 )
 def test_what_no_body_has_is_told_with_the_nearest_body(model, targets, words):
-    with pytest.raises(UnreachableError) as callback:
+    with pytest.raises(UnreachableError) as raised:
         solve_measurements(targets, 0.5, model=model)
     for word in words:
-        assert word in str(callback.value)
+        assert word in str(raised.value)

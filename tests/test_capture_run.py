@@ -82,7 +82,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def config(people: Path, out: Path, **changes) -> CaptureConfig:
-    callback = {
+    settings = {
         "people": people,
         "out": out,
         "protocol": "poses",
@@ -90,23 +90,23 @@ def config(people: Path, out: Path, **changes) -> CaptureConfig:
         "deformer": "projective",
         "touch": "off",
     }
-    return CaptureConfig(**(callback | changes))
+    return CaptureConfig(**(settings | changes))
 
 
 def test_a_run_is_repeatable_resumed_and_scanned(people: Path, tmp_path: Path) -> None:
     """A person whose take was lost is recorded again, bit for bit; others are left alone."""
-    callback = config(
+    settings = config(
         people, tmp_path / "a.zarr", women=1, men=1, scans=ScannerSettings(points=2000)
     )
-    report = capture(callback, workers=1)
+    report = capture(settings, workers=1)
     assert report.failed == {}
-    store = RegistrationsStore.open(callback.out)
+    store = RegistrationsStore.open(settings.out)
     before = {t.subject: np.asarray(t.vertices[0:2]) for t in store.read().takes}
     assert len(before) == 2
     assert store.store.is_finished
     victim = sorted(before)[0]
-    shutil.rmtree(callback.out / "sequences" / f"{victim}__poses")
-    again = capture(callback, workers=1)
+    shutil.rmtree(settings.out / "sequences" / f"{victim}__poses")
+    again = capture(settings, workers=1)
     assert again.skipped == [name for name in sorted(before) if name != victim]
     for take in store.read().takes:
         np.testing.assert_array_equal(take.vertices[0:2], before[take.subject])
@@ -119,7 +119,7 @@ def test_a_run_is_repeatable_resumed_and_scanned(people: Path, tmp_path: Path) -
     assert who.facts["tissue_stiffness"] == take_stiffness(store, victim)
     with pytest.raises(OutputError, match="begun with seed = 0; this run has 5"):
         capture(
-            config(people, callback.out, women=1, men=1, seed=5, scans=callback.scans), workers=1
+            config(people, settings.out, women=1, men=1, seed=5, scans=settings.scans), workers=1
         )
 
 
@@ -130,7 +130,7 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
     Bones carry the flesh, so the skin stays within centimetres of linear blending by the pose that
     is kept beside; it swings, so the belly's distance to that changes by millimetres.
     """
-    callback = config(
+    settings = config(
         people,
         tmp_path / "run.zarr",
         protocol="mocap",
@@ -140,8 +140,8 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
         deformer="layered",
         touch="global",
     )
-    assert capture(callback, workers=1).failed == {}
-    held = RegistrationsStore.open(callback.out).read()
+    assert capture(settings, workers=1).failed == {}
+    held = RegistrationsStore.open(settings.out).read()
     (take,) = held.takes
     who = held.subjects[take.subject].identity
     assert (take.sequence, take.fps, take.notes["clip"]) == ("09_01_run", 30.0, RUN.name)
@@ -158,7 +158,7 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
     assert away.mean() < 0.02
     assert away.max() < 0.2
     assert away[:, TEMPLATE.part("belly")].std(axis=0).max() > 2e-3
-    found = check_dataset(callback.out, thorough=1, workers=1)
+    found = check_dataset(settings.out, thorough=1, workers=1)
     assert (found.broken, found.unreadable, found.finished) == (0, {}, True)
 
 

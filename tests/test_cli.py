@@ -87,26 +87,26 @@ def test_unknown_verbs_and_flags(capsys: Capture) -> None:
 
 class TestBody:
     def test_sliders(self, capsys: Capture) -> None:
-        callback = call_json("body --gender 0.3 --weight 0.8 --muscle 0.4 --out ben.obj", capsys)
-        assert callback["out"] == "ben.obj"
-        assert callback["parameters"] == {"gender": 0.3, "weight": 0.8, "muscle": 0.4}
-        assert 1.4 < callback["measurements"]["stature"] < 2.1
+        report = call_json("body --gender 0.3 --weight 0.8 --muscle 0.4 --out ben.obj", capsys)
+        assert report["out"] == "ben.obj"
+        assert report["parameters"] == {"gender": 0.3, "weight": 0.8, "muscle": 0.4}
+        assert 1.4 < report["measurements"]["stature"] < 2.1
         mesh = read_obj("ben.obj")
         assert mesh.vertex_count == 13380
         assert mesh.quads is not None
         height = np.ptp(np.asarray(mesh.vertices)[:, 1])
-        assert abs(height - callback["measurements"]["stature"]) < 0.01
+        assert abs(height - report["measurements"]["stature"]) < 0.01
         content = read_manifest("ben.obj.manifest.json")
-        assert content["config"]["sliders"] == callback["parameters"]
+        assert content["config"]["sliders"] == report["parameters"]
 
     def test_measurements(self, capsys: Capture) -> None:
         asked = "--gender female --stature 1.70 --mass 82 --waist 0.88"
-        callback = call_json(f"body {asked} --out anna.npz", capsys)
-        assert abs(callback["measurements"]["stature"] - 1.70) < 2e-3
-        assert abs(callback["measurements"]["waist_circumference"] - 0.88) < 2e-3
-        assert abs(callback["measurements"]["mass"] - 82) < 0.1
+        report = call_json(f"body {asked} --out anna.npz", capsys)
+        assert abs(report["measurements"]["stature"] - 1.70) < 2e-3
+        assert abs(report["measurements"]["waist_circumference"] - 0.88) < 2e-3
+        assert abs(report["measurements"]["mass"] - 82) < 0.1
         body = read_body("anna.npz")
-        assert body.measurements == callback["measurements"]
+        assert body.measurements == report["measurements"]
         assert float(body.identity.parameters["gender"]) == 0.0
 
     def test_for_people(self, capsys: Capture) -> None:
@@ -160,9 +160,9 @@ class TestBody:
         line = "body --from people.csv --out 'made/{name}.npz' --jobs 1 --json"
         assert call(line) == 7
         spoken = capsys.readouterr()
-        callback = json.loads(spoken.out)
-        assert set(callback["done"]) == {"ann", "cid"}
-        assert len(callback["failed"]) == 3
+        report = json.loads(spoken.out)
+        assert set(report["done"]) == {"ann", "cid"}
+        assert len(report["failed"]) == 3
         assert "weight is 'heavy'" in spoken.err
         assert "cannot name a file" in spoken.err
         assert "stands twice" in spoken.err
@@ -205,14 +205,14 @@ class TestAnimate:
         before = read_body("anna.npz")
         capsys.readouterr()
         line = "animate --body anna.npz --motion jumping-jacks --deformer dqs --duration 2"
-        callback = call_json(f"{line} --out anna.npz", capsys)
+        report = call_json(f"{line} --out anna.npz", capsys)
         animation = read_animation("anna.npz")
         assert animation.deformer == "dqs"
-        assert animation.vertices.shape == (callback["frames"], 13380, 3)
+        assert animation.vertices.shape == (report["frames"], 13380, 3)
         with np.load("anna.npz", allow_pickle=False) as file:
             assert file["vertices"].dtype == np.float32
             assert file["faces"].shape == (26756, 3)
-            assert file["joints"].shape == (callback["frames"], 52, 3)
+            assert file["joints"].shape == (report["frames"], 52, 3)
             assert float(file["fps"]) == 60.0
         after = read_body("anna.npz")
         assert np.array_equal(after.identity.rest_vertices, before.identity.rest_vertices)
@@ -242,15 +242,15 @@ class TestAnimate:
         line = (
             "animate --body ann.npz bob.npz --motion jumping-jacks --duration 2 --fps 10 --jobs 1"
         )
-        callback = call_json(f"{line} --out '{{body}}-moves.npz'", capsys)
-        assert len(callback["done"]) == 2
+        report = call_json(f"{line} --out '{{body}}-moves.npz'", capsys)
+        assert len(report["done"]) == 2
         again = call_json(f"{line} --out '{{body}}-moves.npz'", capsys)
         assert (len(again["done"]), len(again["skipped"])) == (0, 2)
         broken = line.replace("bob.npz", "bob.npz gone.npz")
         assert call(f"{broken} --out '{{body}}-moves.npz' --json") == 7
         spoken = capsys.readouterr()
-        callback = json.loads(spoken.out)
-        assert (len(callback["skipped"]), len(callback["failed"])) == (2, 1)
+        report = json.loads(spoken.out)
+        assert (len(report["skipped"]), len(report["failed"])) == (2, 1)
         assert "there is no file" in spoken.err
         assert call(f"{line} --out one.npz") == 2
         assert "names 1 files for 2 bodies" in capsys.readouterr().err
@@ -279,8 +279,8 @@ class TestAnimate:
 
 class TestDoctor:
     def test_healthy(self, capsys: Capture) -> None:
-        callback = call_json("doctor --device cpu", capsys)
-        states = {finding["what"]: finding["state"] for finding in callback["findings"]}
+        report = call_json("doctor --device cpu", capsys)
+        states = {finding["what"]: finding["state"] for finding in report["findings"]}
         assert states["numpy"] == states["default body"] == states["ffmpeg"] == "ok"
         assert states["device cpu"] == "ok"
         assert call("doctor") == 0

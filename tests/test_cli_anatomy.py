@@ -91,10 +91,8 @@ class TestFit:
 
     def test_a_run_is_repeated_from_its_manifest(self, capsys: Capture) -> None:
         """The same numbers; a flag beside --config changes what it names."""
-        callback = call_json(
-            "anatomy fit --config layers.npz.manifest.json --out again.npz", capsys
-        )
-        assert callback["out"] == "again.npz"
+        report = call_json("anatomy fit --config layers.npz.manifest.json --out again.npz", capsys)
+        assert report["out"] == "again.npz"
         ours, theirs = read_layers("layers.npz").layers, read_layers("again.npz").layers
         np.testing.assert_array_equal(ours.muscle, theirs.muscle)
         assert ours.metadata == theirs.metadata
@@ -165,34 +163,34 @@ class TestFit:
 class TestGrow:
     def test_fat_by_region(self, capsys: Capture) -> None:
         """Mass by layer densities is met to 2 %; fat is gained where it was asked for."""
-        callback = call_json(
+        report = call_json(
             "anatomy grow layers.npz --mass +6 --region belly,hips --out heavier.npz", capsys
         )
-        assert callback["after"]["body"] - callback["before"]["body"] == pytest.approx(6, rel=0.02)
-        assert callback["after"]["fat"] > callback["before"]["fat"] + 4
-        assert callback["after"]["muscle"] == callback["before"]["muscle"]
+        assert report["after"]["body"] - report["before"]["body"] == pytest.approx(6, rel=0.02)
+        assert report["after"]["fat"] > report["before"]["fat"] + 4
+        assert report["after"]["muscle"] == report["before"]["muscle"]
         thin, heavy = read_layers("layers.npz"), read_layers("heavier.npz")
         moved = np.linalg.norm(heavy.layers.skin - thin.layers.skin, axis=1)
         parts = np.array(thin.body.template.part_names)[thin.body.template.part_labels]
         assert moved[parts == "belly"].mean() > 20 * moved[parts == "left_forearm"].mean()
-        assert heavy.body.measurements["mass"] == callback["after"]["body"]
-        assert (heavy.layers.metadata or {})["body_mass"] == callback["after"]["body"]
+        assert heavy.body.measurements["mass"] == report["after"]["body"]
+        assert (heavy.layers.metadata or {})["body_mass"] == report["after"]["body"]
         assert (heavy.layers.metadata or {})["fat_grown"] == 6
         waist = "waist_circumference"
         assert heavy.body.measurements[waist] > thin.body.measurements[waist] + 0.03
 
     def test_what_was_gained_is_lost_again_muscle_too(self, capsys: Capture) -> None:
         """A second run starts from what the first one weighed."""
-        callback = call_json("anatomy grow layers.npz --mass -3 --out less.npz", capsys)
+        report = call_json("anatomy grow layers.npz --mass -3 --out less.npz", capsys)
         again = call_json("anatomy grow less.npz --mass -1 --tissue muscle --out weak.npz", capsys)
-        assert again["before"] == callback["after"]
-        assert again["after"]["muscle"] == pytest.approx(callback["after"]["muscle"] - 1, abs=1e-9)
-        assert again["after"]["body"] == pytest.approx(callback["before"]["body"] - 4, abs=0.08)
+        assert again["before"] == report["after"]
+        assert again["after"]["muscle"] == pytest.approx(report["after"]["muscle"] - 1, abs=1e-9)
+        assert again["after"]["body"] == pytest.approx(report["before"]["body"] - 4, abs=0.08)
         repeated = call_json("anatomy grow --config less.npz.manifest.json --out same.npz", capsys)
-        assert repeated["after"] == callback["after"]
+        assert repeated["after"] == report["after"]
         more = call_json("anatomy grow less.npz --mass +2 --out more.npz", capsys)
         assert (read_layers("more.npz").layers.metadata or {})["fat_grown"] == -1
-        assert more["before"] == callback["after"]
+        assert more["before"] == report["after"]
 
     @pytest.mark.parametrize(
         ("line", "words"),
@@ -225,9 +223,9 @@ class TestTransfer:
         old = own.body.identity
         identity = type(old)(skin, old.joints, old.parameters)
         write_layers("ben.npz", LayeredBody(Body(own.body.template, identity, {}), donor))
-        callback = call_json("anatomy transfer-fat --from ben.npz --to layers.npz --mass 4", capsys)
-        assert callback["out"] == "layers-like-ben.npz"
-        assert callback["after"]["body"] - callback["before"]["body"] == pytest.approx(4, rel=0.02)
+        report = call_json("anatomy transfer-fat --from ben.npz --to layers.npz --mass 4", capsys)
+        assert report["out"] == "layers-like-ben.npz"
+        assert report["after"]["body"] - report["before"]["body"] == pytest.approx(4, rel=0.02)
         call_json("anatomy grow layers.npz --mass 4 --out plain.npz", capsys)
         belly = [
             np.linalg.norm(read_layers(file).layers.skin - own.layers.skin, axis=1)[
@@ -238,7 +236,7 @@ class TestTransfer:
         assert belly[0] > 1.3 * belly[1]
         manifest = "layers-like-ben.npz.manifest.json"
         again = call_json(f"anatomy transfer-fat --config {manifest} --out again.npz", capsys)
-        assert again["after"] == callback["after"]
+        assert again["after"] == report["after"]
 
     def test_a_body_without_layers_is_refused(self, capsys: Capture) -> None:
         line = "anatomy transfer-fat --from anna.npz --to layers.npz --mass 4"
@@ -256,9 +254,9 @@ def test_a_manifest_of_another_verb_is_refused(capsys: Capture) -> None:
 
 def test_layers_are_separate_nodes_of_a_glb(capsys: Capture) -> None:
     """Read back by a reader that knows nothing of layers, the three surfaces follow each other."""
-    callback = call_json("convert layers.npz layers.glb", capsys)
-    assert callback["kind"] == "layers"
-    assert callback["report"]["nodes"] == ["bone", "muscle", "skin"]
+    report = call_json("convert layers.npz layers.glb", capsys)
+    assert report["kind"] == "layers"
+    assert report["report"]["nodes"] == ["bone", "muscle", "skin"]
     layers, mesh = read_layers("layers.npz").layers, read_glb_mesh("layers.glb")
     stacked = np.concatenate([layers.bone, layers.muscle, layers.skin])
     np.testing.assert_allclose(mesh.vertices, stacked, rtol=0, atol=2e-7)
@@ -267,8 +265,8 @@ def test_layers_are_separate_nodes_of_a_glb(capsys: Capture) -> None:
 
 def test_a_picture_shows_what_is_inside(capsys: Capture) -> None:
     """Through the skin and cut, side by side; the same again from its manifest."""
-    callback = call_json("anatomy picture layers.npz --width 300 --out a.png", capsys)
-    assert callback["out"] == "a.png"
+    report = call_json("anatomy picture layers.npz --width 300 --out a.png", capsys)
+    assert report["out"] == "a.png"
     call_json("anatomy picture --config a.png.manifest.json --out b.png", capsys)
     assert Path("a.png").read_bytes() == Path("b.png").read_bytes()
     assert "name with .png" in refused("anatomy picture layers.npz --out layers.npz", capsys)
@@ -283,9 +281,9 @@ class TestAnimate:
         zero = np.zeros((2, skeleton.joint_count, 3), np.float32)
         write_motion("still.npz", Motion("still", 30.0, zero, zero[:, 0], skeleton))
         line = "animate --body layers.npz --motion still.npz --raw --deformer layered --static"
-        callback = call_json(f"{line} --out moved.npz", capsys)
-        assert callback["deformer"] == "layered"
-        assert callback["report"]["body_notes"] == []
+        report = call_json(f"{line} --out moved.npz", capsys)
+        assert report["deformer"] == "layered"
+        assert report["report"]["body_notes"] == []
         vertices = read_animation("moved.npz").vertices
         assert np.abs(vertices - layered.layers.skin).max() < 5e-5
 

@@ -64,9 +64,9 @@ def test_the_example_is_written_and_read_again(tmp_path: Path):
 def test_flesh_of_an_own_mesh_becomes_a_character(capsys: Capture):
     """The line of the documentation, on a coarser dragon; the report says what was matched."""
     assert call(f"{DRAGON} --deformer projective --collisions global --out dragon.glb") == 0
-    callback = capsys.readouterr()
-    assert "35 of 35 joints matched by name" in callback.err
-    assert "2 loose parts of 256 vertices follow the skin" in callback.err
+    printed = capsys.readouterr()
+    assert "35 of 35 joints matched by name" in printed.err
+    assert "2 loose parts of 256 vertices follow the skin" in printed.err
     character = read_glb_character("dragon.glb")
     assert character.template.mesh.vertex_count == coarse_dragon().vertex_count
     assert set(character.template.skeleton.names) == set(dragon_skeleton().names)
@@ -195,11 +195,11 @@ def test_a_skeleton_is_fitted_and_the_mesh_moves_with_it(capsys: Capture):
     mesh = Mesh(100.0 * np.asarray(template.mesh.vertices, np.float64), template.mesh.triangles)
     write_mesh("scan.ply", mesh)
     assert call("skeleton scan.ply --up +y --out scan.skel --json") == 0
-    callback = json.loads(capsys.readouterr().out)
-    assert callback["unit"] == "cm"
-    assert callback["joints"] == 52
-    assert callback["confidence"] > 0.95
-    assert callback["surface_distance"] < 0.01
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["unit"] == "cm"
+    assert printed["joints"] == 52
+    assert printed["confidence"] > 0.95
+    assert printed["surface_distance"] < 0.01
     line = "animate --mesh scan.ply --skeleton scan.skel --motion jumping-jacks --fps 10"
     assert call(f"{line} --duration 2 --out scan.npz") == 0
     assert "by way of a human body" in capsys.readouterr().err

@@ -96,10 +96,10 @@ def test_the_report_is_one_offline_page(home: Path, capsys: Capture) -> None:
     """A row for LBS, DQS and the model; four figures; pictures inside; nothing from elsewhere."""
     line = f"evaluate models {home}/my_smpl.npz --test {home}/test.zarr --counts 1,3 --most 3"
     assert call(f"{line} --report {home}/report --json") == 0
-    callback = json.loads(capsys.readouterr().out)["report"]
-    assert list(callback) == ["LBS", "DQS", "my_smpl"]
+    report = json.loads(capsys.readouterr().out)["report"]
+    assert list(report) == ["LBS", "DQS", "my_smpl"]
     # what was trained with pose blend shapes meets these poses better than without them
-    assert callback["my_smpl"]["pose_mm"][-1] < callback["LBS"]["pose_mm"][-1]
+    assert report["my_smpl"]["pose_mm"][-1] < report["LBS"]["pose_mm"][-1]
     text = (home / "report" / "index.html").read_text()
     page = _Page()
     page.feed(text)

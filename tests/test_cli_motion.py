@@ -30,18 +30,18 @@ def test_info_counts_frames_of_an_authored_motion(capsys):
 def test_info_of_a_clip_tells_its_rate_and_what_was_done(tmp_path, capsys):
     """Two seconds at 120 Hz, both ends included, after a T-pose that is left out."""
     assert main(["motion", "info", str(write_authored_clip(tmp_path / "jacks.bvh"))]) == 0
-    callback = capsys.readouterr().out
-    assert "241 at 120 a second" in callback
-    assert "frame 0 left out" in callback
+    printed = capsys.readouterr().out
+    assert "241 at 120 a second" in printed
+    assert "frame 0 left out" in printed
 
 
 @pytest.mark.data("cmu-mocap")
 def test_info_of_a_capture_tells_its_rate_and_what_was_done(capsys):
     assert main(["motion", "info", str(CLIP)]) == 0
-    callback = capsys.readouterr().out
-    assert "432 at 120 a second" in callback
-    assert "flights fall with 0.9" in callback
-    assert "frame 0 left out" in callback
+    printed = capsys.readouterr().out
+    assert "432 at 120 a second" in printed
+    assert "flights fall with 0.9" in printed
+    assert "frame 0 left out" in printed
 
 
 def test_render_writes_a_film(tmp_path):

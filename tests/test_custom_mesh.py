@@ -276,16 +276,16 @@ class TestUnits:
         assert metres == 1 / factor
         assert bool(notes) == (unit != "m")
         reading = SkeletonReading(replace(skeleton, joints=factor * skeleton.joints), None)
-        placed, callback = place_skeleton(mesh, reading, metres, "+y", "+z")
+        placed, notes = place_skeleton(mesh, reading, metres, "+y", "+z")
         np.testing.assert_allclose(placed.joints, skeleton.joints, atol=1e-12)
-        assert callback == ()
+        assert notes == ()
 
     def test_a_skeleton_in_another_unit_is_told(self):
         (vertices, triangles), skeleton = tentacle()
         reading = SkeletonReading(replace(skeleton, joints=100 * skeleton.joints), None)
-        placed, callback = place_skeleton(Mesh(vertices, triangles), reading, 1.0, "+y", "+z")
+        placed, notes = place_skeleton(Mesh(vertices, triangles), reading, 1.0, "+y", "+z")
         np.testing.assert_allclose(placed.joints, skeleton.joints, atol=1e-12)
-        assert "taken as cm" in callback[0]
+        assert "taken as cm" in notes[0]
         with pytest.raises(InputError, match="would fit if its unit were cm"):
             place_skeleton(Mesh(vertices, triangles), replace(reading, unit="m"), 1.0, "+y", "+z")
 

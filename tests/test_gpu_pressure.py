@@ -77,7 +77,7 @@ def test_steps_are_those_of_the_reference(body: SimulatedBody) -> None:
 
 
 @pytest.mark.parametrize("moving", [True, False], ids=["moving", "static"])
-def test_torn_flesh_lets_go_in_motion_alone(body: SimulatedBody, solver_state: bool) -> None:
+def test_torn_flesh_lets_go_in_motion_alone(body: SimulatedBody, moving: bool) -> None:
     """Flesh of a third of its volume: the CPU's correction, with the same gain."""
     prepared, preservation = device_body(body), body.system.volume_preservation
     assert preservation is not None
@@ -85,14 +85,14 @@ def test_torn_flesh_lets_go_in_motion_alone(body: SimulatedBody, solver_state: b
     assert here is not None
     positions, before = 0.7 * body.rest, np.full(preservation.region_count, 30.0)
     gain = np.asarray(here.gain[0], np.float64)
-    expected = preservation.corrected(before, preservation.volumes(positions), gain, solver_state)
+    expected = preservation.corrected(before, preservation.volumes(positions), gain, moving)
     found = corrected(
         here,
         before.astype(np.float32)[None, :, None],
         positions[prepared.order].T[..., None].astype(np.float32),
-        solver_state,
+        moving,
     )[0, :, 0]
-    assert (expected == 0.0).all() == solver_state
+    assert (expected == 0.0).all() == moving
     np.testing.assert_allclose(found, expected, atol=1e-3 * max(np.abs(expected).max(), 1.0))
 
 

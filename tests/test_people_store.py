@@ -94,9 +94,9 @@ def test_given_persons_become_bodies_and_a_rerun_makes_nothing(tmp_path, capsys)
     table, out = tmp_path / "two.csv", tmp_path / "two.zarr"
     table.write_text(TABLE)
     assert main(["people", "--from", str(table), "--out", str(out), "--jobs", "1", "--json"]) == 0
-    callback = json.loads(capsys.readouterr().out)
-    assert callback["count"] == 2
-    assert callback["residuals"]["stature"]["largest"] < 2e-3
+    report = json.loads(capsys.readouterr().out)
+    assert report["count"] == 2
+    assert report["residuals"]["stature"]["largest"] < 2e-3
     people = read_people(out)
     assert people.names == ("anna", "ben")
     assert people.sex == ("female", "male")

@@ -62,9 +62,9 @@ def test_mass_and_stature_are_told_from_the_shape(model, gender, sex):
     """Bodies that no fit saw, of average build and of BMI 33: to 6 % and 2 cm."""
     for bmi, stature in ((23.0, 1.63), (33.0, 1.77)):
         body = body_at_bmi(model, gender, bmi, stature, age=35.0)
-        mass, callback = predicted_features(model, body, sex)
+        mass, found = predicted_features(model, body, sex)
         assert mass == pytest.approx(bmi * stature**2, rel=0.06)
-        assert callback == pytest.approx(stature, abs=0.02)
+        assert found == pytest.approx(stature, abs=0.02)
 
 
 def test_a_linear_world_is_recovered(model):
@@ -112,10 +112,10 @@ def test_the_verb_reshapes_a_file_and_asks_for_a_missing_gender(tmp_path, capsys
     assert main(["body", "--gender", "female", "--weight", "0.6", "--out", str(body)]) == 0
     capsys.readouterr()
     assert main(["reshape", str(body), "--gain", "12", "--out", str(out), "--json"]) == 0
-    callback = json.loads(capsys.readouterr().out)
-    assert callback["after"]["mass"] - callback["before"]["mass"] == pytest.approx(12.0, abs=0.1)
+    found = json.loads(capsys.readouterr().out)
+    assert found["after"]["mass"] - found["before"]["mass"] == pytest.approx(12.0, abs=0.1)
     stored = read_body(out)
-    assert stored.measurements["mass"] == pytest.approx(callback["after"]["mass"])
+    assert stored.measurements["mass"] == pytest.approx(found["after"]["mass"])
     assert set(stored.identity.parameters) <= {"gender", "age"}
     nameless = Identity(stored.identity.rest_vertices, stored.identity.joints, {})
     write_body(body, Body(stored.template, nameless, stored.measurements))

@@ -215,16 +215,16 @@ def test_smplx_agrees_on_what_ships(tmp_path: Path, hands: bool) -> None:
     smplx = pytest.importorskip("smplx", reason="peer test: needs torch and smplx")
     data, count, values = learned_smpl().model(), 100, given(100, hands)
     values["betas"] = values["betas"][:, : data.shape_count]
-    callback = {"num_betas": values["betas"].shape[1], "batch_size": count, "dtype": torch.float64}
+    settings = {"num_betas": values["betas"].shape[1], "batch_size": count, "dtype": torch.float64}
     if hands:
         path = tmp_path / "SMPLH_NEUTRAL.npz"
         write_smpl(path, embedded_model(data))
         hand = {"use_pca": False, "flat_hand_mean": True, "ext": "npz"}
-        peer = smplx.SMPLH(str(path), **callback, **hand)
+        peer = smplx.SMPLH(str(path), **settings, **hand)
     else:
         path = tmp_path / "SMPL_NEUTRAL.pkl"
         write_smpl(path, data)
-        peer = smplx.SMPL(str(path), **callback)
+        peer = smplx.SMPL(str(path), **settings)
     expected = peer(**{name: torch.tensor(value) for name, value in values.items()})
     model = SmplModel(read_smpl(path))
     came = model(**values)

@@ -17,7 +17,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--port", "70000"], "port is 70000; expected 0 to 65535"),
         (["nowhere.glb"], "there is no file nowhere.glb"),
@@ -26,19 +26,19 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (["--host", "no.such.host.invalid"], "no address 'no.such.host.invalid'. Leave --host out"),
     ],
 )
-def test_what_cannot_be_is_told(capsys, tmp_path: Path, monkeypatch, words, callback):
+def test_what_cannot_be_is_told(capsys, tmp_path: Path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     for name in ("notes.txt", "a.glb"):
         (tmp_path / name).write_text("nothing")
-    assert callback in refusal(capsys, *words)
+    assert message in refusal(capsys, *words)
 
 
 def test_a_port_in_use_is_told(capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        callback = refusal(capsys, "--port", str(port))
-    assert f"cannot serve at 127.0.0.1:{port}: Address already in use" in callback
-    assert "leave it out" in callback
+        message = refusal(capsys, "--port", str(port))
+    assert f"cannot serve at 127.0.0.1:{port}: Address already in use" in message
+    assert "leave it out" in message
 
 
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])

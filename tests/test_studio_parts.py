@@ -153,8 +153,8 @@ def test_a_take_goes_by_time():
 
 
 def test_the_newest_wish_wins_and_failures_are_told():
-    callback: list[tuple[str, str]] = []
-    background = Background(lambda name, why: callback.append((name, why)))
+    refused: list[tuple[str, str]] = []
+    background = Background(lambda name, why: refused.append((name, why)))
     found: list[int] = []
 
     def refuse() -> int:
@@ -169,4 +169,4 @@ def test_the_newest_wish_wins_and_failures_are_told():
         background.poll()
     background.close()
     assert found == [2]
-    assert callback == [("other", "no such body.")]
+    assert refused == [("other", "no such body.")]
