@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from corporeal.models.smpl.fitting.chains import Poses
 from scipy.sparse.linalg import matrix_power
 from smpl_captures import COMPARED, TRAINER, callback, reached
 
@@ -29,7 +30,6 @@ from corporeal.evaluation.fitted_smpl import FittedSmpl
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.smpl import read_smpl
 from corporeal.models.smpl.features import Features, feature_values
-from corporeal.models.smpl.fitting.chains import Poses
 from corporeal.models.smpl.fitting.edge_poses import first_poses
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
 from corporeal.models.smpl.fitting.many_people import shaped_person, solve_people

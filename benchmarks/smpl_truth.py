@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from corporeal.models.smpl.fitting.chains import Poses, chain_many
 
 from corporeal.evaluation.fitted_smpl import FittedSmpl
 from corporeal.evaluation.known_smpl import KnownSmpl, known_smpl, sample_people
-from corporeal.models.smpl.fitting.chains import Poses, chain_many
 from corporeal.models.smpl.fitting.many_poses import solve_poses
 from corporeal.models.smpl.train import model_of
 from corporeal.models.smpl.training.estimate import Estimate, distances

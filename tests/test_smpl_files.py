@@ -31,7 +31,7 @@ def assert_same(came: LinearBodyModel, expected: LinearBodyModel) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".pkl"])
-@pytest.mark.parametrize("blending", ["lbs", "dqbs"])
+@pytest.mark.parametrize("blending", ["lbs", "dqs"])
 def test_round_trip(tmp_path: Path, suffix: str, blending: str) -> None:
     """What is written comes back to the last bit (weights are made to sum to one)."""
     model = linear_models.random_model(vertex_count=30, blending=blending)  # pyright: ignore

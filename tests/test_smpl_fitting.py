@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import small_smpl
 
+from corporeal.body.pose import RotationPose
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.smpl.fitting.fit_pose import (
@@ -12,14 +13,13 @@ from corporeal.models.smpl.fitting.fit_pose import (
     fit_pose_and_shape,
     person_of,
 )
-from corporeal.models.smpl.fitting.linearised import PoseState
 
 
-def random_pose(seed: int, scale: float = 0.5) -> PoseState:
+def random_pose(seed: int, scale: float = 0.5) -> RotationPose:
     random = np.random.default_rng(seed)
     turns = random.normal(0, scale, (24, 3))
     turns[0] = random.normal(0, 2.0, 3)  # standing anywhere, facing anywhere
-    return PoseState(matrix_from_axis_angle(turns), random.normal(0, 3.0, 3))
+    return RotationPose(matrix_from_axis_angle(turns), random.normal(0, 3.0, 3))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -62,7 +62,7 @@ def test_single_precision_is_enough() -> None:
     """float32 finds the same pose to a hundredth of a millimetre."""
     model, edges = small_smpl.model(), small_smpl.edges()
     person, pose = person_of(model, dtype=np.float32), random_pose(9)
-    pose = PoseState(pose.rotations, 0.1 * pose.translation)
+    pose = RotationPose(pose.rotations, 0.1 * pose.translation)
     target = person_of(model).posed(pose).vertices
     found = fit_pose(person, target.astype(np.float32), edges)
     assert found.mean_distance < 1e-5

@@ -7,46 +7,50 @@ import pytest
 import smpl_truth
 
 from corporeal.body.linear_model import Blending
+from corporeal.body.pose import RotationPose
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.smpl.features import Features, feature_slopes, feature_values
-from corporeal.models.smpl.fitting.chains import Poses, chain_many, turn_many
 from corporeal.models.smpl.fitting.corrective_hessian import offset_rows, part_sums
 from corporeal.models.smpl.fitting.edge_poses import first_poses
 from corporeal.models.smpl.fitting.fit_pose import edge_differences, person_of
-from corporeal.models.smpl.fitting.joint_maps import joint_maps
-from corporeal.models.smpl.fitting.linearised import PoseState, SkinnedPerson
+from corporeal.models.smpl.fitting.linearised import SkinnedPerson
 from corporeal.models.smpl.fitting.many_people import solve_people
-from corporeal.models.smpl.fitting.many_poses import _Problem, corrected_skins, solve_poses
-from corporeal.models.smpl.fitting.passes import influences_of, motions_of, pass_over, posed_blocks
-from corporeal.models.smpl.fitting.rotation_hessian import moments_of, turn_hessians, turn_shares
+from corporeal.models.smpl.fitting.many_poses import _Problem, solve_poses
 from corporeal.models.smpl.training.posed_joints import JointRule, solve_poses_and_joints
 from corporeal.numerics.many_least_squares import descend_many
+from corporeal.skinning.gradients import influences_of, posed_blocks, skin_gradient
+from corporeal.skinning.jacobians import translation_maps
+from corporeal.skinning.kinematics import rotate_joints
+from corporeal.skinning.normal_matrices import (
+    rotation_normal_matrices,
+    rotation_translation_products,
+    skin_moments,
+)
 
 COUNT = 3
 
 
-def some(blending: Blending = "lbs") -> tuple[SkinnedPerson, Poses, np.ndarray]:
+def some(blending: Blending = "lbs") -> tuple[SkinnedPerson, RotationPose, np.ndarray]:
     """One person, poses near the truth, and registrations of the truth."""
     _, meshes, truth = smpl_truth.sampled(120, 2, 8, pose_scale=0.005, blending=blending)
     own = meshes.of_subject(0)[:COUNT]
     turns = np.random.default_rng(3).normal(0, 0.05, (COUNT, 24, 3))
     poses = truth.poses(own)
-    near = Poses(poses.rotations @ matrix_from_axis_angle(turns), poses.translations + 0.01)
+    near = RotationPose(poses.rotations @ matrix_from_axis_angle(turns), poses.translation + 0.01)
     return truth.person(0), near, meshes.vertices[own]
 
 
-@pytest.mark.parametrize("blending", ["lbs", "dqbs"])
+@pytest.mark.parametrize("blending", ["lbs", "dqs"])
 def test_a_pass_is_the_posed_skin(blending: Blending) -> None:
     """Distances, Bᵀ r and skins of `SkinnedPerson.posed`, to rounding."""
     person, poses, targets = some(blending)
-    influences, points = influences_of(person.weights), corrected_skins(person, poses.rotations)
-    chains = chain_many(poses, person.joints, person.parents)
-    passed = pass_over(blending, influences, points, chains, targets)
-    motions = motions_of(blending, chains)
-    _, moved = posed_blocks(blending, influences, points, np.arange(COUNT), motions)
+    influences, points = influences_of(person.weights), person.corrected(poses.rotations)
+    tree = person.kinematics(poses)
+    passed = skin_gradient(blending, influences, points, tree, targets)
+    _, moved = posed_blocks(blending, influences, points, np.arange(COUNT), tree)
     for n in range(COUNT):
-        posed = person.posed(PoseState(poses.rotations[n], poses.translations[n]))
+        posed = person.posed(poses[n])
         off = posed.vertices - targets[n]
         np.testing.assert_allclose(moved[n], posed.vertices, atol=1e-12)
         np.testing.assert_allclose(passed.squares[n], np.sum(off**2), rtol=1e-10)
@@ -56,7 +60,7 @@ def test_a_pass_is_the_posed_skin(blending: Blending) -> None:
         np.testing.assert_allclose(passed.back[n], back, atol=1e-12)
 
 
-@pytest.mark.parametrize("blending", ["lbs", "dqbs"])
+@pytest.mark.parametrize("blending", ["lbs", "dqs"])
 @pytest.mark.parametrize("features", ["rotations", "angles", "quaternions"])
 def test_gradient_by_turns(blending: Blending, features: Features) -> None:
     """Central differences of the energy, step 1e-6: relative 1e-6 of the largest entry."""
@@ -65,13 +69,13 @@ def test_gradient_by_turns(blending: Blending, features: Features) -> None:
     offsets = person.pose_offsets.reshape(23, 9, -1, 3)[:, :size].reshape(23 * size, -1, 3)
     problem = _Problem(replace(person, pose_offsets=offsets, features=features))
     _, gradient, _ = problem.slope(poses, targets)
-    world = chain_many(poses, person.joints, person.parents).world
+    world = person.kinematics(poses).world_rotations
     step = 1e-6
     for column in (0, 7, 22, 40, 58, 71, 73):
         turn = np.zeros((COUNT, 75))
         turn[:, column] = step
         ahead, behind = (
-            problem.slope(turn_many(poses, world, person.parents, sign * turn), targets)[0]
+            problem.slope(rotate_joints(poses, world, person.parents, sign * turn), targets)[0]
             for sign in (1, -1)
         )
         expected = (ahead - behind) / (2 * step)
@@ -85,7 +89,7 @@ def test_features_and_their_slopes(features: Features) -> None:
     person, poses, _ = some()
     still = np.tile(np.eye(3), (1, 24, 1, 1))
     np.testing.assert_allclose(feature_values(features, still), 0, atol=1e-12)
-    world = chain_many(poses, person.joints, person.parents).world
+    world = person.kinematics(poses).world_rotations
     slopes = feature_slopes(features, poses.rotations, world, person.parents)
     step = 1e-6
     for axis in range(3):
@@ -94,7 +98,7 @@ def test_features_and_their_slopes(features: Features) -> None:
         ends = [
             feature_values(
                 features,
-                turn_many(poses, world, person.parents, s * turn.reshape(COUNT, -1)).rotations,
+                rotate_joints(poses, world, person.parents, s * turn.reshape(COUNT, -1)).rotations,
             )
             for s in (1, -1)
         ]
@@ -108,24 +112,25 @@ def test_second_derivatives_are_those_of_the_jacobian() -> None:
     person, poses, _ = some()
     bare = replace(person, pose_offsets=np.zeros_like(person.pose_offsets))
     influences = influences_of(person.weights)
-    chains = chain_many(poses, person.joints, person.parents)
-    moments = moments_of(person.rest[None], influences, person.parents)
+    tree = person.kinematics(poses)
+    moments = skin_moments(person.rest[None], influences, person.parents)
     offsets = person.pose_offsets[:5]
-    maps = joint_maps(chains.world, person.parents)
-    hessians, shares = turn_hessians(moments, chains), turn_shares(moments, chains, maps)
+    maps = translation_maps(tree.world_rotations, person.parents)
+    hessians = rotation_normal_matrices(moments, tree)
+    shares = rotation_translation_products(moments, tree, maps)
     parts = part_sums(person.rest, influences, offsets)
-    rows, _ = offset_rows(parts, chains, moments.below)
+    rows, _ = offset_rows(parts, tree, moments.descendants)
     for n in range(COUNT):
-        posed = bare.posed(PoseState(poses.rotations[n], poses.translations[n]))
+        posed = bare.posed(poses[n])
         jacobian = posed.by_pose().reshape(-1, 75)
         np.testing.assert_allclose(hessians[n], jacobian.T @ jacobian, atol=1e-10)
-        carried = posed.blend.carried(maps[n]).reshape(len(jacobian), -1)
+        carried = posed.blend.by_translations(maps[n]).reshape(len(jacobian), -1)
         np.testing.assert_allclose(shares[n], jacobian.T @ carried, atol=1e-10)
         turned = np.einsum("vab,fvb->vaf", posed.blend.blended, offsets).reshape(-1, 5)
         np.testing.assert_allclose(rows[n], jacobian.T @ turned, atol=1e-10)
 
 
-@pytest.mark.parametrize("blending", ["lbs", "dqbs"])
+@pytest.mark.parametrize("blending", ["lbs", "dqs"])
 def test_poses_come_back(blending: Blending) -> None:
     """From 3° off at every joint to a hundredth of a millimetre."""
     person, poses, targets = some(blending)

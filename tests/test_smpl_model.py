@@ -104,8 +104,8 @@ def test_jax_equals_numpy_and_differentiates() -> None:
 
 
 def test_dual_quaternions() -> None:
-    """DQBS is dual-quaternion skinning of the rest skin with its pose offsets."""
-    model = SmplModel(linear_models.random_model(blending="dqbs"))
+    """DQS is dual-quaternion skinning of the rest skin with its pose offsets."""
+    model = SmplModel(linear_models.random_model(blending="dqs"))
     random = np.random.default_rng(5)
     identity = model.prepare(random.normal(size=10))
     pose = Pose(random.normal(0, 0.5, (24, 3)), np.zeros(3))

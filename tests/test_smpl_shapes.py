@@ -4,9 +4,9 @@ import numpy as np
 import smpl_truth
 
 from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.pose import RotationPose
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.smpl.fitting.fit_pose import edge_differences, fit_pose_and_shape, person_of
-from corporeal.models.smpl.fitting.linearised import PoseState
 from corporeal.models.smpl.training.shape_training import (
     ShapeTraining,
     in_zero_pose,
@@ -30,14 +30,14 @@ def test_shape_space_of_standing_people() -> None:
     people = []
     for _ in range(30):
         turns = random.normal(0, 0.08, (24, 3))
-        pose = PoseState(matrix_from_axis_angle(turns), random.normal(size=3))
+        pose = RotationPose(matrix_from_axis_angle(turns), random.normal(size=3))
         people.append(person_of(model, random.normal(0, 0.6, 6)).posed(pose).vertices)
     learned, found = train_shape(np.stack(people), model, edges, ShapeTraining(count=6, rounds=3))
     assert found.explained[5] > 0.995
     # pose and shape share what both can explain (an old person's stoop); new people are met all
     # the same
     for _ in range(3):
-        pose = PoseState(matrix_from_axis_angle(random.normal(0, 0.3, (24, 3))), np.zeros(3))
+        pose = RotationPose(matrix_from_axis_angle(random.normal(0, 0.3, (24, 3))), np.zeros(3))
         target = person_of(model, random.normal(0, 0.6, 6)).posed(pose).vertices
         assert fit_pose_and_shape(learned, target, edges).mean_distance < 0.002
 
@@ -48,7 +48,7 @@ def standing(model: LinearBodyModel, count: int) -> tuple[np.ndarray, np.ndarray
     posed, rests = [], []
     for _ in range(count):
         person = person_of(model, random.normal(0, 0.6, 6))
-        pose = PoseState(matrix_from_axis_angle(random.normal(0, 0.08, (24, 3))), np.zeros(3))
+        pose = RotationPose(matrix_from_axis_angle(random.normal(0, 0.08, (24, 3))), np.zeros(3))
         posed.append(person.posed(pose).vertices)
         rests.append(person.rest)
     return np.stack(posed), np.stack(rests)

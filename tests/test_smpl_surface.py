@@ -65,7 +65,7 @@ def test_all_vertices_are_guessed_from_the_kept() -> None:
     np.testing.assert_array_equal(part.vertices, meshes.vertices[:, kept])
 
 
-@pytest.mark.parametrize("blending", ["lbs", "dqbs"])
+@pytest.mark.parametrize("blending", ["lbs", "dqs"])
 def test_rest_skins_of_known_poses(blending: Blending) -> None:
     """With everything else known they are exact."""
     _, meshes, truth = smpl_truth.sampled(200, 2, 8, blending=blending)

@@ -32,7 +32,7 @@ def hardly_held(truth_joints: int, vertices: int) -> SubjectRule:
     return SubjectRule(regressor, None, np.arange(truth_joints), 0.0, 0.0, 1e-9)
 
 
-@pytest.mark.parametrize("blending", ["lbs", "dqbs"])
+@pytest.mark.parametrize("blending", ["lbs", "dqs"])
 def test_subjects_of_known_poses(blending: Blending) -> None:
     """T̂ and Ĵ from ten poses each, exactly: the problem is linear."""
     model, meshes, truth = smpl_truth.sampled(VERTICES, PEOPLE, POSES, blending=blending)
@@ -94,7 +94,7 @@ def test_weights_of_known_people() -> None:
 
 def test_dual_quaternion_weights_come_closer() -> None:
     """Linearised about wrong weights, three rounds bring the known ones back to 1 %."""
-    model, meshes, truth = smpl_truth.sampled(VERTICES, PEOPLE, POSES, blending="dqbs")
+    model, meshes, truth = smpl_truth.sampled(VERTICES, PEOPLE, POSES, blending="dqs")
     known = model.weights.dense()
     initial = initial_model(smpl_truth.template_of(model))
     candidates = candidate_joints(known + 1e-3 * initial.diffused)
@@ -157,7 +157,7 @@ def test_first_poses_come_close() -> None:
     edges = edge_differences(model.triangles, model.vertex_count)
     average = replace(truth.person(0), rest=model.mean_vertices)
     poses = first_poses(meshes.vertices, average, edges)
-    begun = replace(truth, rotations=poses.rotations, translations=poses.translations)
+    begun = replace(truth, rotations=poses.rotations, translations=poses.translation)
     solved = with_solved_poses(meshes, begun, iterations=60)
     assert distances(meshes, solved).max() < 1e-5
 

@@ -10,7 +10,7 @@ from corporeal.body.pose import Pose
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.pipelines.deformers import make_deformer
-from corporeal.skinning.inverse import unpose
+from corporeal.skinning.unposing import unpose
 
 TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)

@@ -10,8 +10,8 @@ from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
-Blending = Literal["lbs", "dqbs"]
-"""How joints move the skin: linear blend skinning, or dual-quaternion blend skinning."""
+Blending = Literal["lbs", "dqs"]
+"""How joints move the skin: linear blend skinning, or dual-quaternion skinning."""
 
 
 @pytree_dataclass(static=("joint_names", "parents", "blending"))

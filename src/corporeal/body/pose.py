@@ -1,7 +1,10 @@
 """Where the joints are turned to."""
 
+from typing import Any
+
 from corporeal._typing import Array, Float
 from corporeal.body.checks import require_finite
+from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
@@ -23,3 +26,25 @@ class Pose:
     def joint_count(self) -> int:
         """Number J of joints."""
         return self.joint_rotations.shape[-2]
+
+
+@pytree_dataclass()
+class RotationPose:
+    """One pose or a batch of poses as rotation matrices, for solvers that move on SO(3)."""
+
+    rotations: Float[Array, "*batch J 3 3"]
+    """R_j: every joint's rotation in its parent's frame; the root's in the world."""
+    translation: Float[Array, "*batch 3"]
+    """Of the root, metres."""
+
+    @staticmethod
+    def from_axis_angle(pose: Pose) -> "RotationPose":
+        """The same pose; R_j = exp(θ_j)."""
+        return RotationPose(matrix_from_axis_angle(pose.joint_rotations), pose.root_translation)
+
+    def __len__(self) -> int:
+        return len(self.rotations)
+
+    def __getitem__(self, which: Any) -> "RotationPose":
+        """Some of a batch; `which` indexes its first axis."""
+        return RotationPose(self.rotations[which], self.translation[which])

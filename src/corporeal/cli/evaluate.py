@@ -23,7 +23,7 @@ class Evaluate:
 
     Examples:
       corporeal evaluate models my_smpl.npz --test test.zarr --report report
-      corporeal evaluate models my_smpl.npz my_dqbs.npz --test test.zarr --report report
+      corporeal evaluate models my_smpl.npz my_dqs.npz --test test.zarr --report report
       corporeal evaluate models smpl smpl-sparse --test test.zarr --counts 1,5,10 --report report
 
     Pose and shape are fitted to every test registration, and the shape of one to all others of the

@@ -17,7 +17,7 @@ class Train(TrainSmplConfig):
 
     Examples:
       corporeal train smpl --poses multipose.zarr --shapes multishape.zarr --out my_smpl.npz
-      corporeal train smpl --poses p.zarr --shapes s.zarr --skinning dqbs --out my_dqbs.npz
+      corporeal train smpl --poses p.zarr --shapes s.zarr --skinning dqs --out my_dqs.npz
       corporeal train smpl --poses p.zarr --shapes s.zarr --sparse --sex female --out women.npz
       corporeal train smpl --poses dfaust.zarr --shapes faust.zarr --template SMPL.pkl --out a.npz
 

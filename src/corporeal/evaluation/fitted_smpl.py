@@ -8,13 +8,13 @@ from scipy.sparse import csr_array
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
-from corporeal.models.smpl.fitting.chains import Poses, chain_many
+from corporeal.body.pose import RotationPose
 from corporeal.models.smpl.fitting.edge_poses import first_poses
 from corporeal.models.smpl.fitting.fit_pose import edge_differences, person_of
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
 from corporeal.models.smpl.fitting.many_people import shaped_person, solve_people
-from corporeal.models.smpl.fitting.many_poses import corrected_skins, solve_poses
-from corporeal.models.smpl.fitting.passes import influences_of, motions_of, posed_blocks
+from corporeal.models.smpl.fitting.many_poses import solve_poses
+from corporeal.skinning.gradients import influences_of, posed_blocks
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,7 @@ class FittedSmpl:
         start = first_poses(vertices, person_of(self.model, dtype=dtype), self.edges)
         found = solve_people(self.model, vertices, start, shape_count, iterations=self.iterations)
         people = [shaped_person(self.model, betas, dtype) for betas in found.betas]
-        skins = [
-            posed_skins(person, found.poses.some(slice(n, n + 1)))[0]
-            for n, person in enumerate(people)
-        ]
+        skins = [posed_skins(person, found.poses[n : n + 1])[0] for n, person in enumerate(people)]
         return people, np.stack(skins)
 
     def fit_poses(
@@ -54,15 +51,8 @@ class FittedSmpl:
         return posed_skins(shape, found.poses)
 
 
-def posed_skins(person: SkinnedPerson, poses: Poses) -> Float[NumpyArray, "N V 3"]:
+def posed_skins(person: SkinnedPerson, poses: RotationPose) -> Float[NumpyArray, "N V 3"]:
     """One person in many poses, metres."""
-    chains = chain_many(poses, person.joints, person.parents)
-    points = corrected_skins(person, poses.rotations)
-    _, moved = posed_blocks(
-        person.blending,
-        influences_of(person.weights),
-        points,
-        np.arange(len(points)),
-        motions_of(person.blending, chains),
-    )
-    return moved
+    points, tree = person.corrected(poses.rotations), person.kinematics(poses)
+    influences, owners = influences_of(person.weights), np.arange(len(points))
+    return posed_blocks(person.blending, influences, points, owners, tree)[1]

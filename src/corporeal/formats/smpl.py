@@ -12,7 +12,7 @@ key                 shape          what it is here (`LinearBodyModel`)
 `weights`           V×J            skin weights
 `kintree_table`     2×J            row 0 the parents; its first number is garbage
 `f`                 F×3            triangles
-`bs_style`          text           `lbs`, or `dqbs`
+`bs_style`          text           `lbs`, or `dqbs`, which is called `dqs` everywhere else
 `J`                 J×3            joints of the mean: written for others, not read
 `bs_type`           text           `lrotmin`: written for others, not read
 `hands_components*` 45×45          with 52 joints: `l` and `r`, the identity; not read
@@ -25,7 +25,7 @@ share these names with another meaning and are refused.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
 
@@ -43,6 +43,8 @@ _NAMES: Final = {
 }
 """Joint names of SMPL and SMPL-H, by their number."""
 
+_BLENDING: Final[dict[str, Blending]] = {"lbs": "lbs", "dqbs": "dqs"}
+"""`bs_style`, and what it is called here."""
 _ARRAYS: Final = ("v_template", "shapedirs", "posedirs", "J_regressor", "weights", "f")
 _MAX_VERTICES: Final = 10**6
 
@@ -99,8 +101,8 @@ def _model(found: Mapping[str, Any]) -> LinearBodyModel:
     shape = arrays["shapedirs"]
     style = found.get("bs_style", "lbs")
     style = style.decode("ascii", "replace") if isinstance(style, bytes) else str(style)
-    if style not in get_args(Blending):
-        raise InputError(f"bs_style is {style!r}; expected one of {', '.join(get_args(Blending))}.")
+    if style not in _BLENDING:
+        raise InputError(f"bs_style is {style!r}; expected one of {', '.join(_BLENDING)}.")
     return LinearBodyModel(
         arrays["f"].astype(np.int64),
         template.astype(np.float64),
@@ -110,7 +112,7 @@ def _model(found: Mapping[str, Any]) -> LinearBodyModel:
         SkinWeights.from_dense(weights.astype(np.float64)),
         _NAMES.get(joints, tuple(f"joint{i}" for i in range(joints))),
         tuple(int(parent) for parent in parents),
-        style,  # pyright: ignore[reportArgumentType]
+        _BLENDING[style],
     )
 
 
@@ -169,6 +171,6 @@ def _keys(model: LinearBodyModel) -> dict[str, NumpyArray | str]:
         "kintree_table": tree.astype(np.int64),
         "f": model.triangles.astype(np.uint32),
         "J": model.joint_regressor @ model.mean_vertices,
-        "bs_style": model.blending,
+        "bs_style": next(s for s, blending in _BLENDING.items() if blending == model.blending),
         "bs_type": "lrotmin",
     }

@@ -75,6 +75,14 @@ def matrix_from_axis_angle(axis_angle: Float[Array, "*batch 3"]) -> Float[Array,
     )
 
 
+def cross_matrix(vector: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
+    """[v]ₓ: the matrix with [v]ₓ x = v × x."""
+    xp = namespace_of(vector)
+    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
+    zero = xp.zeros_like(x)
+    return _stack_matrix(xp, ((zero, -z, y), (z, zero, -x), (-y, x, zero)))
+
+
 def quaternion_from_axis_angle(axis_angle: Float[Array, "*batch 3"]) -> Float[Array, "*batch 4"]:
     """Unit quaternion (wxyz) of an axis-angle vector in radians: (cos θ/2, r · sin(θ/2)/θ)."""
     xp = namespace_of(axis_angle)

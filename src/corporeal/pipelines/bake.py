@@ -16,7 +16,6 @@ and compressed: the result plays the same surface, to an error that is stated.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from corporeal.errors import InputError
 from corporeal.geometry.surface import triangle_areas, vertex_normals
 from corporeal.geometry.tracks import local_rotation_tracks
 from corporeal.skinning.playback import character_vertices, frame_chunks, skin_matrices
+from corporeal.skinning.unposing import damped_offsets
 
 DEFAULT_MAX_ERROR_MM = 0.5
 
@@ -115,29 +115,10 @@ def rest_offsets(
         matrices = skin_matrices(character, np.arange(part.start, part.stop))
         linear = matrices[..., :3]
         gap = vertices[part] - np.einsum("nvij,vj->nvi", linear, rest) - matrices[..., 3]
-        offsets[part] = _damped_solution(linear, gap)
+        offsets[part] = damped_offsets(
+            linear, gap, damping=_DAMPING, refine_above=_REFINE_ABOVE_M, refinements=_REFINEMENTS
+        )
     return offsets
-
-
-def _damped_solution(
-    linear: Float64[NumpyArray, "n V 3 3"], gap: Float64[NumpyArray, "n V 3"]
-) -> Float64[NumpyArray, "n V 3"]:
-    """d with M d ≈ gap: (MᵀM + λ²I) d = Mᵀ gap, refined where the damping shows."""
-    normal = np.matmul(linear.swapaxes(-1, -2), linear)
-    normal[..., np.arange(3), np.arange(3)] += _DAMPING**2
-
-    def solve(where: Any, right: NumpyArray) -> NumpyArray:
-        pulled = np.einsum("...ji,...j->...i", linear[where], right)
-        return np.linalg.solve(normal[where], pulled[..., None])[..., 0]
-
-    solution = solve(..., gap)
-    for _ in range(_REFINEMENTS):
-        left = gap - np.einsum("nvij,nvj->nvi", linear, solution)
-        hard = np.sum(left * left, axis=-1) > _REFINE_ABOVE_M**2
-        if not hard.any():
-            break
-        solution[hard] += solve(hard, left[hard])
-    return solution
 
 
 def _require_settings(max_error_mm: float, morphs: int | None) -> None:

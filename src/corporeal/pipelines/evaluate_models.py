@@ -108,7 +108,7 @@ def _named(models: tuple[Path, ...]) -> dict[str, Path]:
 def _with_baselines(models: dict[str, LinearBodyModel]) -> dict[str, LinearBodyModel]:
     first = next(iter(models.values()))
     bare = replace(first, pose_offsets=np.zeros_like(first.pose_offsets))
-    plain = {"LBS": replace(bare, blending="lbs"), "DQS": replace(bare, blending="dqbs")}
+    plain = {"LBS": replace(bare, blending="lbs"), "DQS": replace(bare, blending="dqs")}
     return plain | models
 
 

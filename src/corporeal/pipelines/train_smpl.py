@@ -42,7 +42,7 @@ class TrainSmplConfig:
     """Rig to start from where registrations have another surface than the default body: a model
     (.npz or .pkl with SMPL's keys) or a body (.npz)."""
     skinning: Blending = PoseTraining.blending
-    """How joints move the skin: lbs (linear) or dqbs (dual quaternions)."""
+    """How joints move the skin: lbs (linear) or dqs (dual quaternions)."""
     sparse: bool = PoseTraining.sparse
     """Let only the joints that move a vertex correct it."""
     shape_count: int = ShapeTraining.count

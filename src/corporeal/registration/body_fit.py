@@ -16,12 +16,13 @@ from corporeal.geometry.surface import vertex_normals
 from corporeal.registration.articulated import (
     BODY_JOINTS,
     ArticulatedBody,
-    Posed,
+    PosedArticulatedBody,
     Stance,
     pose_body,
     stepped,
 )
 from corporeal.registration.cloud import Cloud
+from corporeal.skinning.kinematics import parent_rotations
 
 _FREE = {
     "pelvis": (2.0, 2.0, 2.0),
@@ -71,7 +72,7 @@ class BodyFit:
 
     stance: Stance
     """Shape, pose and place that fit best."""
-    posed: Posed
+    posed: PosedArticulatedBody
     """The body in that stance."""
     energy: float
     """Mean of ρ over the nearest points at the last σ; 0 is perfect, 1 is nothing near."""
@@ -93,7 +94,7 @@ def fit_body(
 
 
 def _data_rows(
-    body: ArticulatedBody, surface: Cloud, posed: Posed, stage: FitStage
+    body: ArticulatedBody, surface: Cloud, posed: PosedArticulatedBody, stage: FitStage
 ) -> tuple[tuple[NumpyArray, NumpyArray], float]:
     """Normal matrix and right-hand side of the nearest points, and their mean ρ."""
     normals = vertex_normals(posed.vertices, body.triangles)
@@ -129,7 +130,7 @@ def _solve(
     rows: tuple[NumpyArray, NumpyArray],
     stance: Stance,
     first: Stance,
-    posed: Posed,
+    posed: PosedArticulatedBody,
     body: ArticulatedBody,
     freedom: Float[NumpyArray, "b 3"],
     stage: FitStage,
@@ -140,9 +141,9 @@ def _solve(
     diagonal = np.arange(shapes)
     matrix[diagonal, diagonal] += _PRIOR
     right[:shapes] -= _PRIOR * stance.shape
-    away = axis_angle_from_matrix(stance.turns @ np.swapaxes(first.turns, -1, -2))
-    for joint in range(BODY_JOINTS):
-        above = posed.frames[body.parents[joint]] if joint else np.eye(3)
+    away = axis_angle_from_matrix(stance.pose.rotations @ np.swapaxes(first.pose.rotations, -1, -2))
+    frames = parent_rotations(posed.world_rotations, body.parents)
+    for joint, above in enumerate(frames):
         place = slice(shapes + 3 * joint, shapes + 3 * joint + 3)
         stiff = _PRIOR * (above / freedom[joint] ** 2) @ above.T
         matrix[place, place] += stiff

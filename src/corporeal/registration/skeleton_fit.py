@@ -133,7 +133,8 @@ def _starts(body: ArticulatedBody, surface: Cloud) -> Iterator[Stance]:
                 "left_shoulder": [0.0, 0.0, -arms],
                 "right_shoulder": [0.0, 0.0, arms],
             }
-            yield replace(turned(rest, body.skeleton, pose), place=place)
+            stance = turned(rest, body.skeleton, pose)
+            yield replace(stance, pose=replace(stance.pose, translation=place))
 
 
 def _judged(body: ArticulatedBody, fit: BodyFit, frame: _Frame, surface: Cloud) -> SkeletonFit:
@@ -152,7 +153,8 @@ def _judged(body: ArticulatedBody, fit: BodyFit, frame: _Frame, surface: Cloud) 
             f"surface; expected {100 * LEAST_CONFIDENCE:.0f} %. It must stand in a T- or A-pose, "
             f"upright along y or z. For other creatures write a .skel."
         )
-    turn = np.arctan2(fit.posed.frames[0, 0, 2], fit.posed.frames[0, 2, 2])
+    root = fit.posed.world_rotations[0]
+    turn = np.arctan2(root[0, 2], root[2, 2])
     return SkeletonFit(
         replace(body.skeleton, joints=frame.back(fit.posed.joints)),
         frame.stature,

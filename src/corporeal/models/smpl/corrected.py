@@ -28,7 +28,7 @@ from corporeal.skinning.linear import LinearBlendSkinning
 
 _KINDS: dict[Blending, type[GeometricSkinning]] = {
     "lbs": LinearBlendSkinning,
-    "dqbs": DualQuaternionSkinning,
+    "dqs": DualQuaternionSkinning,
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.geometry.rotations import (
     axis_angle_from_matrix,
+    cross_matrix,
     multiply_quaternions,
     quaternion_from_matrix,
 )
@@ -21,9 +22,7 @@ Features = Literal["rotations", "angles", "quaternions"]
 SIZES: dict[Features, int] = {"rotations": 9, "angles": 3, "quaternions": 4}
 """Numbers a joint."""
 
-_TURN = np.zeros((3, 3, 3))
-for _p, _c, _q in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-    _TURN[_p, _c, _q], _TURN[_q, _c, _p] = 1.0, -1.0
+_TURN = np.moveaxis(cross_matrix(np.eye(3)), 0, 1)
 """([δ]ₓ)_pq = Σ_c ε_pcq δ_c."""
 
 
@@ -47,7 +46,7 @@ def feature_slopes(
     world: Float64[NumpyArray, "N J 3 3"],
     parents: tuple[int, ...],
 ) -> Float64[NumpyArray, "N k f 3"]:
-    """∂ of every joint's own features by its turn δ_j in the world, k = J − 1."""
+    """∂ of every joint's own features by its rotation δ_j in the world, k = J − 1."""
     above = world[:, list(parents[1:])]
     own = np.asarray(rotations[:, 1:], np.float64)
     # in the parent the joint turns by ε = Q_parentᵀ δ: dR = [ε]ₓ R
@@ -66,7 +65,7 @@ def feature_slopes(
 
 def _log_slope(angles: Float64[NumpyArray, "N k 3"]) -> Float64[NumpyArray, "N k 3 3"]:
     """∂ log(exp(ε) R) / ∂ε = I − ½ [θ]ₓ + (1 − ½ φ cot ½φ) / φ² [θ]ₓ², φ = ‖θ‖."""
-    cross = np.einsum("pcq,njc->njpq", _TURN, angles)
+    cross = cross_matrix(angles)
     square = np.sum(angles**2, axis=-1)
     half = 0.5 * np.sqrt(np.maximum(square, 1e-12))
     ratio = (1 - half / np.tan(half)) / np.maximum(square, 1e-12)

@@ -184,7 +184,10 @@ def pose_identifier(meshes: PosedMeshes, template: Template, settings: PoseTrain
         meshes.vertices, meshes.subjects, template.mesh.triangles,
         np.asarray(template.mesh.vertices), parts.values, parts.joint_indices,
     )  # fmt: skip
-    return _digest(*arrays, callback=repr(asdict(settings)))
+    callback = asdict(settings)
+    if callback["blending"] == "dqs":  # as checkpoints have always called it
+        callback["blending"] = "dqbs"
+    return _digest(*arrays, callback=repr(callback))
 
 
 def _digest(*arrays: NumpyArray, callback: str = "") -> str:

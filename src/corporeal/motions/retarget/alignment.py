@@ -29,7 +29,7 @@ from corporeal.geometry.rotations import (
 )
 from corporeal.motions.derivatives import world_frames
 from corporeal.motions.retarget.name_maps import SIDES, NameMap
-from corporeal.skinning.kinematics import forward_kinematics
+from corporeal.skinning.kinematics import forward_kinematics, relative_rotations
 
 SPINE: Final = ("spine1", "spine2", "spine3")
 _FINGERS: Final = ("index", "middle", "pinky", "ring", "thumb")
@@ -68,10 +68,7 @@ def local_rotations(
     frames: Float[NumpyArray, "N J 3 3"], parents: tuple[int, ...]
 ) -> Float[NumpyArray, "N J 3"]:
     """Parent-relative axis-angle vectors, radians, of world rotations."""
-    above = np.concatenate(
-        [np.broadcast_to(np.eye(3), (len(frames), 1, 3, 3)), frames[:, list(parents[1:])]], axis=1
-    )
-    return axis_angle_from_matrix(np.swapaxes(above, -1, -2) @ frames)
+    return axis_angle_from_matrix(relative_rotations(frames, parents))
 
 
 def rest_alignment(source: Skeleton, body: Skeleton, names: NameMap) -> Float[NumpyArray, "J 3 3"]:

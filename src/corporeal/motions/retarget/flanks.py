@@ -11,6 +11,7 @@ from corporeal.body.template import Template
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.motions.retarget.name_maps import SIDES
 from corporeal.motions.timing import smooth_step
+from corporeal.skinning.kinematics import descendants
 
 _TRUNK: Final = ("pelvis", "spine1", "spine2", "spine3", "left_hip", "right_hip")
 _ARMPIT: Final = 0.25
@@ -49,7 +50,7 @@ def abducted(
         down = -np.einsum("ni,ni->n", along, chest[:, :, 1])
         share = smooth_step((down - _HANGING[0]) / (_HANGING[1] - _HANGING[0]))
         turn = matrix_from_axis_angle((sign * angle * share)[:, None] * chest[:, :, 2])
-        for joint in _descendants(skeleton, shoulder):
+        for joint in np.flatnonzero(descendants(skeleton.parents)[:, shoulder]):
             frames[:, joint] = turn @ frames[:, joint]
     return frames
 
@@ -67,12 +68,3 @@ def _hanging_angle(
     arm = float(np.linalg.norm(wrist - shoulder))
     beside = (below > _ARMPIT * arm) & (below < arm)
     return float(np.arctan2(trunk[beside, 0] - shoulder[0], below[beside]).max())
-
-
-def _descendants(skeleton: Skeleton, joint: int) -> list[int]:
-    """`joint` and everything below it."""
-    found = [joint]
-    for index, parent in enumerate(skeleton.parents):
-        if parent in found:
-            found.append(index)
-    return found

@@ -31,7 +31,7 @@ from corporeal.motions.retarget.name_maps import SIDES, NameMap
 from corporeal.motions.retarget.planting import FootPath, faded, level_soles, plant
 from corporeal.motions.retarget.reach import furthest, reach, within_reach
 from corporeal.motions.two_bones import Bend, bend_of
-from corporeal.skinning.kinematics import forward_kinematics
+from corporeal.skinning.kinematics import forward_kinematics, joint_centres
 
 UPRIGHT: Final = 0.7
 """Least cosine of the tilt of a sole that stands."""
@@ -135,12 +135,8 @@ class _Moving:
     def joints(self) -> Float[NumpyArray, "N J 3"]:
         """Positions of the joints, metres."""
         rest = np.asarray(self.skeleton.joints, np.float64)
-        places = np.empty((*self.frames.shape[:2], 3))
-        places[:, 0] = self.pelvis
-        for joint, parent in enumerate(self.skeleton.parents[1:], start=1):
-            bone = rest[joint] - rest[parent]
-            places[:, joint] = places[:, parent] + self.frames[:, parent] @ bone
-        return places
+        at_origin = joint_centres(self.frames, rest - rest[0], self.skeleton.parents)
+        return at_origin + self.pelvis[:, None]
 
     def raise_by(self, height: float) -> None:
         self.pelvis = self.pelvis + np.array([0.0, height, 0.0])

@@ -15,8 +15,8 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.weights import SkinWeights
-from corporeal.models.smpl.fitting.chains import Chains
 from corporeal.runtime.threads import over_slices
+from corporeal.skinning.kinematics import KinematicState
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def part_sums(
     offsets: Float[NumpyArray, "P V 3"],
 ) -> tuple[PartSums, ...]:
     """X_kln of every part k, for any offsets of the rest skin."""
-    from corporeal.models.smpl.posed_vertices_cpu import pair_offset_moments
+    from corporeal.skinning.gradients_cpu import pair_offset_moments
 
     count = len(offsets)
     dense = influences.dense() > 0
@@ -83,13 +83,13 @@ def part_sums(
 def add_correctives(
     hessians: Float64[NumpyArray, "N m m"],
     moments: CorrectiveMoments,
-    chains: Chains,
+    state: KinematicState,
     slopes: Float64[NumpyArray, "N k f 3"],
-    below: Float64[NumpyArray, "J J"],
+    descendants: Float64[NumpyArray, "J J"],
 ) -> None:
     """Add to `hessians` (of turns and translation, m = 3 J + 3) what pose blend shapes do."""
     count, joints, size, _ = slopes.shape
-    rows, _ = offset_rows(moments.parts, chains, below)
+    rows, _ = offset_rows(moments.parts, state, descendants)
     rows = rows.reshape(count, -1, joints, size)
     # Σ_n of joint j': (rows, j', f) × (j', f, 3)
     cross = np.swapaxes(np.swapaxes(rows, 1, 2) @ slopes, 1, 2)
@@ -102,34 +102,34 @@ def add_correctives(
 
 
 def offset_rows(
-    parts: tuple[PartSums, ...], chains: Chains, below: Float64[NumpyArray, "J J"]
+    parts: tuple[PartSums, ...], state: KinematicState, descendants: Float64[NumpyArray, "J J"]
 ) -> tuple[Float64[NumpyArray, "N m P"], Float64[NumpyArray, "N J 3 P"]]:
     """J_θᵀ times rest offsets p_n of the skin (turns, then translation), and Σ_v w_k B p_n."""
-    arms, sums = _about_origin(parts, chains)
+    arms, sums = _about_origin(parts, state)
     count, features = len(arms), len(parts[0].values) // 4
     width = 3 * features
-    arms = (below.T @ arms.reshape(count, -1, width)).reshape(arms.shape)
-    gathered = (below.T @ sums.reshape(count, -1, width)).reshape(sums.shape)
-    arms -= _crossed(chains.centres, gathered)
+    arms = (descendants.T @ arms.reshape(count, -1, width)).reshape(arms.shape)
+    gathered = (descendants.T @ sums.reshape(count, -1, width)).reshape(sums.shape)
+    arms -= _crossed(state.centres, gathered)
     rows = np.concatenate([arms.reshape(count, -1, features), gathered[:, 0]], axis=1)
     return rows, sums
 
 
 def _about_origin(
-    parts: tuple[PartSums, ...], chains: Chains
+    parts: tuple[PartSums, ...], state: KinematicState
 ) -> tuple[Float64[NumpyArray, "N J 3 P"], Float64[NumpyArray, "N J 3 P"]]:
     """Σ_v w_k (A_k x) × (B p) and Σ_v w_k B p, of every part k and feature."""
-    count, joint_count = chains.world.shape[:2]
+    count, joint_count = state.world_rotations.shape[:2]
     features = len(parts[0].values) // 4
     arms = np.empty((count, joint_count, 3, features))
     sums = np.empty_like(arms)
     for k, part in enumerate(parts):
         # Σ_l X_kln Q_lᵀ
-        turns = np.swapaxes(chains.world[:, part.partners], -1, -2).reshape(count, -1, 3)
+        turns = np.swapaxes(state.world_rotations[:, part.partners], -1, -2).reshape(count, -1, 3)
         moved = (part.values @ turns).reshape(count, features, 4, 3)
         sums[:, k] = np.swapaxes(moved[:, :, 3], 1, 2)
-        posed = chains.world[:, k, None] @ moved[:, :, :3]
-        posed += chains.shifts[:, k, None, :, None] * moved[:, :, 3, None, :]
+        posed = state.world_rotations[:, k, None] @ moved[:, :, :3]
+        posed += state.translations[:, k, None, :, None] * moved[:, :, 3, None, :]
         for axis in range(3):
             b, c = (axis + 1) % 3, (axis + 2) % 3
             arms[:, k, axis] = posed[:, :, b, c] - posed[:, :, c, b]

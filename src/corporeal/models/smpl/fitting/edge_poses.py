@@ -14,13 +14,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from corporeal._typing import Float, Float64, NumpyArray
+from corporeal.body.pose import RotationPose
 from corporeal.geometry.alignment import nearest_rotation, turns_known
-from corporeal.models.smpl.fitting.chains import Poses, chain_many, turn_many
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
-from corporeal.models.smpl.fitting.many_poses import LONGEST_TURN, joint_gradient
-from corporeal.models.smpl.fitting.passes import influences_of, pass_over
-from corporeal.models.smpl.fitting.rotation_hessian import Moments, turn_hessians
+from corporeal.models.smpl.fitting.many_poses import LONGEST_TURN
 from corporeal.numerics.many_least_squares import Slope, Unknowns, descend_many
+from corporeal.skinning.gradients import influences_of, rotation_gradient, skin_gradient
+from corporeal.skinning.jacobians import joint_motions
+from corporeal.skinning.kinematics import relative_rotations, rotate_joints
+from corporeal.skinning.normal_matrices import Moments, rotation_normal_matrices
 
 _ITERATIONS = 30
 _TOLERANCE = 1e-3
@@ -31,13 +33,13 @@ _AT_ONCE = 256
 
 def first_poses(
     vertices: Float[NumpyArray, "N V 3"], average: SkinnedPerson, edges: csr_array
-) -> Poses:
+) -> RotationPose:
     """From edges and an average person alone (eq. 15), linear blending, no pose offsets."""
     search = _EdgeSearch(average, edges)
     found = [search.solve(vertices[i : i + _AT_ONCE]) for i in range(0, len(vertices), _AT_ONCE)]
-    return Poses(
+    return RotationPose(
         np.concatenate([f.rotations for f in found]),
-        np.concatenate([f.translations for f in found]),
+        np.concatenate([f.translation for f in found]),
     )
 
 
@@ -58,63 +60,62 @@ class _EdgeSearch:
         self.moments = Moments(np.moveaxis(blocks, 2, 1)[None].copy(), person.parents)
         self.parts = _part_edges(rest, weights, edges)
 
-    def solve(self, vertices: Float[NumpyArray, "n V 3"]) -> Poses:
+    def solve(self, vertices: Float[NumpyArray, "n V 3"]) -> RotationPose:
         targets = np.asarray(vertices, np.float64)
         right = self.weighted @ targets  # n × 4J × 3
         person, parents = self.person, self.person.parents
 
         def slope(state: Unknowns, which: NumpyArray) -> Slope:
-            chains = chain_many(Poses(*state), person.joints, parents)
-            motions = np.concatenate([chains.world, chains.shifts[..., None]], axis=-1)
+            tree = person.kinematics(RotationPose(*state))
+            motions = joint_motions("lbs", tree)
             columns = np.swapaxes(motions, 2, 3)
             flat = columns.reshape(len(motions), -1, 3)
             image = self.matrix @ flat
             energies = np.sum(flat * (0.5 * image - right[which]), axis=(1, 2))
             sums = (image - right[which]).reshape(columns.shape)
             torques = np.cross(columns, sums).sum(axis=2)
-            gradient = joint_gradient(chains, torques, sums[:, :, 3], self.moments.below)
+            gradient = rotation_gradient(tree, torques, sums[:, :, 3], person.descendants)
             return energies, gradient
 
         def metric(state: Unknowns) -> NumpyArray:
-            return turn_hessians(self.moments, chain_many(Poses(*state), person.joints, parents))
+            tree = person.kinematics(RotationPose(*state))
+            return rotation_normal_matrices(self.moments, tree)
 
         def moved(state: Unknowns, steps: NumpyArray) -> Unknowns:
-            here = Poses(*state)
-            world = chain_many(here, person.joints, parents).world
-            there = turn_many(here, world, parents, steps)
-            return there.rotations, there.translations
+            here = RotationPose(*state)
+            world = person.kinematics(here).world_rotations
+            there = rotate_joints(here, world, parents, steps)
+            return there.rotations, there.translation
 
         start = self._start(targets)
-        poses = Poses(
+        poses = RotationPose(
             *descend_many(
-                slope, metric, moved, (start.rotations, start.translations),
+                slope, metric, moved, (start.rotations, start.translation),
                 iterations=_ITERATIONS, tolerance=_TOLERANCE, longest=LONGEST_TURN,
             )
         )  # fmt: skip
         # edges say nothing of the place
-        return replace(poses, translations=poses.translations + self._off(poses, targets))
+        return replace(poses, translation=poses.translation + self._off(poses, targets))
 
-    def _start(self, targets: NumpyArray) -> Poses:
+    def _start(self, targets: NumpyArray) -> RotationPose:
         """Each part turned by the rotation that carries its edges best (Kabsch 1976)."""
         count, parents = len(targets), self.person.parents
         covariances = (self.parts @ targets).reshape(count, len(parents), 3, 3)
         products = np.swapaxes(covariances, -1, -2)
         world, known = nearest_rotation(products), turns_known(products)
-        rotations = np.empty_like(world)
         still = np.broadcast_to(np.eye(3), (count, 3, 3))
         for k, parent in enumerate(parents):
             above = still if parent < 0 else world[:, parent]
             world[:, k] = np.where(known[:, k, None, None], world[:, k], above)
-            rotations[:, k] = np.swapaxes(above, 1, 2) @ world[:, k]
-        poses = Poses(rotations, np.zeros((count, 3)))
-        return replace(poses, translations=self._off(poses, targets))
+        poses = RotationPose(relative_rotations(world, parents), np.zeros((count, 3)))
+        return replace(poses, translation=self._off(poses, targets))
 
-    def _off(self, poses: Poses, targets: NumpyArray) -> Float64[NumpyArray, "n 3"]:
+    def _off(self, poses: RotationPose, targets: NumpyArray) -> Float64[NumpyArray, "n 3"]:
         """Mean of target less skin, metres."""
         person = self.person
         points = np.repeat(np.asarray(person.rest, np.float64)[None], len(targets), axis=0)
-        chains = chain_many(poses, person.joints, person.parents)
-        forces = pass_over("lbs", self.influences, points, chains, targets).forces
+        tree = person.kinematics(poses)
+        forces = skin_gradient("lbs", self.influences, points, tree, targets).forces
         return -forces.sum(axis=1) / points.shape[1]
 
 

@@ -15,11 +15,13 @@ from scipy.sparse import csr_array
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.pose import RotationPose
 from corporeal.errors import InputError
 from corporeal.geometry.alignment import nearest_rotation, paired_products, turns_known
 from corporeal.geometry.surface import unique_edges
-from corporeal.models.smpl.fitting.linearised import Posed, PoseState, SkinnedPerson, turned
+from corporeal.models.smpl.fitting.linearised import Posed, SkinnedPerson
 from corporeal.numerics.gauss_newton import Normal, descend
+from corporeal.skinning.kinematics import rotate_joints
 
 Distance = Literal["vertices", "edges"]
 
@@ -33,7 +35,7 @@ _RADIUS = 1.0
 class PoseFit:
     """A pose, and how well it meets the mesh."""
 
-    pose: PoseState
+    pose: RotationPose
     mean_distance: float
     """Of vertices, metres."""
     converged: bool
@@ -43,7 +45,7 @@ class PoseFit:
 class PersonFit:
     """A pose and a shape, and how well they meet the mesh."""
 
-    pose: PoseState
+    pose: RotationPose
     betas: Float[NumpyArray, "S"]
     mean_distance: float
     """Of vertices, metres."""
@@ -60,7 +62,7 @@ def edge_differences(triangles: Int[NumpyArray, "F 3"], vertex_count: int) -> cs
 
 def first_pose(
     person: SkinnedPerson, target: Float[NumpyArray, "V 3"], edges: csr_array
-) -> PoseState:
+) -> RotationPose:
     """Each part turned by the rotation that carries its edges best onto the target's."""
     before, after = edges @ person.rest, edges @ target
     ends = edges.indices.reshape(-1, 2)
@@ -72,7 +74,7 @@ def first_pose(
         above = np.eye(3) if parent < 0 else world[parent]
         world[k] = nearest_rotation(products) if turns_known(products) else above
         rotations[k] = above.T @ world[k]
-    start = PoseState(rotations, np.zeros(3))
+    start = RotationPose(rotations, np.zeros(3))
     return replace(start, translation=np.mean(target - person.posed(start).vertices, axis=0))
 
 
@@ -81,7 +83,7 @@ def fit_pose(
     target: Float[NumpyArray, "V 3"],
     edges: csr_array,
     *,
-    start: PoseState | None = None,
+    start: RotationPose | None = None,
     by: Distance = "vertices",
     iterations: int = 50,
 ) -> PoseFit:
@@ -89,15 +91,16 @@ def fit_pose(
     _require_mesh(person, target)
     measure = _measure(target.astype(person.rest.dtype), edges, by)
 
-    def normal(state: PoseState) -> Normal:
+    def normal(state: RotationPose) -> Normal:
         posed = person.posed(state)
         return measure.normal(posed.vertices, posed.by_pose())
 
-    def energy(state: PoseState) -> float:
+    def energy(state: RotationPose) -> float:
         return measure.energy(person.posed(state).vertices)
 
-    def moved(state: PoseState, step: NumpyArray) -> PoseState:
-        return turned(state, person.posed(state).world, person.parents, step)
+    def moved(state: RotationPose, step: NumpyArray) -> RotationPose:
+        world = person.kinematics(state).world_rotations
+        return rotate_joints(state, world, person.parents, step)
 
     found = descend(
         first_pose(person, target, edges) if start is None else start,
@@ -121,7 +124,7 @@ def fit_pose_and_shape(
     edges: csr_array,
     *,
     shape_count: int | None = None,
-    start: PoseState | None = None,
+    start: RotationPose | None = None,
     by: Distance = "vertices",
     iterations: int = 50,
 ) -> PersonFit:
@@ -141,20 +144,21 @@ def fit_pose_and_shape(
         joints = mean.joints + np.tensordot(betas, joint_offsets, axes=1)
         return replace(mean, rest=rest, joints=joints)
 
-    def posed(point: tuple[PoseState, NumpyArray]) -> Posed:
+    def posed(point: tuple[RotationPose, NumpyArray]) -> Posed:
         return shaped(point[1]).posed(point[0])
 
-    def normal(point: tuple[PoseState, NumpyArray]) -> Normal:
+    def normal(point: tuple[RotationPose, NumpyArray]) -> Normal:
         here = posed(point)
         slopes = (here.by_pose(), here.by_shape(shapes, joint_offsets))
         return measure.normal(here.vertices, np.concatenate(slopes, axis=2))
 
     def moved(
-        point: tuple[PoseState, NumpyArray], step: NumpyArray
-    ) -> tuple[PoseState, NumpyArray]:
+        point: tuple[RotationPose, NumpyArray], step: NumpyArray
+    ) -> tuple[RotationPose, NumpyArray]:
         size = len(step) - count
-        state = turned(point[0], posed(point).world, model.parents, step[:size])
-        return state, point[1] + step[size:]
+        world = shaped(point[1]).kinematics(point[0]).world_rotations
+        pose = rotate_joints(point[0], world, model.parents, step[:size])
+        return pose, point[1] + step[size:]
 
     if start is None:
         start = fit_pose(mean, target, edges, by="edges", iterations=20).pose

@@ -12,21 +12,16 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.pose import RotationPose
 from corporeal.errors import InputError
 from corporeal.models.smpl.features import feature_slopes
-from corporeal.models.smpl.fitting.chains import Chains, Poses, chain_many, turn_many
 from corporeal.models.smpl.fitting.fit_pose import person_of
-from corporeal.models.smpl.fitting.joint_maps import joint_maps
-from corporeal.models.smpl.fitting.linearised import PoseState, SkinnedPerson
-from corporeal.models.smpl.fitting.many_poses import (
-    AT_ONCE,
-    LONGEST_TURN,
-    corrected_skins,
-    feature_gradient,
-    joint_gradient,
-)
-from corporeal.models.smpl.fitting.passes import influences_of, pass_over
+from corporeal.models.smpl.fitting.linearised import SkinnedPerson
+from corporeal.models.smpl.fitting.many_poses import AT_ONCE, LONGEST_TURN, feature_gradient
 from corporeal.numerics.many_least_squares import Slope, Unknowns, descend_many
+from corporeal.skinning.gradients import influences_of, rotation_gradient, skin_gradient
+from corporeal.skinning.jacobians import translation_maps
+from corporeal.skinning.kinematics import KinematicState, kinematic_state, rotate_joints
 
 _THINNED = 1500
 """About so many vertices have a Jacobian."""
@@ -36,7 +31,7 @@ _THINNED = 1500
 class FoundPeople:
     """Poses and shapes, and how well they meet the registrations."""
 
-    poses: Poses
+    poses: RotationPose
     betas: Float64[NumpyArray, "N S"]
     distances: Float64[NumpyArray, "N"]
     """Mean distance of vertices, metres."""
@@ -45,7 +40,7 @@ class FoundPeople:
 def solve_people(
     model: LinearBodyModel,
     targets: Float[NumpyArray, "N V 3"],
-    start: Poses,
+    start: RotationPose,
     shape_count: int,
     *,
     betas: Float64[NumpyArray, "N S"] | None = None,
@@ -65,13 +60,11 @@ def solve_people(
     found = []
     for i in range(0, len(targets), AT_ONCE):
         some = slice(i, i + AT_ONCE)
-        found.append(
-            problem.solve(targets[some], start.some(some), first[some], iterations, tolerance)
-        )
+        found.append(problem.solve(targets[some], start[some], first[some], iterations, tolerance))
     return FoundPeople(
-        Poses(
+        RotationPose(
             np.concatenate([f.poses.rotations for f in found]),
-            np.concatenate([f.poses.translations for f in found]),
+            np.concatenate([f.poses.translation for f in found]),
         ),
         np.concatenate([f.betas for f in found]),
         np.concatenate([f.distances for f in found]),
@@ -88,8 +81,6 @@ class _Problem:
         offsets = np.tensordot(model.shape_offsets[:count], model.joint_regressor, axes=(1, 1))
         self.joint_offsets = np.swapaxes(offsets, 1, 2)  # S J 3
         self.influences = influences_of(self.mean.weights)
-        self.below = np.asarray(self.mean.below, np.float64)
-        self.bare = not self.mean.pose_offsets.any()
         self.stride = max(1, model.vertex_count // _THINNED)
         some = slice(None, None, self.stride)
         self.thin = replace(
@@ -103,7 +94,7 @@ class _Problem:
     def solve(
         self,
         targets: NumpyArray,
-        start: Poses,
+        start: RotationPose,
         betas: NumpyArray,
         iterations: int,
         tolerance: float,
@@ -116,44 +107,44 @@ class _Problem:
 
         def moved(state: Unknowns, steps: NumpyArray) -> Unknowns:
             turns = steps.shape[1] - betas.shape[1]
-            poses = Poses(*state[:2])
-            there = turn_many(poses, self._chains(state).world, parents, steps[:, :turns])
-            return there.rotations, there.translations, state[2] + steps[:, turns:]
+            world = self._tree(state).world_rotations
+            there = rotate_joints(RotationPose(*state[:2]), world, parents, steps[:, :turns])
+            return there.rotations, there.translation, state[2] + steps[:, turns:]
 
         state = descend_many(
-            slope, self._metric, moved, (start.rotations, start.translations, betas),
+            slope, self._metric, moved, (start.rotations, start.translation, betas),
             iterations=iterations, tolerance=tolerance, longest=2 * LONGEST_TURN,
         )  # fmt: skip
         slope(state, np.arange(len(targets)))
-        return FoundPeople(Poses(*state[:2]), state[2], reached)
+        return FoundPeople(RotationPose(*state[:2]), state[2], reached)
 
-    def _chains(self, state: Unknowns) -> Chains:
+    def _tree(self, state: Unknowns) -> KinematicState:
         joints = self.joints + np.tensordot(state[2], self.joint_offsets, axes=1)
-        return chain_many(Poses(*state[:2]), joints, self.mean.parents)
+        return kinematic_state(RotationPose(*state[:2]), joints, self.mean.parents)
 
     def _points(self, state: Unknowns) -> NumpyArray:
         flat = self.shapes.reshape(len(self.shapes), -1)
         shaped = state[2].astype(flat.dtype) @ flat
-        return corrected_skins(self.mean, state[0]) + shaped.reshape(len(shaped), -1, 3)
+        return self.mean.corrected(state[0]) + shaped.reshape(len(shaped), -1, 3)
 
-    def _shifts(self, chains: Chains) -> Float64[NumpyArray, "N J 3 S"]:
+    def _shifts(self, tree: KinematicState) -> Float64[NumpyArray, "N J 3 S"]:
         """∂τ_k by every coefficient, through the joints."""
-        maps = joint_maps(chains.world, self.mean.parents)
+        maps = translation_maps(tree.world_rotations, self.mean.parents)
         return maps @ self.joint_offsets.reshape(len(self.joint_offsets), -1).T
 
     def _slope(
         self, state: Unknowns, targets: NumpyArray
     ) -> tuple[NumpyArray, NumpyArray, NumpyArray]:
-        chains, mean = self._chains(state), self.mean
-        passed = pass_over(mean.blending, self.influences, self._points(state), chains, targets)
-        turns = joint_gradient(chains, passed.torques, passed.forces, self.below)
-        if not self.bare:
-            slopes = feature_slopes(mean.features, state[0], chains.world, mean.parents)
-            turns[:, 3:-3] += feature_gradient(mean, passed.back, slopes)
+        tree, mean = self._tree(state), self.mean
+        found = skin_gradient(mean.blending, self.influences, self._points(state), tree, targets)
+        turns = rotation_gradient(tree, found.torques, found.forces, mean.descendants)
+        if not mean.bare:
+            slopes = feature_slopes(mean.features, state[0], tree.world_rotations, mean.parents)
+            turns[:, 3:-3] += feature_gradient(mean, found.back, slopes)
         flat = self.shapes.reshape(len(self.shapes), -1)
-        shape = (passed.back.reshape(len(targets), -1) @ flat.T).astype(np.float64)
-        shape += np.einsum("nka,nkas->ns", passed.forces, self._shifts(chains))
-        return 0.5 * passed.squares, np.concatenate([turns, shape], axis=1), passed.distances
+        shape = (found.back.reshape(len(targets), -1) @ flat.T).astype(np.float64)
+        shape += np.einsum("nka,nkas->ns", found.forces, self._shifts(tree))
+        return 0.5 * found.squares, np.concatenate([turns, shape], axis=1), found.distances
 
     def _metric(self, state: Unknowns) -> Float64[NumpyArray, "N m m"]:
         result = []
@@ -164,7 +155,7 @@ class _Problem:
                 rest=self.thin.rest + np.tensordot(own, self.thin_shapes, axes=1),
                 joints=self.joints + np.tensordot(betas, self.joint_offsets, axes=1),
             )
-            posed = person.posed(PoseState(rotations, translation))
+            posed = person.posed(RotationPose(rotations, translation))
             shape = posed.by_shape(self.thin_shapes, self.joint_offsets)
             slope = np.concatenate([posed.by_pose(), shape], axis=2)
             rows = slope.reshape(-1, slope.shape[2]).astype(self.thin.rest.dtype)

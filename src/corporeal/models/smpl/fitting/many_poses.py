@@ -1,7 +1,7 @@
 """Poses of one person in many registrations at once.
 
 The gradient is exact, with all vertices and what the pose blend shapes add; JᵀJ comes from sums
-over the vertices (`turn_hessian`, `corrective_hessian`), so no vertex has a Jacobian.
+over the vertices (`skinning.normal_matrices`, `corrective_hessian`), so no vertex has a Jacobian.
 """
 
 from dataclasses import dataclass
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal._typing import Float, Float64, NumpyArray
-from corporeal.models.smpl.features import SIZES, feature_slopes, feature_values
-from corporeal.models.smpl.fitting.chains import Chains, Poses, chain_many, turn_many
+from corporeal.body.pose import RotationPose
+from corporeal.models.smpl.features import SIZES, feature_slopes
 from corporeal.models.smpl.fitting.corrective_hessian import add_correctives, corrective_moments
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
-from corporeal.models.smpl.fitting.passes import influences_of, pass_over
-from corporeal.models.smpl.fitting.rotation_hessian import moments_of, turn_hessians
 from corporeal.numerics.many_least_squares import Slope, Unknowns, descend_many
+from corporeal.skinning.gradients import influences_of, rotation_gradient, skin_gradient
+from corporeal.skinning.kinematics import rotate_joints
+from corporeal.skinning.normal_matrices import rotation_normal_matrices, skin_moments
 
 AT_ONCE = 48
 """Registrations at a time: 8 MB of skins on the default body."""
@@ -27,7 +28,7 @@ LONGEST_TURN = 0.5
 class Found:
     """Poses, and how well they meet the registrations."""
 
-    poses: Poses
+    poses: RotationPose
     distances: Float64[NumpyArray, "N"]
     """Mean distance of vertices, metres."""
 
@@ -35,7 +36,7 @@ class Found:
 def solve_poses(
     person: SkinnedPerson,
     targets: Float[NumpyArray, "N V 3"],
-    start: Poses,
+    start: RotationPose,
     *,
     iterations: int = 20,
     tolerance: float = 1e-5,
@@ -46,42 +47,16 @@ def solve_poses(
     """
     problem = _Problem(person)
     found = [
-        problem.solve(
-            targets[i : i + AT_ONCE], start.some(slice(i, i + AT_ONCE)), iterations, tolerance
-        )
+        problem.solve(targets[i : i + AT_ONCE], start[i : i + AT_ONCE], iterations, tolerance)
         for i in range(0, len(targets), AT_ONCE)
     ]
     return Found(
-        Poses(
+        RotationPose(
             np.concatenate([f.poses.rotations for f in found]),
-            np.concatenate([f.poses.translations for f in found]),
+            np.concatenate([f.poses.translation for f in found]),
         ),
         np.concatenate([f.distances for f in found]),
     )
-
-
-def corrected_skins(
-    person: SkinnedPerson, rotations: Float[NumpyArray, "N J 3 3"]
-) -> Float[NumpyArray, "N V 3"]:
-    """Rest skins with their pose offsets, x = t + Σ_n f_n p_n, metres."""
-    if not person.pose_offsets.any():
-        return np.repeat(person.rest[None], len(rotations), axis=0)
-    features = feature_values(person.features, rotations).astype(person.rest.dtype)
-    # one product for all poses
-    skins = features @ person.pose_offsets.reshape(len(person.pose_offsets), -1)
-    return skins.reshape(len(skins), -1, 3) + person.rest
-
-
-def joint_gradient(
-    chains: Chains,
-    torques: Float64[NumpyArray, "N J 3"],
-    forces: Float64[NumpyArray, "N J 3"],
-    below: Float64[NumpyArray, "J J"],
-) -> Float64[NumpyArray, "N m"]:
-    """Σ_{k below j} (torque_k − g_j × force_k) of every joint, then Σ_k force_k."""
-    torque, force = below.T @ torques, below.T @ forces
-    turns = torque - np.cross(chains.centres, force)
-    return np.concatenate([turns.reshape(len(turns), -1), force[:, 0]], axis=1)
 
 
 def feature_gradient(
@@ -103,52 +78,58 @@ class _Problem:
     def __init__(self, person: SkinnedPerson) -> None:
         self.person = person
         self.influences = influences_of(person.weights)
-        self.below = np.asarray(person.below, np.float64)
-        self.bare = not person.pose_offsets.any()
-        if self.bare:
-            self.moments = moments_of(person.rest[None], self.influences, person.parents)
+        if person.bare:
+            self.moments = skin_moments(person.rest[None], self.influences, person.parents)
         else:
             self.added = corrective_moments(person.rest, self.influences, person.pose_offsets)
 
-    def solve(self, targets: NumpyArray, start: Poses, iterations: int, tolerance: float) -> Found:
+    def solve(
+        self, targets: NumpyArray, start: RotationPose, iterations: int, tolerance: float
+    ) -> Found:
         person, reached = self.person, np.empty(len(targets))
 
         def slope(state: Unknowns, which: NumpyArray) -> Slope:
-            energies, gradient, reached[which] = self.slope(Poses(*state), targets[which])
+            energies, gradient, reached[which] = self.slope(RotationPose(*state), targets[which])
             return energies, gradient
 
         def moved(state: Unknowns, steps: NumpyArray) -> Unknowns:
-            poses = Poses(*state)
-            world = chain_many(poses, person.joints, person.parents).world
-            there = turn_many(poses, world, person.parents, steps)
-            return there.rotations, there.translations
+            poses = RotationPose(*state)
+            world = person.kinematics(poses).world_rotations
+            there = rotate_joints(poses, world, person.parents, steps)
+            return there.rotations, there.translation
 
         state = descend_many(
-            slope, self.metric, moved, (start.rotations, start.translations),
+            slope, self.metric, moved, (start.rotations, start.translation),
             iterations=iterations, tolerance=tolerance, longest=LONGEST_TURN,
         )  # fmt: skip
         slope(state, np.arange(len(targets)))
-        return Found(Poses(*state), reached)
+        return Found(RotationPose(*state), reached)
 
-    def slope(self, poses: Poses, targets: NumpyArray) -> tuple[NumpyArray, NumpyArray, NumpyArray]:
+    def slope(
+        self, poses: RotationPose, targets: NumpyArray
+    ) -> tuple[NumpyArray, NumpyArray, NumpyArray]:
         """½ Σ r² of every registration, its gradient, and the mean distance."""
         person = self.person
-        chains = chain_many(poses, person.joints, person.parents)
-        points = corrected_skins(person, poses.rotations)
-        passed = pass_over(person.blending, self.influences, points, chains, targets)
-        gradient = joint_gradient(chains, passed.torques, passed.forces, self.below)
-        if not self.bare:
-            slopes = feature_slopes(person.features, poses.rotations, chains.world, person.parents)
-            gradient[:, 3:-3] += feature_gradient(person, passed.back, slopes)
-        return 0.5 * passed.squares, gradient, passed.distances
+        tree, points = person.kinematics(poses), person.corrected(poses.rotations)
+        found = skin_gradient(person.blending, self.influences, points, tree, targets)
+        gradient = rotation_gradient(tree, found.torques, found.forces, person.descendants)
+        if not person.bare:
+            slopes = feature_slopes(
+                person.features, poses.rotations, tree.world_rotations, person.parents
+            )
+            gradient[:, 3:-3] += feature_gradient(person, found.back, slopes)
+        return 0.5 * found.squares, gradient, found.distances
 
     def metric(self, state: Unknowns) -> Float64[NumpyArray, "N m m"]:
-        person, poses = self.person, Poses(*state)
-        chains = chain_many(poses, person.joints, person.parents)
-        if self.bare:
-            return turn_hessians(self.moments, chains)
-        points = corrected_skins(person, poses.rotations)
-        hessians = turn_hessians(moments_of(points, self.influences, person.parents), chains)
-        slopes = feature_slopes(person.features, poses.rotations, chains.world, person.parents)
-        add_correctives(hessians, self.added, chains, slopes, self.below)
-        return hessians
+        person, poses = self.person, RotationPose(*state)
+        tree = person.kinematics(poses)
+        if person.bare:
+            return rotation_normal_matrices(self.moments, tree)
+        points = person.corrected(poses.rotations)
+        moments = skin_moments(points, self.influences, person.parents)
+        matrices = rotation_normal_matrices(moments, tree)
+        slopes = feature_slopes(
+            person.features, poses.rotations, tree.world_rotations, person.parents
+        )
+        add_correctives(matrices, self.added, tree, slopes, person.descendants)
+        return matrices

@@ -13,10 +13,11 @@ Lagrange conditions, and the best one without a negative weight is taken.
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
-from corporeal.models.smpl.fitting.passes import dual_quaternions, influences_of
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, walk
 from corporeal.numerics.simplex import least_on_simplex
 from corporeal.runtime.threads import over_slices
+from corporeal.skinning.gradients import influences_of
+from corporeal.skinning.jacobians import joint_motions
 
 INFLUENCES = 4
 """Joints a vertex may follow."""
@@ -58,16 +59,13 @@ def _products(
     values = influences.values.astype(np.float64)
     now = np.take_along_axis(estimate.weights, candidates, axis=1)
     for some in walk(meshes, estimate):
-        chains, targets = some.chains, some.targets
-        motions = np.concatenate([chains.world, chains.shifts[..., None]], axis=-1)
-        parts = dual_quaternions(chains)
+        targets, motions = some.targets, joint_motions(estimate.blending, some.tree)
 
         def work(
             first: int,
             last: int,
             points: NumpyArray = some.points,
             motions: NumpyArray = motions,
-            parts: NumpyArray = parts,
             targets: NumpyArray = targets,
         ) -> None:
             if estimate.blending == "lbs":
@@ -76,7 +74,7 @@ def _products(
                 )
                 return
             terms_cpu.dual_weight_products(
-                points, influences.joint_indices, values, candidates, now, parts, targets,
+                points, influences.joint_indices, values, candidates, now, motions, targets,
                 products, first, last,
             )  # fmt: skip
 

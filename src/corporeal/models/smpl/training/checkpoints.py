@@ -46,6 +46,7 @@ class Checkpoints:
             arrays = {n: archive.array(n, "f", shape) for n, shape in _ARRAYS.items()}
             parents = tuple(int(p) for p in archive.array("parents", "i", ("J",)))
             blending = archive.text("blending")
+            blending = "dqs" if blending == "dqbs" else blending  # its name in older files
             history = [(str(s), float(m)) for s, m in json.loads(archive.text("history"))]
         if not 0 < done <= len(plan):
             raise InputError(f"{self.path} is after stage {done} of {len(plan)}. Remove it.")

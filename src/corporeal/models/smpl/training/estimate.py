@@ -8,12 +8,13 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.linear_model import Blending
+from corporeal.body.pose import RotationPose
 from corporeal.errors import InputError
 from corporeal.models.smpl.features import feature_values
-from corporeal.models.smpl.fitting.chains import Chains, Poses, chain_many
-from corporeal.models.smpl.fitting.linearised import PoseState, SkinnedPerson
-from corporeal.models.smpl.fitting.many_poses import AT_ONCE, corrected_skins
-from corporeal.models.smpl.fitting.passes import influences_of, pass_over
+from corporeal.models.smpl.fitting.linearised import SkinnedPerson
+from corporeal.models.smpl.fitting.many_poses import AT_ONCE
+from corporeal.skinning.gradients import influences_of, skin_gradient
+from corporeal.skinning.kinematics import KinematicState
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,12 @@ class Estimate:
         """The precision in which skins are computed."""
         return self.pose_offsets.dtype
 
-    def pose(self, registration: int) -> PoseState:
-        return PoseState(self.rotations[registration], self.translations[registration])
+    def pose(self, registration: int) -> RotationPose:
+        return RotationPose(self.rotations[registration], self.translations[registration])
 
-    def poses(self, which: NumpyArray) -> Poses:
+    def poses(self, which: NumpyArray) -> RotationPose:
         """Of some registrations."""
-        return Poses(self.rotations[which], self.translations[which])
+        return RotationPose(self.rotations[which], self.translations[which])
 
     def person(self, subject: int) -> SkinnedPerson:
         return SkinnedPerson(
@@ -96,7 +97,7 @@ class SomeRegistrations:
 
     subject: int
     which: Int[NumpyArray, "n"]
-    chains: Chains
+    tree: KinematicState
     points: Float[NumpyArray, "n V 3"]
     """Rest skins with their pose offsets, metres."""
     targets: Float[NumpyArray, "n V 3"]
@@ -109,9 +110,8 @@ def walk(meshes: PosedMeshes, estimate: Estimate) -> Iterator[SomeRegistrations]
         for first in range(0, len(own), AT_ONCE):
             which = own[first : first + AT_ONCE]
             poses = estimate.poses(which)
-            chains = chain_many(poses, person.joints, estimate.parents)
-            points = corrected_skins(person, poses.rotations)
-            yield SomeRegistrations(subject, which, chains, points, meshes.vertices[which])
+            tree, points = person.kinematics(poses), person.corrected(poses.rotations)
+            yield SomeRegistrations(subject, which, tree, points, meshes.vertices[which])
 
 
 def distances(meshes: PosedMeshes, estimate: Estimate) -> Float64[NumpyArray, "N"]:
@@ -119,6 +119,6 @@ def distances(meshes: PosedMeshes, estimate: Estimate) -> Float64[NumpyArray, "N
     influences = influences_of(estimate.weights)
     result = np.empty(len(meshes.subjects))
     for some in walk(meshes, estimate):
-        passed = pass_over(estimate.blending, influences, some.points, some.chains, some.targets)
-        result[some.which] = passed.distances
+        found = skin_gradient(estimate.blending, influences, some.points, some.tree, some.targets)
+        result[some.which] = found.distances
     return result

@@ -16,11 +16,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from corporeal._typing import Float, Float64, NumpyArray
-from corporeal.models.smpl.fitting.chains import Poses, chain_many
-from corporeal.models.smpl.fitting.passes import influences_of, motions_of, posed_blocks
+from corporeal.body.pose import RotationPose
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
 from corporeal.numerics.conjugate_gradients import conjugate_gradients_many
 from corporeal.runtime.threads import over_slices
+from corporeal.skinning.gradients import influences_of, posed_blocks
+from corporeal.skinning.kinematics import KinematicState, kinematic_state
 
 _BLOCK = 512
 """Vertices at a time: bounds the memory to about 50 kB a registration."""
@@ -54,13 +55,13 @@ def solved_pose_shapes(
     if features is None:
         features, start = estimate.features(), estimate.pose_offsets
     count = features.shape[1]
-    gram, motions = features.T @ features, _motions(meshes, estimate)
+    gram, tree = features.T @ features, _tree(meshes, estimate)
     shapes = np.zeros((count, vertex_count, 3), dtype)
     # vertices of one part are pulled alike, so that one preconditioner suits them
     order = np.argsort(estimate.weights.argmax(axis=1), kind="stable")
     for first in range(0, vertex_count, _BLOCK):
         some = order[first : first + _BLOCK]
-        blended, missing = _rest_frame(meshes, estimate, motions, some)
+        blended, missing = _rest_frame(meshes, estimate, tree, some)
         strength, about = np.atleast_2d(np.asarray(ridge.strength, dtype)), None
         if strength.shape[1] > 1:
             strength = strength[:, some]
@@ -82,20 +83,20 @@ def _typical(strength: Float[NumpyArray, "p v"], count: int) -> Float64[NumpyArr
     return np.broadcast_to(np.exp(mean), count)
 
 
-def _motions(meshes: PosedMeshes, estimate: Estimate) -> NumpyArray:
-    """The parts' motions of every registration."""
+def _tree(meshes: PosedMeshes, estimate: Estimate) -> KinematicState:
+    """The kinematic tree of every registration."""
     joints = estimate.joints[meshes.subjects]
-    poses = Poses(estimate.rotations, estimate.translations)
-    return motions_of(estimate.blending, chain_many(poses, joints, estimate.parents))
+    poses = RotationPose(estimate.rotations, estimate.translations)
+    return kinematic_state(poses, joints, estimate.parents)
 
 
 def _rest_frame(
-    meshes: PosedMeshes, estimate: Estimate, motions: NumpyArray, some: NumpyArray
+    meshes: PosedMeshes, estimate: Estimate, tree: KinematicState, some: NumpyArray
 ) -> tuple[Float[NumpyArray, "N v 3 3"], Float[NumpyArray, "N v 3"]]:
     """B_nv, and d_nv: what the skin without pose blend shapes misses, of some vertices."""
     influences, dtype = influences_of(estimate.weights[some]), estimate.dtype
     rests = estimate.rests[:, some].astype(dtype)
-    blended, moved = posed_blocks(estimate.blending, influences, rests, meshes.subjects, motions)
+    blended, moved = posed_blocks(estimate.blending, influences, rests, meshes.subjects, tree)
     return blended, meshes.vertices[:, some].astype(dtype) - moved
 
 

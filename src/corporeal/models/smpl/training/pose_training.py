@@ -261,7 +261,7 @@ def _started(
     poses = first_poses(meshes.vertices, average, start.edges)
     return Estimate(
         poses.rotations,
-        poses.translations,
+        poses.translation,
         np.tile(rest, (count, 1, 1)),
         np.tile(average.joints, (count, 1, 1)),
         start.weights,
@@ -313,7 +313,7 @@ def _with_joints(
             estimate.person(subject), meshes.vertices[own], estimate.poses(own), rule,
             settings.pose_iterations,
         )  # fmt: skip
-        rotations[own], translations[own] = poses.rotations, poses.translations
+        rotations[own], translations[own] = poses.rotations, poses.translation
     return replace(estimate, rotations=rotations, translations=translations, joints=joints)
 
 

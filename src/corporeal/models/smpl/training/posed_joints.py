@@ -6,7 +6,7 @@ one Gauss–Newton step moves all poses θ_n of a subject and the joints j that 
     H_n = J_θᵀJ_θ,   C_n = J_θᵀJ_j,   D = Σ_n J_jᵀJ_j
 
 the poses are eliminated, (D + λ_J − Σ C_nᵀ H_n⁻¹ C_n) δj = …, a system of 3 J numbers. All blocks
-come from moments of the rest skin (`turn_hessian`); gradients are exact.
+come from moments of the rest skin (`skinning.normal_matrices`); gradients are exact.
 """
 
 from dataclasses import dataclass
@@ -15,18 +15,19 @@ from typing import NamedTuple
 import numpy as np
 
 from corporeal._typing import Float, Float64, NumpyArray
-from corporeal.models.smpl.fitting.chains import Chains, Poses, chain_many, turn_many
-from corporeal.models.smpl.fitting.joint_maps import joint_maps
+from corporeal.body.pose import RotationPose
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
-from corporeal.models.smpl.fitting.many_poses import AT_ONCE, joint_gradient
-from corporeal.models.smpl.fitting.passes import influences_of, pass_over
-from corporeal.models.smpl.fitting.rotation_hessian import (
-    Moments,
-    moments_of,
-    turn_hessians,
-    turn_shares,
-)
+from corporeal.models.smpl.fitting.many_poses import AT_ONCE
 from corporeal.numerics.levenberg_marquardt import Damping, Trial, descend_damped
+from corporeal.skinning.gradients import influences_of, rotation_gradient, skin_gradient
+from corporeal.skinning.jacobians import translation_maps
+from corporeal.skinning.kinematics import KinematicState, kinematic_state, rotate_joints
+from corporeal.skinning.normal_matrices import (
+    Moments,
+    rotation_normal_matrices,
+    rotation_translation_products,
+    skin_moments,
+)
 
 _DAMPING = Damping(1e-6, lambda d: max(0.2 * d, 1e-6), lambda d: max(10 * d, 1e-3))
 _MOST = 1e2
@@ -55,30 +56,30 @@ class _Slope:
 
 
 class _Here(NamedTuple):
-    poses: Poses
+    poses: RotationPose
     joints: Float64[NumpyArray, "J 3"]
-    chains: Chains
+    tree: KinematicState
     slope: _Slope
 
 
 def solve_poses_and_joints(
     person: SkinnedPerson,
     targets: Float[NumpyArray, "n V 3"],
-    start: Poses,
+    start: RotationPose,
     rule: JointRule,
     iterations: int,
-) -> tuple[Poses, Float64[NumpyArray, "J 3"]]:
+) -> tuple[RotationPose, Float64[NumpyArray, "J 3"]]:
     """From near ones, without pose offsets."""
     influences, parents = influences_of(person.weights), person.parents
-    moments = moments_of(person.rest[None], influences, parents)
+    moments = skin_moments(person.rest[None], influences, parents)
 
-    def at(poses: Poses, joints: NumpyArray) -> _Here:
-        chains = chain_many(poses, joints, parents)
-        return _Here(poses, joints, chains, _slope(person, targets, chains, joints, moments, rule))
+    def at(poses: RotationPose, joints: NumpyArray) -> _Here:
+        tree = kinematic_state(poses, joints, parents)
+        return _Here(poses, joints, tree, _slope(person, targets, tree, joints, moments, rule))
 
     def attempt(here: _Here, damping: float) -> tuple[_Here, float, float]:
-        steps, shift = _step(moments, here.chains, here.slope, rule, damping)
-        trial = turn_many(here.poses, here.chains.world, parents, steps)
+        steps, shift = _step(moments, here.tree, here.slope, rule, damping)
+        trial = rotate_joints(here.poses, here.tree.world_rotations, parents, steps)
         there = at(trial, here.joints + shift.reshape(-1, 3))
         return there, there.slope.energy, float(max(np.abs(steps).max(), np.abs(shift).max()))
 
@@ -96,7 +97,7 @@ def solve_poses_and_joints(
 def _slope(
     person: SkinnedPerson,
     targets: NumpyArray,
-    chains: Chains,
+    tree: KinematicState,
     joints: NumpyArray,
     moments: Moments,
     rule: JointRule,
@@ -110,30 +111,30 @@ def _slope(
     turns = []
     for first in range(0, len(targets), AT_ONCE):
         some = slice(first, first + AT_ONCE)
-        part = Chains(chains.world[some], chains.centres[some], chains.shifts[some])
-        points = np.repeat(person.rest[None], len(part.world), axis=0)
-        passed = pass_over(person.blending, influences, points, part, targets[some])
-        energy += 0.5 * float(passed.squares.sum())
-        maps = joint_maps(part.world, person.parents)
-        by_joints = by_joints + np.einsum("nkam,nka->m", maps, passed.forces)
-        turns.append(joint_gradient(part, passed.torques, passed.forces, moments.below))
+        part = tree[some]
+        points = np.repeat(person.rest[None], len(part.centres), axis=0)
+        found = skin_gradient(person.blending, influences, points, part, targets[some])
+        energy += 0.5 * float(found.squares.sum())
+        maps = translation_maps(part.world_rotations, person.parents)
+        by_joints = by_joints + np.einsum("nkam,nka->m", maps, found.forces)
+        turns.append(rotation_gradient(part, found.torques, found.forces, moments.descendants))
     return _Slope(energy, np.concatenate(turns), by_joints)
 
 
 def _step(
-    moments: Moments, chains: Chains, here: _Slope, rule: JointRule, damping: float
+    moments: Moments, tree: KinematicState, here: _Slope, rule: JointRule, damping: float
 ) -> tuple[NumpyArray, NumpyArray]:
-    maps = joint_maps(chains.world, moments.parents)
-    hessians = turn_hessians(moments, chains)
-    size = np.arange(hessians.shape[1])
-    diagonal = np.einsum("naa->na", hessians)
-    hessians[:, size, size] += damping * diagonal + _FLOOR * diagonal.max(axis=1, keepdims=True)
-    cross = turn_shares(moments, chains, maps)
+    maps = translation_maps(tree.world_rotations, moments.parents)
+    matrices = rotation_normal_matrices(moments, tree)
+    size = np.arange(matrices.shape[1])
+    diagonal = np.einsum("naa->na", matrices)
+    matrices[:, size, size] += damping * diagonal + _FLOOR * diagonal.max(axis=1, keepdims=True)
+    cross = rotation_translation_products(moments, tree, maps)
     mass = moments.values[0, :, :, 3, 3]
     rows = np.moveaxis(maps, 2, 1).reshape(-1, maps.shape[1], maps.shape[3])
     among = np.einsum("rkm,rkp->mp", rows, mass @ rows, optimize=True)
     among += rule.ring * np.eye(len(among)) + rule.symmetry
-    solved = np.linalg.solve(hessians, np.concatenate([cross, here.turns[..., None]], axis=2))
+    solved = np.linalg.solve(matrices, np.concatenate([cross, here.turns[..., None]], axis=2))
     schur = among - np.einsum("nam,nap->mp", cross, solved[..., :-1], optimize=True)
     right = here.joints - np.einsum("nam,na->m", cross, solved[..., -1])
     schur += damping * np.diag(np.diag(among))

@@ -15,5 +15,5 @@ def with_solved_poses(meshes: PosedMeshes, estimate: Estimate, *, iterations: in
             estimate.person(subject), meshes.vertices[own], estimate.poses(own),
             iterations=iterations,
         ).poses  # fmt: skip
-        rotations[own], translations[own] = found.rotations, found.translations
+        rotations[own], translations[own] = found.rotations, found.translation
     return replace(estimate, rotations=rotations, translations=translations)

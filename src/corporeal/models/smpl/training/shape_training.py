@@ -16,13 +16,14 @@ from scipy.sparse import csr_array
 
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
-from corporeal.models.smpl.blends import make_blend
+from corporeal.body.pose import RotationPose
 from corporeal.models.smpl.fitting.edge_poses import first_poses
 from corporeal.models.smpl.fitting.fit_pose import person_of
-from corporeal.models.smpl.fitting.joint_maps import joint_maps
-from corporeal.models.smpl.fitting.linearised import PoseState, chained
 from corporeal.models.smpl.fitting.many_people import solve_people
 from corporeal.numerics.streamed_pca import PrincipalComponents, principal_components
+from corporeal.skinning.jacobians import make_blend, translation_maps
+from corporeal.skinning.kinematics import kinematic_state
+from corporeal.skinning.unposing import inverse_matrices
 
 _PIECE = 64
 """Registrations at a time when components are taken."""
@@ -41,27 +42,27 @@ class ShapeTraining:
 
 
 def in_zero_pose(
-    model: LinearBodyModel, vertices: Float[NumpyArray, "V 3"], pose: PoseState
+    model: LinearBodyModel, vertices: Float[NumpyArray, "V 3"], pose: RotationPose
 ) -> Float64[NumpyArray, "V 3"]:
     """The shape that is `vertices` when posed so, its joints being its own (`𝒥 t`)."""
     count, parents = model.joint_count, model.parents
-    world, _ = chained(pose.rotations, np.zeros((count, 3)), parents)
     weights, still = model.weights.dense().astype(np.float64), np.zeros((count, 3))
-    blend = make_blend(model.blending, weights, world, still)
+    world = kinematic_state(pose, still, parents).world_rotations
     features = (pose.rotations[1:] - np.eye(3)).reshape(-1).astype(model.pose_offsets.dtype)
     offsets = np.tensordot(features, model.pose_offsets, axes=1)
     wanted = np.asarray(vertices, np.float64) - pose.translation
+    inverses = inverse_matrices(make_blend(model.blending, weights, world, still).blended)
     # 𝒥 B⁻¹ C, of the few vertices that joints come from
     used = np.flatnonzero(np.abs(model.joint_regressor).max(axis=0) > 0)
-    maps = joint_maps(world[None], parents)[0]
-    by_joints = make_blend(model.blending, weights[used], world, still).carried(maps)
+    maps = translation_maps(world, parents)
+    by_joints = make_blend(model.blending, weights[used], world, still).by_translations(maps)
     sides = np.concatenate([by_joints, wanted[used, :, None]], axis=2)
-    unposed = np.linalg.solve(blend.blended[used], sides)
+    unposed = inverses[used] @ sides
     unposed[:, :, -1] -= offsets[used]
     joints = np.tensordot(model.joint_regressor[:, used], unposed, axes=1).reshape(3 * count, -1)
     found = np.linalg.solve(np.eye(3 * count) + joints[:, :-1], joints[:, -1])
     shifted = make_blend(model.blending, weights, world, maps @ found).shifts
-    return np.linalg.solve(blend.blended, (wanted - shifted)[..., None])[..., 0] - offsets
+    return (inverses @ (wanted - shifted)[..., None])[..., 0] - offsets
 
 
 def train_shape(
@@ -112,8 +113,7 @@ def _normalised(
         poses = solve_people(model, registrations, poses, shape_count).poses
     rests = np.empty(registrations.shape)
     for n, vertices in enumerate(registrations):
-        pose = PoseState(poses.rotations[n], poses.translations[n])
-        rests[n] = in_zero_pose(model, vertices, pose)
+        rests[n] = in_zero_pose(model, vertices, poses[n])
     return _rooted(model, rests)
 
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.weights import SkinWeights
-from corporeal.models.smpl.fitting.chains import Chains, chain_many, hanging
-from corporeal.models.smpl.fitting.joint_maps import joint_maps
-from corporeal.models.smpl.fitting.many_poses import AT_ONCE, corrected_skins
-from corporeal.models.smpl.fitting.passes import dual_quaternions, influences_of, pass_over
+from corporeal.models.smpl.fitting.many_poses import AT_ONCE
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, walk
 from corporeal.runtime.threads import over_slices
+from corporeal.skinning.gradients import influences_of, skin_gradient
+from corporeal.skinning.jacobians import dual_quaternions, translation_maps
+from corporeal.skinning.kinematics import descendants, kinematic_state
 
 _REFLECTION = np.array([-1.0, 1.0, 1.0])
 
@@ -76,10 +76,10 @@ def solved_rests(meshes: PosedMeshes, estimate: Estimate) -> Float64[NumpyArray,
     squares = np.zeros((meshes.subject_count, vertex_count, 9))
     bare = replace(estimate, rests=np.zeros_like(estimate.rests))
     for some in walk(meshes, bare):
-        passed = pass_over(estimate.blending, influences, some.points, some.chains, some.targets)
-        rests[some.subject] -= passed.back.sum(axis=0, dtype=np.float64)
-        turns = some.chains.world
-        if estimate.blending == "dqbs":
+        found = skin_gradient(estimate.blending, influences, some.points, some.tree, some.targets)
+        rests[some.subject] -= found.back.sum(axis=0, dtype=np.float64)
+        turns = some.tree.world_rotations
+        if estimate.blending == "dqs":
             squares[some.subject] += len(turns) * np.eye(3).reshape(-1)
             continue
         table = np.einsum("nkba,nlbc->klac", turns, turns, optimize=True)
@@ -109,9 +109,9 @@ def _data_terms(meshes: PosedMeshes, estimate: Estimate, subject: int) -> tuple[
     own = meshes.of_subject(subject)
     joint_count = len(estimate.parents)
     poses = estimate.poses(own)
-    world = chain_many(poses, estimate.joints[subject], estimate.parents).world
+    world = kinematic_state(poses, estimate.joints[subject], estimate.parents).world_rotations
     # where the parts' origins go from the rest joints, Γ_k − Q_k e_k
-    maps = joint_maps(world, estimate.parents)
+    maps = translation_maps(world, estimate.parents)
     influences = influences_of(estimate.weights)
     terms = _linear_terms if estimate.blending == "lbs" else _dual_terms
     blocks = terms(influences, world, maps, estimate.parents)
@@ -121,13 +121,13 @@ def _data_terms(meshes: PosedMeshes, estimate: Estimate, subject: int) -> tuple[
     for first in range(0, len(own), AT_ONCE):
         some = slice(first, first + AT_ONCE)
         # with the rest skin and all joints at the origin, r is what is wanted, but for its sign
-        chains = chain_many(poses.some(some), np.zeros((joint_count, 3)), estimate.parents)
-        offsets = corrected_skins(bare, poses.rotations[some])
-        passed = pass_over(
-            estimate.blending, influences, offsets, chains, meshes.vertices[own[some]]
+        tree = kinematic_state(poses[some], np.zeros((joint_count, 3)), estimate.parents)
+        offsets = bare.corrected(poses.rotations[some])
+        found = skin_gradient(
+            estimate.blending, influences, offsets, tree, meshes.vertices[own[some]]
         )
-        right.own[:] -= passed.back.sum(axis=0, dtype=np.float64)
-        right.joints[:] -= np.einsum("nkam,nka->m", maps[some], passed.forces)
+        right.own[:] -= found.back.sum(axis=0, dtype=np.float64)
+        right.joints[:] -= np.einsum("nkam,nka->m", maps[some], found.forces)
     return blocks, right
 
 
@@ -172,11 +172,10 @@ def _dual_terms(
     from corporeal.models.smpl.training.terms_cpu import dual_joint_terms
 
     count, size, vertex_count = len(parents), maps.shape[3], len(influences.values)
-    still = np.zeros((len(world), count, 3))
-    parts = dual_quaternions(Chains(world, still, still))
+    parts = dual_quaternions(world, np.zeros((len(world), count, 3)))
     above = np.full((count, count), -1)
     for k in range(count):
-        line = np.flatnonzero(hanging(parents)[k])
+        line = np.flatnonzero(descendants(parents)[k])
         above[k, : len(line)] = line
     coupling = np.zeros((vertex_count, 3, size))
     values = influences.values.astype(np.float64)

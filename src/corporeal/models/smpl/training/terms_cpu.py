@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from corporeal.models.smpl.posed_vertices_cpu import blended_parts, product, rotation_of
 from corporeal.runtime.kernels import kernel
+from corporeal.skinning.gradients_cpu import blended_parts, product, rotation_of
 
 
 @kernel(fastmath=True)

@@ -1,8 +1,16 @@
-"""Inverse skinning: from posed vertices back to the rest pose, exactly, with its conditioning."""
+"""Unposing: from posed vertices back to the rest pose.
+
+Where a vertex's blended matrix M has an inverse, the rest vertex is M⁻¹ (x' − t), exactly
+(`unpose`, `inverse_matrices`, from the adjugate). Linear blending can flatten M, where a joint is
+twisted by half a turn; then either the identity's own rest vertex stands in (`unpose`), or the
+least of the offsets that explain the posed vertex is taken (`damped_offsets`).
+"""
+
+from typing import Any
 
 import numpy as np
 
-from corporeal._typing import Array, Float
+from corporeal._typing import Array, Float, Float64, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
@@ -62,24 +70,59 @@ def unpose(
     return _invert(rows, vertices, fallback, condition_limit)
 
 
+def inverse_matrices(matrices: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 3 3"]:
+    """M⁻¹ = adj M / det M of blended matrices; infinite or not a number where det M = 0."""
+    xp = namespace_of(matrices)
+    rows = tuple(tuple(matrices[..., r, c] for c in range(3)) for r in range(3))
+    adjugate, determinant = _adjugate(rows)
+    stacked = xp.stack([xp.stack(row, axis=-1) for row in adjugate], axis=-2)
+    return stacked / determinant[..., None, None]
+
+
+def damped_offsets(
+    matrices: Float64[NumpyArray, "*batch 3 3"],
+    gaps: Float64[NumpyArray, "*batch 3"],
+    *,
+    damping: float,
+    refine_above: float,
+    refinements: int = 3,
+) -> Float64[NumpyArray, "*batch 3"]:
+    """Rest-pose offsets d with M d ≈ gap, metres: (MᵀM + λ²I) d = Mᵀ gap.
+
+    A direction that M shrinks below `damping` λ is not undone. Offsets that miss their gap by more
+    than `refine_above` metres are solved again for what is left, `refinements` times at most, so
+    that elsewhere the damping does not show.
+    """
+    normal = np.matmul(matrices.swapaxes(-1, -2), matrices)
+    normal[..., np.arange(3), np.arange(3)] += damping**2
+
+    def solve(where: Any, right: NumpyArray) -> NumpyArray:
+        pulled = np.einsum("...ji,...j->...i", matrices[where], right)
+        return np.linalg.solve(normal[where], pulled[..., None])[..., 0]
+
+    solution = solve(..., gaps)
+    for _ in range(refinements):
+        left = gaps - np.einsum("...ij,...j->...i", matrices, solution)
+        hard = np.sum(left * left, axis=-1) > refine_above**2
+        if not hard.any():
+            break
+        solution[hard] += solve(hard, left[hard])
+    return solution
+
+
 def _invert(
     rows: MotionRows,
     vertices: Float[Array, "*#batch V 3"],
     fallback: Float[Array, "*#batch V 3"],
     condition_limit: float | None,
 ) -> Unposed:
-    (a, b, c, s), (d, e, f, t), (g, h, i, u) = rows
+    (a, _, _, s), (_, _, _, t), (_, _, _, u) = rows
     xp = namespace_of(a, vertices)
     if condition_limit is None:
         condition_limit = 0.01 / float(xp.finfo(a.dtype).eps)
-    # M⁻¹ = adj M / det M
-    adjugate = (
-        (e * i - f * h, c * h - b * i, b * f - c * e),
-        (f * g - d * i, a * i - c * g, c * d - a * f),
-        (d * h - e * g, b * g - a * h, a * e - b * d),
-    )
-    determinant = a * adjugate[0][0] + b * adjugate[1][0] + c * adjugate[2][0]
-    size = _squares(tuple(row[:3] for row in rows)) * _squares(adjugate)
+    linear = tuple(row[:3] for row in rows)
+    adjugate, determinant = _adjugate(linear)
+    size = _squares(linear) * _squares(adjugate)
     reciprocal = 3.0 * xp.abs(determinant) / xp.sqrt(xp.where(size > 0, size, 1.0))
     singular = reciprocal * condition_limit <= 1.0
     safe = xp.where(singular, 1.0, determinant)
@@ -88,6 +131,17 @@ def _invert(
     smallest = float(xp.finfo(a.dtype).smallest_normal)
     condition = 1.0 / xp.where(reciprocal > smallest, reciprocal, smallest)
     return Unposed(xp.where(singular[..., None], fallback, exact), condition)
+
+
+def _adjugate(rows: MotionRows) -> tuple[MotionRows, Array]:
+    """adj M and det M of 3×3 matrices, M⁻¹ = adj M / det M."""
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    adjugate = (
+        (e * i - f * h, c * h - b * i, b * f - c * e),
+        (f * g - d * i, a * i - c * g, c * d - a * f),
+        (d * h - e * g, b * g - a * h, a * e - b * d),
+    )
+    return adjugate, a * adjugate[0][0] + b * adjugate[1][0] + c * adjugate[2][0]
 
 
 def _squares(rows: MotionRows) -> Array:

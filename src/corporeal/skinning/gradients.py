@@ -1,11 +1,12 @@
-"""Energy and exact derivatives of many posed skins, without Jacobians.
+"""Products of a residual with the Jacobians of many posed skins, without writing those down.
 
-A pass over the vertices sums up what the parts' motions need (`skins_cpu`); a turn δ_j of all parts
-below joint j about its centre g_j then changes E = ½ Σ ‖t' − target‖² by
+With r = t' − target and E = ½ Σ ‖r‖², one compiled pass over the vertices (`gradients_cpu`) sums up
+for every joint k what its motion needs: force_k = ∂E/∂τ_k and torque_k, by a rotation of its part
+about the origin. Rotating joint j by δ_j about its centre g_j takes its descendants along,
 
-    ∂E/∂δ_j = Σ_{k below j} (torque_k − g_j × force_k)  +  Σ_n (∂E/∂f_n) ∂f_n/∂δ_j,
+    ∂E/∂δ_j = Σ_{k desc. of j} (torque_k − g_j × force_k),
 
-force_k being ∂E/∂τ_k, and the last term the pose blend shapes': ∂E/∂f_n = Σ_v p_nv · Bᵀ r.
+and rest vertices pull by Bᵀ r.
 """
 
 from dataclasses import dataclass
@@ -15,25 +16,22 @@ import numpy as np
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.linear_model import Blending
 from corporeal.body.weights import SkinWeights
-from corporeal.geometry.rotations import (
-    conjugate_quaternion,
-    multiply_quaternions,
-    quaternion_from_matrix,
-)
-from corporeal.models.smpl.fitting.chains import Chains
+from corporeal.geometry.rotations import conjugate_quaternion, multiply_quaternions
 from corporeal.runtime.threads import over_slices
+from corporeal.skinning.jacobians import joint_motions
+from corporeal.skinning.kinematics import KinematicState
 
 
 @dataclass(frozen=True)
-class SkinPass:
-    """What one pass found, of N registrations."""
+class SkinGradient:
+    """Squared distances of N posed skins from their targets, and their derivatives."""
 
     squares: Float64[NumpyArray, "N"]
     """Σ_v ‖r_v‖², m²."""
     distances: Float64[NumpyArray, "N"]
     """Mean of ‖r_v‖, metres."""
     torques: Float64[NumpyArray, "N J 3"]
-    """∂E by a turn of part k about the origin."""
+    """∂E by a rotation of the part of joint k about the origin, m² a radian."""
     forces: Float64[NumpyArray, "N J 3"]
     """∂E/∂τ_k, metres."""
     back: Float[NumpyArray, "N V 3"]
@@ -45,23 +43,23 @@ def influences_of(weights: Float[NumpyArray, "V J"], most: int = 4) -> SkinWeigh
     return SkinWeights.from_dense(weights, most)
 
 
-def pass_over(
+def skin_gradient(
     blending: Blending,
     influences: SkinWeights,
     points: Float[NumpyArray, "N V 3"],
-    chains: Chains,
+    state: KinematicState,
     targets: Float[NumpyArray, "N V 3"],
-) -> SkinPass:
-    """Pose `points` (rest skin with its offsets) and compare with `targets`."""
-    from corporeal.models.smpl import posed_vertices_cpu as skins_cpu
+) -> SkinGradient:
+    """Pose `points` (rest vertices of every pose, metres) and compare with `targets`."""
+    from corporeal.skinning import gradients_cpu
 
     count, dtype = len(points), points.dtype
     squares, distances = np.empty(count), np.empty(count)
     back = np.empty_like(points)
     linear = blending == "lbs"
-    motions = motions_of(blending, chains)
+    motions = joint_motions(blending, state)
     sums = np.empty(motions.shape)
-    run = skins_cpu.linear_pass if linear else skins_cpu.dual_pass
+    run = gradients_cpu.linear_pass if linear else gradients_cpu.dual_pass
     values, cast = influences.values.astype(dtype), motions.astype(dtype)
 
     def work(first: int, last: int) -> None:
@@ -77,7 +75,19 @@ def pass_over(
         forces = sums[..., 3]
     else:
         torques, forces = _dual_wrench(motions, sums)
-    return SkinPass(squares, distances / points.shape[1], torques, forces, back)
+    return SkinGradient(squares, distances / points.shape[1], torques, forces, back)
+
+
+def rotation_gradient(
+    state: KinematicState,
+    torques: Float64[NumpyArray, "N J 3"],
+    forces: Float64[NumpyArray, "N J 3"],
+    descendants: Float64[NumpyArray, "J J"],
+) -> Float64[NumpyArray, "N m"]:
+    """∂E/∂δ_j = Σ_{k desc. of j} (torque_k − g_j × force_k), then Σ_k force_k; m = 3 J + 3."""
+    torque, force = descendants.T @ torques, descendants.T @ forces
+    turns = torque - np.cross(state.centres, force)
+    return np.concatenate([turns.reshape(len(turns), -1), force[:, 0]], axis=1)
 
 
 def posed_blocks(
@@ -85,15 +95,16 @@ def posed_blocks(
     influences: SkinWeights,
     points: Float[NumpyArray, "I V 3"],
     owners: Int[NumpyArray, "N"],
-    motions: Float[NumpyArray, "N J *m"],
+    state: KinematicState,
 ) -> tuple[Float[NumpyArray, "N V 3 3"], Float[NumpyArray, "N V 3"]]:
-    """B_v and B_v x + c_v in every pose n, of the skin `points[owners[n]]`; see `motions_of`."""
-    from corporeal.models.smpl import posed_vertices_cpu as skins_cpu
+    """B_v and B_v x + c_v in every pose n, of the rest vertices `points[owners[n]]`, metres."""
+    from corporeal.skinning import gradients_cpu
 
+    motions = joint_motions(blending, state)
     count, size, dtype = len(motions), points.shape[1], points.dtype
     blended, moved = np.empty((count, size, 3, 3), dtype), np.empty((count, size, 3), dtype)
     values, cast = influences.values.astype(dtype), motions.astype(dtype)
-    run = skins_cpu.linear_block if blending == "lbs" else skins_cpu.dual_block
+    run = gradients_cpu.linear_block if blending == "lbs" else gradients_cpu.dual_block
 
     def work(first: int, last: int) -> None:
         run(
@@ -104,22 +115,6 @@ def posed_blocks(
     return blended, moved
 
 
-def motions_of(blending: Blending, chains: Chains) -> Float64[NumpyArray, "N J *m"]:
-    """The parts' motions as the blend takes them: (Q | τ), 3 × 4, or q̂, 8 numbers."""
-    return _affine(chains) if blending == "lbs" else dual_quaternions(chains)
-
-
-def dual_quaternions(chains: Chains) -> Float64[NumpyArray, "N J 8"]:
-    """q̂_k = q + ε ½ τ q of every part."""
-    turns = quaternion_from_matrix(chains.world)
-    duals = 0.5 * multiply_quaternions(_pure(chains.shifts), turns)
-    return np.concatenate([turns, duals], axis=-1)
-
-
-def _affine(chains: Chains) -> Float64[NumpyArray, "N J 3 4"]:
-    return np.concatenate([chains.world, chains.shifts[..., None]], axis=-1)
-
-
 def _dual_wrench(motions: NumpyArray, sums: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
     """From dq̂ = ½ (δ + ε g × δ) q̂: torque = ½ vec(s_b q* + s_d d*), force = ½ vec(s_d q*)."""
     turns, duals = motions[..., :4], motions[..., 4:]
@@ -128,7 +123,3 @@ def _dual_wrench(motions: NumpyArray, sums: NumpyArray) -> tuple[NumpyArray, Num
     torques = multiply_quaternions(by_real, conjugate_quaternion(turns))
     torques = torques + multiply_quaternions(by_dual, conjugate_quaternion(duals))
     return 0.5 * torques[..., 1:], 0.5 * forces[..., 1:]
-
-
-def _pure(vectors: NumpyArray) -> NumpyArray:
-    return np.concatenate([np.zeros_like(vectors[..., :1]), vectors], axis=-1)

@@ -1,4 +1,4 @@
-"""Compiled passes over the vertices of many posed skins.
+"""Compiled passes over the vertices of many posed skins: see `gradients`, `normal_matrices`.
 
 A pass skins every vertex, compares it with its target and sums up what the derivatives by the
 parts' motions need, so that no Jacobian is ever written down. Influences are sorted, the largest

@@ -1,4 +1,4 @@
-"""Second derivatives of many posed skins by their joints' turns, from moments of the rest skin.
+"""JᵀJ of many posed skins by their joints' rotations, from moments of the rest skin.
 
 With linear blending and fixed offsets, JᵀJ needs of the vertices only
 
@@ -15,8 +15,9 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.weights import SkinWeights
-from corporeal.models.smpl.fitting.chains import Chains, hanging
+from corporeal.geometry.rotations import cross_matrix
 from corporeal.runtime.threads import over_slices
+from corporeal.skinning.kinematics import KinematicState, descendants
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,10 @@ class Moments:
     """M_kl; n = 1 serves all poses."""
     parents: tuple[int, ...]
 
-    @cached_property
-    def below(self) -> Float64[NumpyArray, "J J"]:
-        """Row k, column j: 1 where part k hangs on joint j, or is it."""
-        return hanging(self.parents)
+    @property
+    def descendants(self) -> Float64[NumpyArray, "J J"]:
+        """Row k, column j: 1 where joint k is a descendant of joint j, or is it."""
+        return descendants(self.parents)
 
     @cached_property
     def pairs(self) -> Int[NumpyArray, "p 2"]:
@@ -38,13 +39,13 @@ class Moments:
         return np.argwhere(np.abs(self.values).max(axis=(0, 3, 4)) > 0)
 
 
-def moments_of(
+def skin_moments(
     points: Float[NumpyArray, "n V 3"],
     influences: SkinWeights,
     parents: tuple[int, ...],
 ) -> Moments:
     """Σ_v w_vk w_vl (x_v, 1)(x_v, 1)ᵀ."""
-    from corporeal.models.smpl.posed_vertices_cpu import pair_moments
+    from corporeal.skinning.gradients_cpu import pair_moments
 
     values = np.zeros((len(points), len(parents), len(parents), 4, 4))
     weights = influences.values.astype(np.float64)
@@ -56,14 +57,16 @@ def moments_of(
     return Moments(values, parents)
 
 
-def turn_hessians(moments: Moments, chains: Chains) -> Float64[NumpyArray, "N m m"]:
-    """JᵀJ by the turns δ of all joints, then the translation: m = 3 J + 3.
+def rotation_normal_matrices(
+    moments: Moments, state: KinematicState
+) -> Float64[NumpyArray, "N m m"]:
+    """JᵀJ by the rotations δ of all joints, then the translation: m = 3 J + 3.
 
     [p]ₓᵀ[q]ₓ = (p · q) I − q pᵀ, with p the arm of a vertex about joint j, q about joint j'.
     """
-    count, joint_count = len(chains.world), len(moments.parents)
-    below, centres = moments.below, chains.centres
-    second, first = _posed(moments, chains)
+    count, joint_count = len(state.world_rotations), len(moments.parents)
+    below, centres = moments.descendants, state.centres
+    second, first = _posed(moments, state)
     second = _summed(below, second.reshape(count, joint_count, joint_count, 9))
     second = second.reshape(count, joint_count, joint_count, 3, 3)
     first = _summed(below, first)
@@ -79,36 +82,36 @@ def turn_hessians(moments: Moments, chains: Chains) -> Float64[NumpyArray, "N m 
     result[:, :size, :size] = np.moveaxis(turns, 3, 2).reshape(count, size, size)
     # the root's column gathers all parts
     mean = first[:, :, 0] - mass[:, 0, None] * centres
-    result[:, :size, size:] = _cross(mean).reshape(count, size, 3)
+    result[:, :size, size:] = cross_matrix(mean).reshape(count, size, 3)
     result[:, size:, :size] = np.swapaxes(result[:, :size, size:], 1, 2)
     result[:, size:, size:] = mass[0, 0] * np.eye(3)
     return result
 
 
-def turn_shares(
-    moments: Moments, chains: Chains, maps: Float64[NumpyArray, "N J 3 p"]
+def rotation_translation_products(
+    moments: Moments, state: KinematicState, maps: Float64[NumpyArray, "N J 3 p"]
 ) -> Float64[NumpyArray, "N m p"]:
-    """J_θᵀ times what moves the parts' shifts τ by `maps`: [Σ_v w_vl m_vj]ₓ maps_l, summed.
+    """J_θᵀ times what moves the translations τ by `maps`: [Σ_v w_vl m_vj]ₓ maps_l, summed.
 
-    Rows are the turns of all joints, then the translation.
+    Rows are the rotations of all joints, then the translation.
     """
-    count, joint_count = len(chains.world), len(moments.parents)
-    _, first = _posed(moments, chains)
-    below, mass = moments.below, moments.values[0, :, :, 3, 3]
+    count, joint_count = len(state.world_rotations), len(moments.parents)
+    _, first = _posed(moments, state)
+    below, mass = moments.descendants, moments.values[0, :, :, 3, 3]
     arms = (below.T @ first.reshape(count, joint_count, -1)).reshape(first.shape)
-    arms -= (below.T @ mass)[:, :, None] * chains.centres[:, :, None]
-    turns = np.moveaxis(_cross(arms.reshape(count, -1, 3)).reshape(*arms.shape, 3), 2, 3)
+    arms -= (below.T @ mass)[:, :, None] * state.centres[:, :, None]
+    turns = np.moveaxis(cross_matrix(arms.reshape(count, -1, 3)).reshape(*arms.shape, 3), 2, 3)
     turns = turns.reshape(count, 3 * joint_count, 3 * joint_count)
     flat = maps.reshape(count, 3 * joint_count, -1)
     shared = np.einsum("l,nlap->nap", mass.sum(axis=0), maps)
     return np.concatenate([turns @ flat, shared], axis=1)
 
 
-def _posed(moments: Moments, chains: Chains) -> tuple[NumpyArray, NumpyArray]:
+def _posed(moments: Moments, state: KinematicState) -> tuple[NumpyArray, NumpyArray]:
     """Σ w w (A_k x)(A_l x)ᵀ and Σ w w A_k x of every pair of parts."""
-    count, joint_count = len(chains.world), len(moments.parents)
+    count, joint_count = len(state.world_rotations), len(moments.parents)
     left, right = moments.pairs.T
-    motions = np.concatenate([chains.world, chains.shifts[..., None]], axis=-1)
+    motions = np.concatenate([state.world_rotations, state.translations[..., None]], axis=-1)
     half = motions[:, left] @ moments.values[:, left, right]
     second = np.zeros((count, joint_count, joint_count, 3, 3))
     first = np.zeros((count, joint_count, joint_count, 3))
@@ -118,15 +121,8 @@ def _posed(moments: Moments, chains: Chains) -> tuple[NumpyArray, NumpyArray]:
 
 
 def _summed(below: NumpyArray, values: Float64[NumpyArray, "N J J c"]) -> NumpyArray:
-    """Σ_{k below j} Σ_{l below j'} of every pair."""
+    """Σ_{k desc. of j} Σ_{l desc. of j'} of every pair."""
     count, joint_count, _, width = values.shape
     rows = below.T @ values.reshape(count, joint_count, -1)
     columns = np.swapaxes(rows.reshape(count, joint_count, joint_count, width), 2, 3)
     return np.swapaxes(columns @ below, 2, 3)
-
-
-def _cross(vectors: Float64[NumpyArray, "N J 3"]) -> Float64[NumpyArray, "N J 3 3"]:
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    zero = np.zeros_like(x)
-    rows = (np.stack([zero, -z, y], -1), np.stack([z, zero, -x], -1), np.stack([-y, x, zero], -1))
-    return np.stack(rows, axis=-2)
