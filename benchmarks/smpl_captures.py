@@ -54,8 +54,8 @@ SHAPES = ShapeTraining(count=100)
 TRAINER = SmplTrainer(PoseTraining(), SHAPES)
 RIVALS = {
     "LBS-retrained": replace(TRAINER.pose, joint_rounds=1, shape_rounds=0),
-    "DQS-retrained": replace(TRAINER.pose, joint_rounds=1, shape_rounds=0, blending="dqbs"),
-    "SMPL-DQBS": replace(TRAINER.pose, joint_rounds=0, shape_rounds=1, blending="dqbs"),
+    "DQS-retrained": replace(TRAINER.pose, joint_rounds=1, shape_rounds=0, blending="dqs"),
+    "SMPL-DQBS": replace(TRAINER.pose, joint_rounds=0, shape_rounds=1, blending="dqs"),
     "SMPL-LBS-sparse": replace(TRAINER.pose, joint_rounds=0, shape_rounds=1, sparse=True),
 }
 """Settings, from where SMPL-LBS ended."""
@@ -171,7 +171,7 @@ def contenders(out: Path) -> dict[str, LinearBodyModel]:
     models = {"SMPL-LBS": read_smpl(out / "SMPL-LBS.npz")}
     models |= {n: read_smpl(out / f"{n}.npz") for n in RIVALS if (out / f"{n}.npz").exists()}
     whole = models["SMPL-LBS"]
-    return models | {"LBS": bare_of(whole, "lbs"), "DQS": bare_of(whole, "dqbs")}
+    return models | {"LBS": bare_of(whole, "lbs"), "DQS": bare_of(whole, "dqs")}
 
 
 def row(found: Generalisation) -> dict[str, object]:

@@ -19,13 +19,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from corporeal.models.smpl.fitting.chains import Poses
 from scipy.sparse.linalg import matrix_power
 from smpl_captures import COMPARED, TRAINER, callback, reached
 
 from corporeal.assets.default_body import load_default_body
 from corporeal.assets.smpl_view import smpl_template
 from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.pose import RotationPose
 from corporeal.evaluation.fitted_smpl import FittedSmpl
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.smpl import read_smpl
@@ -129,7 +129,7 @@ class Experiment:
         errors = []
         for subject in people[left_out]:
             own = self.meshes.of_subject(subject)
-            start = Poses(again.rotations[own], again.translations[own])
+            start = RotationPose(again.rotations[own], again.translations[own])
             targets = self.meshes.vertices[own]
             found = solve_poses(again.person(subject), targets, start, iterations=5)
             errors.append(found.distances.mean())

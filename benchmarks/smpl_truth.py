@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from corporeal.models.smpl.fitting.chains import Poses, chain_many
 
+from corporeal.body.pose import RotationPose
 from corporeal.evaluation.fitted_smpl import FittedSmpl
 from corporeal.evaluation.known_smpl import KnownSmpl, known_smpl, sample_people
 from corporeal.models.smpl.fitting.many_poses import solve_poses
@@ -43,10 +43,10 @@ def joint_errors(found: Estimate, truth: Estimate) -> np.ndarray:
     for subject, rest in enumerate(found.rests):
         person = replace(truth.person(subject), pose_offsets=np.zeros_like(truth.pose_offsets))
         still = np.tile(np.eye(3), (1, len(truth.parents), 1, 1))
-        start = Poses(still, np.mean(rest - truth.rests[subject], axis=0)[None])
+        start = RotationPose(still, np.mean(rest - truth.rests[subject], axis=0)[None])
         target = rest[None].astype(person.rest.dtype)
         poses = solve_poses(person, target, start, iterations=30).poses
-        centres = chain_many(poses, person.joints, person.parents).centres[0]
+        centres = person.kinematics(poses).centres[0]
         rows.append(np.linalg.norm(found.joints[subject] - centres, axis=1))
     return np.array(rows)
 

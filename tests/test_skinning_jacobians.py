@@ -48,7 +48,7 @@ def body(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, RotationPos
 
 
 def test_axis_angles_and_matrices_are_one_kinematics() -> None:
-    """`forward_kinematics` of the vectors, `kinematic_state` of their matrices: g_k and Q_k j + τ."""
+    """`forward_kinematics` of vectors, `kinematic_state` of their matrices; g_k = Q_k j_k + τ_k."""
     _, joints, _, _ = body()
     random = np.random.default_rng(1)
     pose = Pose(random.normal(size=(POSES, COUNT, 3)), random.normal(size=(POSES, 3)))
@@ -92,7 +92,7 @@ def test_a_rotation_step_turns_all_descendants_about_the_joint() -> None:
     turn, held = matrix_from_axis_angle(step[0, 3:6]), descendants(PARENTS)[:, 1] == 0
     centre = state.centres[:, 1, None]
     turned = centre + (state.centres - centre) @ turn.T
-    expected = np.where(held[:, None], state.centres, turned) + [1, 2, 3]
+    expected = np.where(held[:, None], state.centres, turned) + step[0, -3:]
     np.testing.assert_allclose(after.centres, expected, atol=1e-14)
     rotations = np.where(held[:, None, None], state.world_rotations, turn @ state.world_rotations)
     np.testing.assert_allclose(after.world_rotations, rotations, atol=1e-14)

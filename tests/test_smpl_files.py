@@ -39,6 +39,19 @@ def test_round_trip(tmp_path: Path, suffix: str, blending: str) -> None:
     assert_same(read_smpl(tmp_path / f"model{suffix}"), model)
 
 
+def test_dual_quaternions_have_the_files_own_name(tmp_path: Path) -> None:
+    """`bs_style` says `dqbs`, as SMPL does, and comes back as `dqs`; it knows no other name."""
+    path = tmp_path / "model.npz"
+    write_smpl(path, linear_models.random_model(vertex_count=30, blending="dqs"))
+    with np.load(path) as file:
+        kept = dict(file)
+    assert str(kept["bs_style"]) == "dqbs"
+    assert read_smpl(path).blending == "dqs"
+    np.savez(path, **{**kept, "bs_style": np.array("dqs")})
+    with pytest.raises(FormatError, match="bs_style is 'dqs'; expected one of lbs, dqbs"):
+        read_smpl(path)
+
+
 def official_keys(model: LinearBodyModel) -> dict:
     """The layout of SMPL 1.0's `.pkl`, with garbage in the tree's first place."""
     tree = np.array([model.parents, range(24)], np.int64)

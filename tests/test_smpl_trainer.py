@@ -9,7 +9,8 @@ import smpl_truth
 
 from corporeal.body.registrations import Registrations, Take
 from corporeal.errors import InputError
-from corporeal.models.smpl.train import SmplTrainer
+from corporeal.models.smpl.train import SmplTrainer, pose_identifier
+from corporeal.models.smpl.training.checkpoints import Checkpoints
 from corporeal.models.smpl.training.pose_training import PoseTraining
 from corporeal.models.smpl.training.shape_training import ShapeTraining
 
@@ -59,6 +60,24 @@ def test_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     other = replace(TRAINER, pose=replace(TRAINER.pose, ring=2.0))
     with pytest.raises(InputError, match="other data or settings"):
         other.fit(registrations, registrations, template, checkpoints=path)
+
+
+def test_checkpoints_that_say_dqbs_go_on(tmp_path: Path) -> None:
+    """Files from when dual-quaternion skinning had two names are read, and belong to their run."""
+    _, meshes, truth = smpl_truth.sampled(120, 2, 8)
+    kept = Checkpoints(tmp_path / "checkpoint.npz", "run")
+    kept.keep(1, replace(truth, blending="dqs"), [("poses", 1.0)])
+    with np.load(kept.path) as file:
+        old = {**file, "blending": np.array("dqbs")}
+    np.savez(kept.path, **old)
+    _, estimate, _ = kept.latest(("poses",))
+    assert estimate is not None
+    assert estimate.blending == "dqs"
+    template, settings = smpl_truth.template_of(smpl_truth.sampled(120, 2, 8)[0]), PoseTraining()
+    before = replace(settings, blending="dqbs")  # pyright: ignore[reportArgumentType]
+    now = replace(settings, blending="dqs")
+    assert pose_identifier(meshes, template, now) == pose_identifier(meshes, template, before)
+    assert pose_identifier(meshes, template, now) != pose_identifier(meshes, template, settings)
 
 
 def test_takes_marked_as_test_are_warned_of() -> None:

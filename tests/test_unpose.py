@@ -9,8 +9,9 @@ import synthetic
 from corporeal.body.pose import Pose
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
+from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.pipelines.deformers import make_deformer
-from corporeal.skinning.unposing import unpose
+from corporeal.skinning.unposing import damped_offsets, inverse_matrices, unpose
 
 TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
@@ -82,3 +83,23 @@ def test_wrong_vertex_count_is_refused() -> None:
     pose = Pose(np.zeros((5, 3)), np.zeros(3))
     with pytest.raises(InputError, match="got 7 vertices to unpose; the template has 122"):
         unpose(deformer, IDENTITY, pose, np.zeros((7, 3)))
+
+
+def test_inverse_matrices_are_inverses() -> None:
+    """M⁻¹ M = I within rounding times the condition, of any invertible matrices."""
+    matrices = np.random.default_rng(4).normal(size=(50, 3, 3))
+    product = inverse_matrices(matrices) @ matrices
+    bound = 100 * np.finfo(float).eps * np.linalg.cond(matrices)
+    assert (np.abs(product - np.eye(3)).max(axis=(1, 2)) < bound).all()
+
+
+def test_damped_offsets_are_exact_where_they_can_be_and_small_elsewhere() -> None:
+    """A direction shrunk to 0.1 comes back in full; one shrunk to 1e-9 is left at zero."""
+    turn = synthetic.random_motion(TEMPLATE, 1).poses.joint_rotations[0, 0]
+    rotation = np.asarray(matrix_from_axis_angle(turn))
+    offsets = np.array([[0.3, -0.2, 0.5], [0.3, -0.2, 0.5]])
+    matrices = rotation @ np.stack([np.diag([1.0, 1.0, 0.1]), np.diag([1.0, 1.0, 1e-9])])
+    gaps = np.einsum("vij,vj->vi", matrices, offsets)
+    found = damped_offsets(matrices, gaps, damping=1e-3, refine_above=1e-12)
+    np.testing.assert_allclose(found[0], offsets[0], atol=1e-10)
+    np.testing.assert_allclose(found[1], [0.3, -0.2, 0.0], atol=1e-5)

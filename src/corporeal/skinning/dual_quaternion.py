@@ -33,10 +33,10 @@ def blend_dual_quaternions(
     # q_pivot · q_j of the real parts
     agreement = xp.sum(pivots * joints[..., :4], axis=-1, keepdims=True)
     rows = blend_rows(xp.where(agreement < 0, -joints, joints), weights)
-    return _rigid_rows(*(rows[..., i, :] for i in range(8)))
+    return rigid_rows(*(rows[..., i, :] for i in range(8)))
 
 
-def _rigid_rows(
+def rigid_rows(
     w: Array, x: Array, y: Array, z: Array, dw: Array, dx: Array, dy: Array, dz: Array
 ) -> MotionRows:
     """Rotation and translation of (w, r) + ε (w_ε, d), divided by the norm of its real part.

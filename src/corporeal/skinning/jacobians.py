@@ -41,12 +41,12 @@ from corporeal.body.linear_model import Blending
 from corporeal.geometry.rotations import (
     conjugate_quaternion,
     cross_matrix,
-    matrix_from_quaternion,
     multiply_quaternions,
     quaternion_from_matrix,
 )
 from corporeal.runtime.arrays import as_kind_of, full_precision, namespace_of
 from corporeal.runtime.threads import over_slices
+from corporeal.skinning.dual_quaternion import rigid_rows
 from corporeal.skinning.kinematics import (
     KinematicState,
     descendants,
@@ -54,6 +54,7 @@ from corporeal.skinning.kinematics import (
     parent_rotations,
     rotated,
 )
+from corporeal.skinning.linear import blend_linear
 
 
 class Blend(ABC):
@@ -112,11 +113,7 @@ class LinearBlend(Blend):
         self._weights = weights if xp is namespace_of(weights) else xp.asarray(weights)
         motions = xp.concat([world_rotations, translations[..., None]], axis=-1)
         self._motions = xp.astype(motions, self._weights.dtype)
-        batch = self._motions.shape[:-3]
-        # B_v = Σ_k w_vk A_k
-        rows = xp.reshape(self._motions, (*batch, -1, 12))
-        with full_precision(xp):
-            blended = xp.reshape(xp.matmul(self._weights, rows), (*batch, -1, 3, 4))
+        blended = blend_linear(self._motions, self._weights)
         self.blended, self.shifts = blended[..., :3], blended[..., 3]
 
     def by_translations(self, maps: Float[Array, "*#batch J 3 m"]) -> Float[Array, "..."]:
@@ -174,9 +171,8 @@ class DualQuaternionBlend(Blend):
         xp = namespace_of(world_rotations, weights)
         pivots = np.asarray(weights).argmax(axis=1)
         weights = weights if xp is namespace_of(weights) else xp.asarray(weights)
-        real = quaternion_from_matrix(world_rotations)
-        # q̂_k = q + ε ½ τ q
-        dual = 0.5 * multiply_quaternions(_pure(translations), real)
+        motions = dual_quaternions(world_rotations, translations)
+        real, dual = motions[..., :4], motions[..., 4:]
         with full_precision(xp):
             agreement = xp.matmul(real[..., pivots, :], xp.matrix_transpose(real))
             # −q̂ is the same motion: each has the sign of the vertex's most influential joint
@@ -188,23 +184,22 @@ class DualQuaternionBlend(Blend):
             self._real = xp.matmul(self._signed, self._joint_real)
             self._dual = xp.matmul(self._signed, self._joint_dual)
         self._square = xp.sum(self._real**2, axis=-1)
-        self.blended = matrix_from_quaternion(self._real / xp.sqrt(self._square)[..., None])
-        moved = multiply_quaternions(self._dual, conjugate_quaternion(self._real))
-        self.shifts = 2.0 * moved[..., 1:] / self._square[..., None]
+        rows = rigid_rows(*(q[..., i] for q in (self._real, self._dual) for i in range(4)))
+        self.blended = xp.stack([xp.stack(row[:3], axis=-1) for row in rows], axis=-2)
+        self.shifts = xp.stack([row[3] for row in rows], axis=-1)
 
     def by_translations(self, maps: Float[Array, "*#batch J 3 m"]) -> Float[Array, "..."]:
-        """c_v = Σ_k ± w_vk vec(τ_k q_k b*) / n, and vec(τ r) = (r_0 I − [r]ₓ) τ."""
+        """∂c = 2 vec(∂d b*) / n from ∂d = Σ_k ± w_vk ½ ∂τ_k q_k."""
         xp = namespace_of(maps, self._real)
-        back = conjugate_quaternion(self._real)
-        ratios = multiply_quaternions(self._joint_real[..., None, :, :], back[..., :, None, :])
-        ratios = ratios * (self._signed / self._square[..., None])[..., None]
-        scalar = ratios[..., 0][..., None, None] * as_kind_of(ratios, np.eye(3))
-        rows = xp.moveaxis(scalar - cross_matrix(ratios[..., 1:]), -2, -3)  # V 3 J 3
-        rows = xp.reshape(rows, (*rows.shape[:-4], 3 * rows.shape[-4], -1))
-        columns = xp.reshape(maps, (*maps.shape[:-3], -1, maps.shape[-1]))
+        columns = xp.astype(xp.matrix_transpose(maps), self._real.dtype)  # J m 3
+        each = 0.5 * multiply_quaternions(_pure(columns), self._joint_real[..., None, :])
+        rows = xp.reshape(each, (*each.shape[:-2], -1))
         with full_precision(xp):
-            flat = xp.matmul(rows, xp.astype(columns, rows.dtype))
-        return xp.reshape(flat, (*flat.shape[:-2], -1, 3, flat.shape[-1]))
+            dual = xp.matmul(self._signed, rows)
+        dual = xp.reshape(dual, (*dual.shape[:-1], -1, 4))
+        back = conjugate_quaternion(self._real)[..., None, :]
+        moved = multiply_quaternions(dual, back)[..., 1:]
+        return xp.matrix_transpose(2.0 * moved / self._square[..., None, None])
 
     def by_rotations(
         self,
@@ -279,10 +274,9 @@ def translation_maps(
     """∂τ_k by all rest joints, rotations held; m = 3 J: D_km (Q_parent(m) − Q_m)."""
     xp = namespace_of(world_rotations)
     turns = parent_rotations(world_rotations, parents) - world_rotations
-    below = as_kind_of(world_rotations, descendants(parents))
-    # (k, a, m, b): D_km T_mab
-    maps = below[:, None, :, None] * xp.moveaxis(turns, -3, -2)[..., None, :, :, :]
-    return xp.reshape(maps, (*maps.shape[:-2], -1))
+    rows = xp.reshape(xp.moveaxis(turns, -3, -2), (*turns.shape[:-3], 1, 3, -1))
+    # (k, a, m b): D_km T_mab
+    return as_kind_of(turns, np.repeat(descendants(parents), 3, axis=1)[:, None]) * rows
 
 
 def centres_by_rotations(

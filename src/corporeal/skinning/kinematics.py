@@ -103,8 +103,8 @@ def kinematic_state(
     """
     rotations, joints, translation = as_one_kind(pose.rotations, joints, pose.translation)
     frames = world_transforms(rotations, joints, parents, translation)
-    moved = rest_to_world(frames, joints)
-    return KinematicState(moved[..., :3, :3], frames[..., :3, 3], moved[..., :3, 3])
+    world_rotations, centres = frames[..., :3, :3], frames[..., :3, 3]
+    return KinematicState(world_rotations, centres, centres - rotated(world_rotations, joints))
 
 
 def joint_centres(
@@ -191,15 +191,27 @@ def rest_to_world(
     A_j = G_j · (I, −x_j), since the rest frame of joint j is a pure shift by x_j (metres).
     """
     rotation = world_from_joint[..., :3, :3]
-    turned = rotated(rotation, joints)
+    xp = namespace_of(world_from_joint, joints)
+    turned = xp.sum(rotation * joints[..., None, :], axis=-1)
     return transform_from_parts(rotation, world_from_joint[..., :3, 3] - turned)
+
+
+def motions_between(
+    before: Float[Array, "*batch J 4 4"],
+    after: Float[Array, "*batch J 4 4"],
+    joints: Float[Array, "J 3"],
+) -> Float[Array, "*batch J 4 4"]:
+    """What moves a point along with each joint from one pose to another: A'_j A_j⁻¹."""
+    xp = namespace_of(before, after)
+    return rest_to_world(after, joints) @ xp.linalg.inv(rest_to_world(before, joints))
 
 
 def rotated(
     rotations: Float[Array, "*#batch 3 3"], vectors: Float[Array, "*#batch 3"]
 ) -> Float[Array, "..."]:
     """R x of every pair, `*batch 3`."""
-    return namespace_of(rotations, vectors).sum(rotations * vectors[..., None, :], axis=-1)
+    # Σ_c R_ac x_c
+    return sum(rotations[..., c] * vectors[..., c, None] for c in range(3))  # pyright: ignore[reportReturnType]
 
 
 def _product(left: Array, right: Array) -> Array:

@@ -14,9 +14,12 @@ from corporeal.skinning.prepared import SkinKernel
 
 
 def blend_linear(
-    world_from_rest: Float[Array, "*batch J 4 4"], weights: Float[Array, "V J"]
+    world_from_rest: Float[Array, "*batch J rows 4"], weights: Float[Array, "V J"]
 ) -> Float[Array, "*batch V 3 4"]:
-    """Blended motion of every vertex: T_v = Σ_j w_vj A_j (Magnenat-Thalmann et al. 1988)."""
+    """Blended motion of every vertex: T_v = Σ_j w_vj A_j (Magnenat-Thalmann et al. 1988).
+
+    The last of four rows, (0, 0, 0, 1), may be left out.
+    """
     xp = namespace_of(world_from_rest, weights)
     entries = _blend_entries(world_from_rest, weights)
     vertices_first = xp.matrix_transpose(entries)
@@ -57,7 +60,7 @@ def skin_one_pose(
 
 
 def _blend_entries(
-    world_from_rest: Float[Array, "*batch J 4 4"], weights: Float[Array, "V J"]
+    world_from_rest: Float[Array, "*batch J rows 4"], weights: Float[Array, "V J"]
 ) -> Float[Array, "*batch 12 V"]:
     """The twelve entries of T_v = Σ_j w_vj A_j, each for all vertices."""
     batch, joint_count = world_from_rest.shape[:-3], weights.shape[1]

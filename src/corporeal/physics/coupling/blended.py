@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from corporeal._typing import Float64, NumpyArray
-from corporeal.skinning.kinematics import rest_to_world
+from corporeal.skinning.kinematics import motions_between, rest_to_world
 
 
 class BlendedCarrier:
@@ -49,8 +49,6 @@ class BlendedCarrier:
         after: Float64[NumpyArray, "J 4 4"],
     ) -> Float64[NumpyArray, "n 3"]:
         """The vertices moved by their joints' movement between two poses that lie close."""
-        motion = rest_to_world(after, self.joints) @ np.linalg.inv(
-            rest_to_world(before, self.joints)
-        )
+        motion = motions_between(before, after, self.joints)
         each = (self.weights @ motion[:, :3].reshape(-1, 12)).reshape(-1, 3, 4)
         return np.einsum("nij,nj->ni", each[:, :, :3], positions) + each[:, :, 3]

@@ -18,7 +18,7 @@ from corporeal.geometry.rotations import (
 from corporeal.physics.coupling.anchors import Bindings, bind_sliding, bind_sticking, make_rings
 from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
-from corporeal.skinning.kinematics import rest_to_world
+from corporeal.skinning.kinematics import motions_between
 
 
 class Coupling:
@@ -98,9 +98,7 @@ class Coupling:
         after: Float[NumpyArray, "J 4 4"],
     ) -> Float[NumpyArray, "n 3"]:
         """The 2V vertices moved rigidly with the bones they lie on, from one pose to another."""
-        motion = rest_to_world(after, self._joints) @ np.linalg.inv(
-            rest_to_world(before, self._joints)
-        )
+        motion = motions_between(before, after, self._joints)
         each = motion[np.tile(self._bone_joints[self.model.inner_bones], 2)]
         return np.einsum("nij,nj->ni", each[:, :3, :3], positions) + each[:, :3, 3]
 

@@ -142,7 +142,7 @@ def fit_pose_and_shape(
     def shaped(betas: NumpyArray) -> SkinnedPerson:
         rest = mean.rest + np.tensordot(betas, shapes, axes=1)
         joints = mean.joints + np.tensordot(betas, joint_offsets, axes=1)
-        return replace(mean, rest=rest, joints=joints)
+        return mean.with_shape(rest, joints)
 
     def posed(point: tuple[RotationPose, NumpyArray]) -> Posed:
         return shaped(point[1]).posed(point[0])

@@ -7,7 +7,7 @@ joint j (in the world's axes) changes the joint's own features f_n and so the ve
     B_v Σ_n p_nv ∂f_n/∂δ_j.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,6 +56,14 @@ class SkinnedPerson:
     def bare(self) -> bool:
         """Whether there are no pose offsets but 0."""
         return not self.pose_offsets.any()
+
+    def with_shape(
+        self, rest: Float[NumpyArray, "V 3"], joints: Float[NumpyArray, "J 3"]
+    ) -> "SkinnedPerson":
+        """The same weights and pose offsets on another rest shape, metres."""
+        person = replace(self, rest=rest, joints=joints)
+        vars(person).update(support=self.support, bare=self.bare)  # they do not depend on shape
+        return person
 
     def kinematics(self, poses: RotationPose) -> KinematicState:
         """The person's kinematic tree in one pose or many, float64."""

@@ -150,10 +150,9 @@ class _Problem:
         result = []
         for rotations, translation, betas in zip(*state, strict=True):
             own = betas.astype(self.thin.rest.dtype)
-            person = replace(
-                self.thin,
-                rest=self.thin.rest + np.tensordot(own, self.thin_shapes, axes=1),
-                joints=self.joints + np.tensordot(betas, self.joint_offsets, axes=1),
+            person = self.thin.with_shape(
+                self.thin.rest + np.tensordot(own, self.thin_shapes, axes=1),
+                self.joints + np.tensordot(betas, self.joint_offsets, axes=1),
             )
             posed = person.posed(RotationPose(rotations, translation))
             shape = posed.by_shape(self.thin_shapes, self.joint_offsets)

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.body.pose import RotationPose
+from corporeal.errors import InputError
 from corporeal.models.smpl.fitting.edge_poses import first_poses
 from corporeal.models.smpl.fitting.fit_pose import person_of
 from corporeal.models.smpl.fitting.many_people import solve_people
@@ -51,7 +52,15 @@ def in_zero_pose(
     features = (pose.rotations[1:] - np.eye(3)).reshape(-1).astype(model.pose_offsets.dtype)
     offsets = np.tensordot(features, model.pose_offsets, axes=1)
     wanted = np.asarray(vertices, np.float64) - pose.translation
-    inverses = inverse_matrices(make_blend(model.blending, weights, world, still).blended)
+    blended = make_blend(model.blending, weights, world, still).blended
+    singular = np.linalg.det(blended) == 0
+    if singular.any():
+        raise InputError(
+            f"{int(singular.sum())} vertices of a registration have no place in the zero pose: "
+            f"their joints' blended motion is singular, as where a joint is twisted by half a "
+            f"turn. Leave the registration out."
+        )
+    inverses = inverse_matrices(blended)
     # 𝒥 B⁻¹ C, of the few vertices that joints come from
     used = np.flatnonzero(np.abs(model.joint_regressor).max(axis=0) > 0)
     maps = translation_maps(world, parents)
