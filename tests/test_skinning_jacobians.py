@@ -145,6 +145,26 @@ def test_derivatives_are_those_of_automatic_differentiation(blending: Blending) 
 
 
 @BLENDINGS
+def test_torch_equals_numpy(blending: Blending) -> None:
+    """The same array-API code: derivatives by rotations and joints to rounding."""
+    torch = pytest.importorskip("torch", reason="PyTorch is an optional extra")
+    points, joints, weights, pose = body(6)
+    found = []
+    for given in (np.array, torch.tensor):
+        own = RotationPose(given(pose.rotations), given(pose.translation))
+        state = kinematic_state(own, given(joints), PARENTS)
+        blend = make_blend(blending, given(weights), state.world_rotations, state.translations)
+        maps = translation_maps(state.world_rotations, PARENTS)
+        slopes = (
+            blend.by_rotations(given(points), state.centres, PARENTS),
+            blend.by_translations(maps),
+        )
+        found.append([np.asarray(slope) for slope in slopes])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(theirs, ours, atol=1e-13)
+
+
+@BLENDINGS
 def test_shape_moves_vertices_and_joints_together(blending: Blending) -> None:
     """A posed skin is linear in rest vertices and joints at once: a whole step is exact."""
     points, joints, weights, pose = body(3)
