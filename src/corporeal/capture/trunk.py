@@ -14,6 +14,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.template import Template
 from corporeal.geometry.surface import vertex_normals
 from corporeal.skinning.kinematics import rest_to_world
+from corporeal.skinning.linear import blend_linear
 
 _HEAD_APART: Final = 8
 """Each so many vertices of the head are asked, whose face is finer than is needed; the trunk has
@@ -49,9 +50,9 @@ class TrunkSkin:
         A line's radius less the distance of its middle from the nearest point of the skin, which
         counts as negative where the middle lies behind that.
         """
-        moves = np.tensordot(self.weights, rest_to_world(frames, self.joints), axes=1)
-        skin = np.einsum("nab,nb->na", moves[:, :3, :3], self.points) + moves[:, :3, 3]
-        outward = np.einsum("nab,nb->na", moves[:, :3, :3], self.normals)
+        moves = blend_linear(rest_to_world(frames, self.joints), self.weights)
+        skin = np.einsum("nab,nb->na", moves[..., :3], self.points) + moves[..., 3]
+        outward = np.einsum("nab,nb->na", moves[..., :3], self.normals)
         middles = ends[:, :1] + ALONG[:, None] * (ends[:, 1:] - ends[:, :1])
         # |m − x|² without |m|², which is the same for all points x
         nearest = ((skin**2).sum(axis=1) - 2.0 * middles @ skin.T).argmin(axis=2)

@@ -50,13 +50,19 @@ def transform_points(
 def dual_quaternion_from_rigid(
     transform: Float[Array, "*batch 4 4"],
 ) -> Float[Array, "*batch 8"]:
-    """Unit dual quaternion (real wxyz, then dual wxyz) of a rigid motion.
+    """Unit dual quaternion (real wxyz, then dual wxyz) of a rigid motion."""
+    return dual_quaternion_from_parts(transform[..., :3, :3], transform[..., :3, 3])
+
+
+def dual_quaternion_from_parts(
+    rotation: Float[Array, "*batch 3 3"], translation: Float[Array, "*batch 3"]
+) -> Float[Array, "*batch 8"]:
+    """The same of a rotation and the translation (metres) after it.
 
     q₀ + ε q_ε with q_ε = ½ (0, t) q₀ (Kavan et al. 2008, eq. 4).
     """
-    xp = namespace_of(transform)
-    real = quaternion_from_matrix(transform[..., :3, :3])
-    translation = transform[..., :3, 3]
+    xp = namespace_of(rotation, translation)
+    real = quaternion_from_matrix(rotation)
     pure = xp.concat([xp.zeros_like(translation[..., :1]), translation], axis=-1)
     return xp.concat([real, 0.5 * multiply_quaternions(pure, real)], axis=-1)
 

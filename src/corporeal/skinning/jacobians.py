@@ -42,8 +42,8 @@ from corporeal.geometry.rotations import (
     conjugate_quaternion,
     cross_matrix,
     multiply_quaternions,
-    quaternion_from_matrix,
 )
+from corporeal.geometry.transforms import dual_quaternion_from_parts
 from corporeal.runtime.arrays import as_kind_of, full_precision, namespace_of
 from corporeal.runtime.threads import over_slices
 from corporeal.skinning.dual_quaternion import rigid_rows
@@ -171,7 +171,7 @@ class DualQuaternionBlend(Blend):
         xp = namespace_of(world_rotations, weights)
         pivots = np.asarray(weights).argmax(axis=1)
         weights = weights if xp is namespace_of(weights) else xp.asarray(weights)
-        motions = dual_quaternions(world_rotations, translations)
+        motions = dual_quaternion_from_parts(world_rotations, translations)
         real, dual = motions[..., :4], motions[..., 4:]
         with full_precision(xp):
             agreement = xp.matmul(real[..., pivots, :], xp.matrix_transpose(real))
@@ -356,16 +356,7 @@ def joint_motions(blending: Blending, state: KinematicState) -> Float[Array, "..
     xp = namespace_of(state.world_rotations)
     if blending == "lbs":
         return xp.concat([state.world_rotations, state.translations[..., None]], axis=-1)
-    return dual_quaternions(state.world_rotations, state.translations)
-
-
-def dual_quaternions(
-    world_rotations: Float[Array, "*batch J 3 3"], translations: Float[Array, "*batch J 3"]
-) -> Float[Array, "*batch J 8"]:
-    """q̂_k = q + ε ½ τ q of every joint."""
-    real = quaternion_from_matrix(world_rotations)
-    dual = 0.5 * multiply_quaternions(_pure(translations), real)
-    return namespace_of(real).concat([real, dual], axis=-1)
+    return dual_quaternion_from_parts(state.world_rotations, state.translations)
 
 
 def _gathered(values: Float[Array, "*batch V J c"], below: Float[Array, "J J"]) -> Array:

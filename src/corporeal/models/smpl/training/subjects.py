@@ -16,11 +16,12 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.weights import SkinWeights
+from corporeal.geometry.transforms import dual_quaternion_from_parts
 from corporeal.models.smpl.fitting.many_poses import AT_ONCE
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, walk
 from corporeal.runtime.threads import over_slices
 from corporeal.skinning.gradients import influences_of, skin_gradient
-from corporeal.skinning.jacobians import dual_quaternions, translation_maps
+from corporeal.skinning.jacobians import translation_maps
 from corporeal.skinning.kinematics import descendants, kinematic_state
 
 _REFLECTION = np.array([-1.0, 1.0, 1.0])
@@ -172,7 +173,7 @@ def _dual_terms(
     from corporeal.models.smpl.training.terms_cpu import dual_joint_terms
 
     count, size, vertex_count = len(parents), maps.shape[3], len(influences.values)
-    parts = dual_quaternions(world, np.zeros((len(world), count, 3)))
+    parts = dual_quaternion_from_parts(world, np.zeros((len(world), count, 3)))
     above = np.full((count, count), -1)
     for k in range(count):
         line = np.flatnonzero(descendants(parents)[k])
