@@ -10,16 +10,13 @@ from creatures import coarse_dragon, tentacle
 
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
-from corporeal.cli.control_flags import ControlFlags, flags_of, given_controls
 from corporeal.cli.main import main
-from corporeal.errors import InputError
 from corporeal.formats.bvh import write_bvh
 from corporeal.formats.gltf_read import read_glb_character
 from corporeal.formats.native import read_animation
 from corporeal.formats.off import write_off
 from corporeal.formats.registry import read_mesh, write_mesh
 from corporeal.formats.skel import write_skel
-from corporeal.pipelines.controls import all_controls, require_controls
 from corporeal.pipelines.example_creature import dragon_skeleton, flap, write_dragon
 from corporeal.runtime.manifest import read_manifest
 
@@ -71,7 +68,7 @@ def test_flesh_of_an_own_mesh_becomes_a_character(capsys: Capture):
     assert character.template.mesh.vertex_count == coarse_dragon().vertex_count
     assert set(character.template.skeleton.names) == set(dragon_skeleton().names)
     config = read_manifest("dragon.glb.manifest.json")["config"]
-    assert config["controls"] == {"collisions": 2.0}
+    assert config["controls"] == {"collisions": "global"}
     assert config["mesh"] == "dragon.off"
 
 
@@ -97,7 +94,7 @@ def test_a_run_is_repeated_with_its_controls_and_files(capsys: Capture):
     one, two = (read_animation(f"{name}.npz").vertices for name in ("one", "two"))
     np.testing.assert_array_equal(one, two)
     first, second = (read_manifest(f"{n}.npz.manifest.json")["config"] for n in ("one", "two"))
-    assert first["controls"] == {"stiffness": 20000.0, "sliding": 0.0, "dynamics": 0.0}
+    assert first["controls"] == {"stiffness": 20000.0, "sliding": False, "dynamics": False}
     assert {**first, "out": ""} == {**second, "out": ""}
     assert call("animate --config one.npz.manifest.json --stiffness 5000 --out three.npz") == 0
     third = read_manifest("three.npz.manifest.json")["config"]
@@ -175,16 +172,6 @@ def test_refusals_of_flesh(flags: str, words: str, capsys: Capture):
 def test_a_human_motion_does_not_fit_a_dragon(capsys: Capture):
     line = "animate --mesh dragon.off --skeleton dragon.skel --motion jumping-jacks --out o.npz"
     assert "its trunk does not stand upright" in refusal(line, capsys)
-
-
-def test_every_control_has_a_flag_that_comes_back():
-    """The flags are the table's rows: what is set by one is what a manifest sets again."""
-    for row in all_controls():
-        values = {row.name: row.low if row.default != row.low else row.high}
-        assert given_controls(flags_of(values)) == values
-    assert given_controls(ControlFlags()) == {}
-    with pytest.raises(InputError, match="it has stiffness"):
-        require_controls("projective", {"magic": 1.0})
 
 
 def test_a_skeleton_is_fitted_and_the_mesh_moves_with_it(capsys: Capture):

@@ -1,7 +1,7 @@
-"""What every deformer promises, written once: a new deformer is one line in the list.
+"""What every deformer promises, written once: a new deformer is one line in the registry.
 
-Each contract runs for every name in `corporeal.pipelines.deformers.DEFORMERS` on a small synthetic
-arm, and on the default body.
+Each contract runs for every name in the registry on a small synthetic arm, and on the default body;
+what a deformer takes and needs is read from its traits.
 """
 
 from dataclasses import dataclass
@@ -13,30 +13,35 @@ import synthetic
 from scipy.spatial.transform import Rotation
 
 from corporeal.anatomy.fit.layers import fit_layers
-from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.composition import Composition
-from corporeal.body.deformer import Deformer
+from corporeal.body.controls import Controls, control
+from corporeal.body.deformer import Deformer, StatefulDeformer
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
+from corporeal.body.stepper import Stepper
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.pipelines.deformers import DEFORMERS, make_deformer
+from corporeal.pipelines.deformers import (
+    contract_problem,
+    deformer_class,
+    deformer_names,
+    make_deformer,
+)
 from corporeal.skinning.kinematics import forward_kinematics
 
-WITH_MEMORY: frozenset[str] = frozenset({"projective", "layered"})
-"""Deformers whose frames depend on the frames before them."""
-WEIGHTLESS: dict[str, dict[str, np.ndarray]] = {
-    name: {"gravity": np.zeros(1), "dynamics": np.zeros(1)} for name in ("projective", "layered")
-}
-"""Controls that leave out momentum and gravity, under which flesh does not move rigidly."""
-BALANCE: dict[str, float] = {"projective": 2e-5, "layered": 5e-5}
-"""Metres that a solver's own tolerance adds to rounding: a ten-thousandth of a limb's thickness."""
+SLACK = {"gravity": 0.0, "dynamics": False}
+"""Controls that leave out momentum and weight, under which flesh does not move rigidly."""
 
-ONLY_ON: dict[str, str] = dict.fromkeys(("layered", "smpl", "smpl-sparse"), "default-body")
-"""The one body that a deformer knows the inside of, or has learned to move."""
+
+@dataclass(frozen=True, kw_only=True)
+class Wobbling(Controls):
+    """Controls that no deformer here has."""
+
+    wobbliness: float = control(1.0, low=0.0, high=2.0, help="how it wobbles")
 
 
 @dataclass(frozen=True)
@@ -81,13 +86,12 @@ def default_layers() -> Layers:
 
 
 def made(name: str, template: Template) -> Deformer:
-    """The deformer by its name; a layered one gets its layers here, to save the time of fitting."""
-    if name == "layered":
-        return LayeredSkinning(template, default_layers())
-    return make_deformer(name, template)
+    """The deformer by its name; its layers come from here, to save the time of fitting."""
+    layers = default_layers() if deformer_class(name).needs_layers else None
+    return make_deformer(name, template, layers=layers)
 
 
-@pytest.fixture(params=DEFORMERS)
+@pytest.fixture(params=deformer_names())
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -95,8 +99,8 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=BODIES)
 def case(request: pytest.FixtureRequest, name: str) -> Case:
     make_template, dtype = BODIES[request.param]
-    if request.param != ONLY_ON.get(name, request.param):
-        pytest.skip(f"{name} needs the {ONLY_ON[name]}")
+    if request.param != "default-body" and not deformer_class(name).accepts_custom_mesh:
+        pytest.skip(f"{name} moves the default body alone")
     template = make_template()
     identity = synthetic.identity_of(template, dtype)
     return Case(
@@ -113,13 +117,42 @@ def rounding(case: Case) -> float:
 
 def balance(case: Case) -> float:
     """Metres that rounding and the deformer's solver may be off."""
-    return max(rounding(case), BALANCE.get(case.deformer.name, 0.0))
+    return max(rounding(case), case.deformer.tolerance)
+
+
+def slack(deformer: Deformer) -> dict[str, float]:
+    """What leaves out momentum and weight, of what the deformer can be told."""
+    known = {row.name for row in deformer.Controls.table()}
+    return {name: value for name, value in SLACK.items() if name in known}
 
 
 def test_is_a_deformer(case: Case, name: str) -> None:
     assert isinstance(case.deformer, Deformer)
     assert case.deformer.name == name
-    assert all(c.low <= c.default <= c.high for c in case.deformer.controls)
+    assert contract_problem(type(case.deformer), name) is None
+    assert case.deformer.summary
+    assert isinstance(case.deformer, StatefulDeformer) == case.deformer.stateful
+    assert case.deformer.Controls().changed() == {}
+
+
+def test_a_stepper_gives_what_animate_gives(case: Case) -> None:
+    """Started in the first pose and stepped frame by frame, the skin is the clip's; a step leaves
+    the state before as it was."""
+    if not isinstance(case.deformer, StatefulDeformer):
+        pytest.skip(f"{case.deformer.name} has no memory")
+    stepper = case.deformer.stepper()
+    assert isinstance(stepper, Stepper)
+    clip = case.deformer.animate(case.identity, case.motion).vertices
+    rotations, translation = case.motion.joint_rotations, case.motion.root_translation
+    state = stepper.start(case.identity, Pose(rotations[0], translation[0]))
+    for frame in range(1, 3):
+        before = stepper.skin(state)
+        after = stepper.step(state, Pose(rotations[frame], translation[frame]), 1 / case.motion.fps)
+        np.testing.assert_array_equal(stepper.skin(state), before)
+        state = after
+        np.testing.assert_allclose(
+            stepper.skin(state), clip[frame], rtol=0, atol=max(balance(case), 1e-4)
+        )
 
 
 def test_animation_is_whole(case: Case) -> None:
@@ -153,8 +186,7 @@ def test_root_motion_is_rigid(case: Case) -> None:
     rotations[:, 0] = [[0.3, -0.8, 0.5], [0, np.pi, 0], [0, 0, 0]]
     translation[:] = [[0, 0, 0], [0.1, -0.2, 0.3], [1, 2, 3]]
     motion = case.moved(rotations, translation)
-    controls = WEIGHTLESS.get(case.deformer.name)
-    vertices = case.deformer.animate(case.identity, motion, controls).vertices
+    vertices = case.deformer.animate(case.identity, motion, slack(case.deformer)).vertices
     root = case.identity.joints[0].astype(float)
     for frame in range(3):
         turn = Rotation.from_rotvec(motion.joint_rotations[frame, 0].astype(float)).as_matrix()
@@ -175,7 +207,7 @@ def test_joints_follow_kinematics(case: Case) -> None:
 
 def test_frames_stand_alone(case: Case, name: str) -> None:
     """All frames at once equal frame by frame, where a deformer has no memory."""
-    if name in WITH_MEMORY:
+    if case.deformer.stateful:
         pytest.skip(f"{name} depends on earlier frames")
     together = case.deformer.animate(case.identity, case.motion).vertices
     for frame in range(case.motion.frame_count):
@@ -207,6 +239,8 @@ def test_repeats_bitwise_and_keeps_its_inputs(case: Case) -> None:
 def test_unknown_control_is_refused(case: Case) -> None:
     with pytest.raises(InputError, match="wobbliness"):
         case.deformer.animate(case.identity, case.motion, {"wobbliness": np.ones(1)})
+    with pytest.raises(InputError, match="was given Wobbling; expected"):
+        case.deformer.animate(case.identity, case.motion, Wobbling())
 
 
 def test_wrong_joint_count_is_refused(case: Case) -> None:

@@ -14,11 +14,7 @@ from corporeal.errors import FormatError, InputError
 from corporeal.formats.npz import write_npz
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparations
-from corporeal.physics.fast_projective_skinning.settings import (
-    COLLISIONS,
-    CONTROLS,
-    ProjectiveSettings,
-)
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state
 from corporeal.physics.solver.integration import StepRule, resting
@@ -339,22 +335,6 @@ def test_mass_and_gravity_are_in_si(template: Template, identity: Identity) -> N
     heavy = ProjectiveSimulation(template, ProjectiveSettings(mass=3.0, gravity=2.0)).body(identity)
     np.testing.assert_allclose(heavy.system.masses, 3 * light.system.masses, rtol=1e-12)
     np.testing.assert_allclose(heavy.weight[:, 1], -2.0 * heavy.system.masses)
-
-
-@pytest.mark.parametrize("name", [row.name for row in CONTROLS])
-def test_controls_out_of_range_are_refused(name: str) -> None:
-    row = next(row for row in CONTROLS if row.name == name)
-    with pytest.raises(InputError, match=f"control {name!r} is"):
-        ProjectiveSettings.from_controls({name: np.array(2 * row.high + 1)})
-    with pytest.raises(InputError, match="expected one number"):
-        ProjectiveSettings.from_controls({name: np.full(2, row.default)})
-
-
-def test_defaults_are_those_of_the_table() -> None:
-    settings = ProjectiveSettings()
-    values = {row.name: getattr(settings, row.name) for row in CONTROLS}
-    values["collisions"] = COLLISIONS.index(values["collisions"])
-    assert values == {row.name: row.default for row in CONTROLS}
 
 
 def test_wrong_calls_are_refused(template: Template, identity: Identity) -> None:

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.viewer.document import Document, View
 from corporeal.viewer.job_process import Job, Limits
 from corporeal.viewer.packets import Packet
@@ -240,8 +242,8 @@ def test_paint_and_controls_reach_the_flesh(fleshed: Page):
     page.ask("paint", {"vertices": vertices, "factors": factors})
     page.change("views", 1, "controls", "stiffness", value=30e3)
     page.settle()
-    simulation = flesh(page).simulation
-    assert simulation is not None
+    simulation = flesh(page).stepper
+    assert isinstance(simulation, ProjectiveSimulation)
     assert simulation.settings.stiffness == 30e3
     assert len(page.session.document.painted) == len(vertices)
     assert page.frames(1)[-1].fields["views"][1]["ready"]
@@ -290,11 +292,11 @@ def test_flesh_of_somebody_who_has_left_is_dropped(fleshed: Page):
     """Prepared for one person, ready when another stands there: plain skinning stays."""
     page = fleshed
     page.settle()
-    simulation, state = flesh(page).simulation, flesh(page).state
-    assert simulation is not None
+    live = flesh(page).live
+    assert live is not None
     page.change("body", "sliders", "weight", value=0.8, final=False)
-    flesh(page).begin(simulation, state)
-    flesh(page).begin(simulation, None)
+    flesh(page).begin(live)
+    flesh(page).begin(replace(live, state=None))
     assert not flesh(page).ready
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from corporeal._typing import Float32, NumpyArray
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.layered.deformer import LayeredSkinning
+from corporeal.body.controls import Controls
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
@@ -16,11 +17,10 @@ from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
 from corporeal.capture.tissue import PersonTissue, tissue_of
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.settings import COLLISIONS
 
 DeformerName = Literal["projective", "layered"]
 Touch = Literal["off", "local", "global"]
-TOUCH: tuple[Touch, ...] = ("off", "local", "global")
-"""Names of the numbers of the control `collisions`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,24 +36,27 @@ class PersonFlesh:
     layers: Layers | None
     """None for two-layer flesh."""
 
-    def controls(self, moving: bool, touch: Touch) -> dict[str, float]:
-        """What the deformer is told, by the names in its table; SI units."""
-        names = frozenset(control.name for control in self.deformer.controls)
-        values = self.tissue.controls(names, self.person.measurements.mass)
-        values["dynamics"] = float(moving)
-        if "collisions" in names:
-            values["collisions"] = float(TOUCH.index(touch))
-        return values
+    def controls(self, moving: bool, touch: Touch) -> Controls:
+        """What the deformer is told."""
+        tissue = self.tissue.controls(self.person.measurements.mass)
+        given = {**tissue, "dynamics": moving, "collisions": touch}
+        return self.deformer.Controls.from_mapping(given, self.deformer.name)
+
+    def materials(self, moving: bool, touch: Touch) -> dict[str, float]:
+        """The same as numbers, SI units, as registrations keep them: 0 and 1 for off and on;
+        collisions from 0 on."""
+        tissue = self.tissue.controls(self.person.measurements.mass)
+        return {**tissue, "dynamics": float(moving), "collisions": float(COLLISIONS.index(touch))}
 
     def perform(self, recording: Recording, touch: Touch) -> Float32[NumpyArray, "N V 3"]:
         """The skin of the person in every frame of a recording, metres."""
-        values = {k: np.asarray(v) for k, v in self.controls(recording.moving, touch).items()}
+        values = self.controls(recording.moving, touch)
         if recording.moving:
             moved = self.deformer.animate(self.person.identity, recording.motion, values)
             return np.asarray(moved.vertices, np.float32)
         return self._hold(recording.motion, values)
 
-    def _hold(self, motion: Motion, values: dict[str, NumpyArray]) -> Float32[NumpyArray, "N V 3"]:
+    def _hold(self, motion: Motion, values: Controls) -> Float32[NumpyArray, "N V 3"]:
         """Every pose for itself, in static balance, reached from rest in small turns.
 
         So skin meets skin before it is deep inside; a jump from one pose to the next would carry
@@ -73,7 +76,7 @@ def flesh_of(
 ) -> PersonFlesh:
     """Prepare a person; `seed` draws what composition does not say of the tissue, if not None."""
     tissue = tissue_of(person, seed)
-    if deformer == "projective":
+    if deformer == ProjectiveSkinning.name:
         return PersonFlesh(person, ProjectiveSkinning(template), tissue, None)
     layers = fit_layers(person.identity, person.sex, person.composition)
     return PersonFlesh(person, LayeredSkinning(template, layers), tissue, layers)

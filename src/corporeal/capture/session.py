@@ -80,7 +80,7 @@ def _take(
         truth=Truth(
             np.asarray(motion.joint_rotations, np.float32),
             np.asarray(motion.root_translation, np.float32),
-            flesh.controls(recording.moving, settings.touch),
+            flesh.materials(recording.moving, settings.touch),
         ),
         split=split,
         notes={"seed": seed, "deformer": settings.deformer, **recording.notes},

@@ -41,10 +41,9 @@ class PersonTissue:
     damping: float
     """1/s."""
 
-    def controls(self, names: frozenset[str], mass: float) -> dict[str, float]:
-        """What a deformer with controls of these names is told of a body of `mass` kg."""
-        values = {"stiffness": self.stiffness, "damping": self.damping, "mass": mass}
-        return {name: value for name, value in values.items() if name in names}
+    def controls(self, mass: float) -> dict[str, float]:
+        """What a deformer of flesh is told of a body of `mass` kg."""
+        return {"stiffness": self.stiffness, "damping": self.damping, "mass": mass}
 
     def facts(self) -> Mapping[str, float]:
         """By name, for a report."""

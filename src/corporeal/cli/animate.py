@@ -1,16 +1,19 @@
 """`corporeal animate`."""
 
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, make_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
+from corporeal.body.controls import ControlValue
 from corporeal.cli.console import print_json, say, tell_batch
-from corporeal.cli.control_flags import ControlFlags, flags_of, given_controls
+from corporeal.cli.control_flags import Flags, control_flags, deformer_help, given_controls
 from corporeal.errors import InputError
 from corporeal.pipelines.animate import AnimateConfig, Animated, animate, is_animated
-from corporeal.pipelines.deformers import DEFORMERS
+from corporeal.pipelines.controls import plain_controls
+from corporeal.pipelines.deformers import deformer_names
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.runtime.jobs import run_jobs
 from corporeal.runtime.manifest import require_verb
@@ -43,11 +46,8 @@ class Animate(AnimateOptions):
     """File to write; for several bodies or motions, a pattern with {body} and {motion} in it."""
     body: tuple[Path, ...] = ()
     """Body files; the average adult if none is given."""
-    deformer: Annotated[
-        str, tyro.conf.arg(help=f"How the skin follows the joints: {', '.join(DEFORMERS)}.")
-    ] = AnimateOptions.deformer
-    controls: ControlFlags = field(default_factory=ControlFlags)
-    """What the deformer is told; not every deformer has every control."""
+    remembered: tyro.conf.Suppress[Mapping[str, ControlValue]] = field(default_factory=dict)
+    """Controls of the manifest that is repeated."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Processes to use for several results; all cores by default."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
@@ -55,16 +55,32 @@ class Animate(AnimateOptions):
     json: bool = False
     """Print JSON on stdout for machines."""
 
-    @staticmethod
-    def from_manifest(content: dict[str, Any]) -> "Animate":
+    @classmethod
+    def for_flags(cls, flags: Sequence[str]) -> "type[Animate]":
+        """The verb as it can be told about the deformers that are there: with the controls' flags
+        of all, or in the help of a named deformer its own alone."""
+        named = _named_deformer(flags)
+        asks = not {"-h", "--help"}.isdisjoint(flags)
+        kind = control_flags(named, others=named is None or not asks)
+        which = Annotated[str, tyro.conf.arg(help=deformer_help())]
+        entries = [
+            ("deformer", which, field(default=AnimateOptions.deformer)),
+            ("controls", kind, field(default_factory=kind)),
+        ]
+        made = make_dataclass(cls.__name__, entries, bases=(cls,), frozen=True, kw_only=True)
+        made.__doc__ = cls.__doc__
+        return made
+
+    @classmethod
+    def from_manifest(cls, content: dict[str, Any]) -> "Animate":
         """The same run again, from its manifest."""
         require_verb(content, "animate")
         config = {k: _as_field(k, v) for k, v in content["config"].items() if v is not None}
         body = config.pop("body", None)
-        return Animate(
+        return cls(
             motion=(config.pop("motion"),),
             body=() if body is None else (body,),
-            controls=flags_of(config.pop("controls", {})),
+            remembered=config.pop("controls", {}),
             **config,
         )
 
@@ -109,7 +125,7 @@ class Animate(AnimateOptions):
         self._require_one_kind_of_body()
         bodies: tuple[Path | None, ...] = self.body or (None,)
         shared = {f.name: getattr(self, f.name) for f in fields(AnimateOptions)}
-        controls = given_controls(self.controls)
+        controls = self._controls()
         configs: dict[str, AnimateConfig] = {}
         outs: set[str] = set()
         for body in bodies:
@@ -134,6 +150,12 @@ class Animate(AnimateOptions):
             )
         return configs
 
+    def _controls(self) -> dict[str, ControlValue]:
+        """What the deformer is told: the manifest's, if there is one, changed by flags."""
+        flags: Flags = getattr(self, "controls", None)
+        given = {} if flags is None else given_controls(flags)
+        return plain_controls(self.deformer, {**self.remembered, **given})
+
     def _require_one_kind_of_body(self) -> None:
         given = [name for name in ("body", "mesh", "model") if getattr(self, name)]
         if len(given) > 1:
@@ -142,6 +164,15 @@ class Animate(AnimateOptions):
             raise InputError("--shape came without --model; expected both, or sliders of a --body.")
         if self.skeleton is not None and self.mesh is None:
             raise InputError("--skeleton came without --mesh; expected both, or a --body.")
+
+
+def _named_deformer(flags: Sequence[str]) -> str | None:
+    """The deformer that flags name, if there is one by that name."""
+    for flag, after in zip(flags, [*flags[1:], ""], strict=True):
+        name = after if flag == "--deformer" else flag.removeprefix("--deformer=")
+        if name in deformer_names() and flag.startswith("--deformer"):
+            return name
+    return None
 
 
 def _as_field(name: str, value: Any) -> Any:

@@ -114,6 +114,8 @@ def _command(arguments: list[str]) -> Command:
 
     module, class_name = VERBS[name].home.split(":")
     verb = getattr(import_module(module), class_name)
+    if hasattr(verb, "for_flags"):
+        verb = verb.for_flags(flags)
     default, flags = _repeated(verb, flags)
     return tyro.cli(
         verb,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.body.animation import Animation
+from corporeal.body.controls import ControlValue
 from corporeal.body.deformer import Deformer
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
@@ -16,12 +17,12 @@ from corporeal.errors import InputError
 from corporeal.formats.native import Body, read_body
 from corporeal.formats.registry import format_to_read
 from corporeal.motions.custom_skeleton import CustomMotion, by_way_of_a_person, motion_from_file
-from corporeal.pipelines.controls import as_arrays, require_controls
+from corporeal.pipelines.controls import read_controls
 from corporeal.pipelines.custom_mesh import CustomBody, custom_body_again, load_custom_body
-from corporeal.pipelines.deformer_options import deformer_for, layered_deformer, painted_map
-from corporeal.pipelines.deformers import require_place
+from corporeal.pipelines.deformer_options import deformer_for, painted_map
+from corporeal.pipelines.deformers import deformer_class, require_place
 from corporeal.pipelines.exaggeration import exaggerated, require_offsets
-from corporeal.pipelines.layered_body import LAYERED, layers_for
+from corporeal.pipelines.layered_body import layers_for
 from corporeal.pipelines.live_character import require_live, write_live_character
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.results import (
@@ -43,8 +44,8 @@ class AnimateConfig(AnimateOptions):
     """Name of an authored motion, or path of a motion file."""
     body: Path | None = None
     """A body or animation file; None for the default body."""
-    controls: Mapping[str, float] = field(default_factory=dict)
-    """What the deformer is told, by the names in its table; SI units."""
+    controls: Mapping[str, ControlValue] = field(default_factory=dict)
+    """What the deformer is told, by the names of its controls; SI units."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def animate(config: AnimateConfig) -> Animated:
     """
     run = _run(config)
     require_animation_output(config.out, config.frame)
-    require_controls(config.deformer, config.controls)
+    read_controls(config.deformer, config.controls)
     require_place(config.deformer, config.device)
     require_offsets(config)
     animation, body, report, deformer = _animation(config)
@@ -101,9 +102,10 @@ def _animation(config: AnimateConfig) -> Moved:
     if (own := custom_body_again(body, config.component)) is not None:
         return _custom_animation(config, own)
     motion, came = load_motion(config, body)
-    if config.deformer == LAYERED:
-        layers, notes = layers_for(config.body, body, config.controls.get("age"))
-        deformer = layered_deformer(config, body.template, layers)
+    if deformer_class(config.deformer).needs_layers:
+        age = config.controls.get("age")
+        layers, notes = layers_for(config.body, body, None if age is None else float(age))
+        deformer = deformer_for(config, body.template, layers=layers)
         moved = _deformed(config, deformer, body, motion)
         return moved, body, came | {"body_notes": notes}, deformer
     deformer = deformer_for(config, body.template)
@@ -140,7 +142,7 @@ def _deformed(
     motion: Motion,
     own: CustomBody | None = None,
 ) -> Animation:
-    moved = deformer.animate(body.identity, motion, as_arrays(config.controls))
+    moved = deformer.animate(body.identity, motion, config.controls or None)
     factors = painted_map(config.exaggeration_map, body.template, own)
     return moved if factors is None else exaggerated(moved, factors)
 

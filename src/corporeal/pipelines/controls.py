@@ -1,52 +1,49 @@
-"""The deformers' controls, by name: what a flag or a config may set."""
+"""The controls of all deformers, by name: what a flag, a manifest or a session may set."""
 
 from collections.abc import Mapping
-from functools import cache
+from typing import Any
 
-import numpy as np
-
-from corporeal.body.parameter import Parameter
+from corporeal.body.controls import Control, Controls, ControlValue
 from corporeal.errors import InputError
-from corporeal.pipelines.deformers import DEFORMERS, deformer_class
+from corporeal.pipelines.deformers import deformer_class, deformer_names, in_words
 
 
-@cache
-def control_tables() -> dict[str, tuple[Parameter, ...]]:
-    """Every deformer's table of controls."""
-    return {name: deformer_class(name).controls for name in DEFORMERS}
+def control_tables() -> dict[str, tuple[Control, ...]]:
+    """Every deformer's controls."""
+    return {name: deformer_class(name).Controls.table() for name in deformer_names()}
 
 
-def all_controls() -> tuple[Parameter, ...]:
-    """Every control of any deformer once, in the order of the tables."""
-    known: dict[str, Parameter] = {}
-    for table in control_tables().values():
-        for row in table:
-            known.setdefault(row.name, row)
-    return tuple(known.values())
-
-
-def require_controls(deformer: str, controls: Mapping[str, float]) -> None:
-    """Refuse controls that the deformer does not have, with the list of those it has."""
-    table = {row.name: row for row in deformer_class(deformer).controls}
-    if unknown := sorted(set(controls) - set(table)):
-        has = f"it has {', '.join(table)}" if table else "it has none"
+def read_controls(deformer: str, values: Mapping[str, Any]) -> Controls:
+    """The deformer's controls from plain values by name; raises `InputError` for those that it
+    does not have, naming a deformer that has them, and for values out of range."""
+    kind = deformer_class(deformer).Controls
+    known = {row.name for row in kind.table()}
+    if unknown := sorted(set(values) - known):
+        has = f"it has {', '.join(row.name for row in kind.table())}" if known else "it has none"
         others = [name for name, rows in control_tables().items() if unknown[0] in _names(rows)]
-        use = f" Use --deformer {others[0]}." if others else ""
+        use = f" Use --deformer {in_words(others)}." if others else ""
         raise InputError(f"deformer {deformer!r} has no control {', '.join(unknown)}; {has}.{use}")
-    for name, value in controls.items():
+    return kind.from_mapping(values, deformer)
+
+
+def plain_controls(deformer: str, values: Mapping[str, Any]) -> dict[str, ControlValue]:
+    """The same values, checked, as JSON should hold them: numbers, true or false, words."""
+    read = read_controls(deformer, values)
+    return {name: getattr(read, name) for name in values}
+
+
+def control_words(kind: type[Controls], values: Mapping[str, ControlValue]) -> list[str]:
+    """Words on a command line that set these controls."""
+    table = {row.name: row for row in kind.table()}
+    words: list[str] = []
+    for name, value in values.items():
         row = table[name]
-        if not row.low <= value <= row.high:
-            unit = f" {row.unit}" if row.unit else ""
-            raise InputError(
-                f"control {name} is {value:g}{unit}; expected {row.low:g} to {row.high:g}{unit} "
-                f"({row.meaning})."
-            )
+        if row.kind == "switch":
+            words.append(f"--{row.flag if value else row.off_flag}")
+        else:
+            words += [f"--{row.flag}", value if isinstance(value, str) else f"{value:.5g}"]
+    return words
 
 
-def as_arrays(controls: Mapping[str, float]) -> dict[str, np.ndarray]:
-    """Controls as deformers take them."""
-    return {name: np.asarray(value, np.float64) for name, value in controls.items()}
-
-
-def _names(rows: tuple[Parameter, ...]) -> set[str]:
+def _names(rows: tuple[Control, ...]) -> set[str]:
     return {row.name for row in rows}

@@ -1,83 +1,83 @@
 """The deformer that a run asks for, with painted maps and environment where it takes them."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
-from corporeal.body.deformer import Deformer
+from corporeal.body.deformer import Deformer, Traits
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
 from corporeal.errors import FormatError, InputError
+from corporeal.physics.fast_projective_skinning.preparation import Maps
 from corporeal.pipelines.custom_mesh import CustomBody
-from corporeal.pipelines.deformers import make_deformer
-from corporeal.pipelines.layered_body import LAYERED
+from corporeal.pipelines.deformers import (
+    deformer_class,
+    deformers_where,
+    in_words,
+    make_deformer,
+)
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.runtime.input_files import reading
 
-_FLESHED = "projective"
-
 
 def deformer_for(
-    options: AnimateOptions, template: Template, own: CustomBody | None = None
-) -> Deformer:
-    """The deformer for bodies of `template`, which is the skin of `own` if there is one."""
-    if options.deformer != _FLESHED:
-        _require_no_maps(options)
-        if options.deformer == LAYERED and own is not None:
-            raise InputError(
-                f"deformer {LAYERED!r} moves the layers of the default body's topology; an own "
-                f"mesh came. Use --deformer {_FLESHED}."
-            )
-        return make_deformer(options.deformer, template)
-    from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
-
-    return _fleshed(partial(ProjectiveSkinning, template), options, template, own)
-
-
-def layered_deformer(options: AnimateOptions, template: Template, layers: Layers) -> Deformer:
-    """The deformer that moves `layers`."""
-    from corporeal.anatomy.layered.deformer import LayeredSkinning
-
-    return _fleshed(partial(LayeredSkinning, template, layers), options, template)
-
-
-def _fleshed(
-    make: Callable[..., Deformer],
     options: AnimateOptions,
     template: Template,
     own: CustomBody | None = None,
+    layers: Layers | None = None,
 ) -> Deformer:
-    """A deformer of flesh with the maps, the environment and the device that a run asks for."""
-    from corporeal.physics.fast_projective_skinning.environment_file import read_environment
-    from corporeal.physics.fast_projective_skinning.preparation import Maps
+    """The deformer for bodies of `template`, which is the skin of `own` if there is one; `layers`
+    are the person's, for a deformer that needs them."""
+    traits = deformer_class(options.deformer)
+    _require_taken(options, traits)
+    if own is not None and not traits.accepts_custom_mesh:
+        others = in_words(deformers_where(accepts_custom_mesh=True))
+        raise InputError(
+            f"deformer {options.deformer!r} moves the default body's topology alone; a custom mesh "
+            f"came. Use --deformer {others}."
+        )
+    maps = environment = None
+    if traits.accepts_maps:
+        maps = _maps(options, template, own)
+    if options.scene is not None:
+        from corporeal.physics.fast_projective_skinning.environment_file import read_environment
 
+        environment = read_environment(options.scene)
+    return make_deformer(
+        options.deformer,
+        template,
+        options.device,
+        maps=maps,
+        environment=environment,
+        layers=layers,
+    )
+
+
+def _maps(options: AnimateOptions, template: Template, own: CustomBody | None) -> Maps:
+    """The painted factors that a run asks for."""
     stiffness = painted_map(options.stiffness_map, template, own)
     if options.soft:
         by_part = soft_parts(options.soft, template, own)
         stiffness = by_part if stiffness is None else by_part * stiffness
-    environment = None if options.scene is None else read_environment(options.scene)
-    maps = Maps(stiffness, painted_map(options.mass_map, template, own))
-    return make(maps=maps, environment=environment, device=options.device)
+    return Maps(stiffness, painted_map(options.mass_map, template, own))
 
 
-def _require_no_maps(options: AnimateOptions) -> None:
-    """Refuse flags of projective flesh for deformers that do not take them."""
+def _require_taken(options: AnimateOptions, traits: type[Traits]) -> None:
+    """Refuse flags that the deformer does not take."""
     asked = {
-        "--soft": bool(options.soft),
-        "--stiffness-map": options.stiffness_map is not None,
-        "--mass-map": options.mass_map is not None,
-        "--scene": options.scene is not None,
+        "--soft": ("accepts_maps", bool(options.soft)),
+        "--stiffness-map": ("accepts_maps", options.stiffness_map is not None),
+        "--mass-map": ("accepts_maps", options.mass_map is not None),
+        "--scene": ("accepts_environment", options.scene is not None),
     }
-    if any(asked.values()):
-        first = next(flag for flag, given in asked.items() if given)
-        raise InputError(
-            f"{first} came with the deformer {options.deformer!r}, which does not take it. Use "
-            f"--deformer {_FLESHED}."
-        )
+    for flag, (trait, given) in asked.items():
+        if given and not getattr(traits, trait):
+            raise InputError(
+                f"{flag} came with the deformer {options.deformer!r}, which does not take it. Use "
+                f"--deformer {in_words(deformers_where(**{trait: True}))}."
+            )
 
 
 def soft_parts(

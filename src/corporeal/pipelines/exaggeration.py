@@ -7,11 +7,9 @@ import numpy as np
 from corporeal._typing import Array, Float, Float64, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.errors import InputError
-from corporeal.pipelines.deformers import make_deformer
+from corporeal.pipelines.deformers import is_linear_blend
 from corporeal.pipelines.options import AnimateOptions
-
-_PLAIN = "lbs"
-"""What offsets are measured from."""
+from corporeal.skinning.linear import LinearBlendSkinning
 
 
 def exaggerated(animation: Animation, factors: Float64[NumpyArray, "V"]) -> Animation:
@@ -20,7 +18,7 @@ def exaggerated(animation: Animation, factors: Float64[NumpyArray, "V"]) -> Anim
     e is 1 where nothing changes, above 1 where flesh swings further, below 1 where it is calmer.
     Linear blending is linear in the rest shape, so offsets in the rest pose grow by e, too.
     """
-    plain = make_deformer(_PLAIN, animation.template).animate(animation.identity, animation.motion)
+    plain = LinearBlendSkinning(animation.template).animate(animation.identity, animation.motion)
     start, share = np.asarray(plain.vertices, np.float64), factors[:, None]
     moved = start + share * (np.asarray(animation.vertices, np.float64) - start)
     return replace(
@@ -52,8 +50,8 @@ def require_offsets(options: AnimateOptions) -> None:
         raise InputError(
             "--exaggeration-map came with --live, whose morphs know no painted factors."
         )
-    if options.deformer == _PLAIN and options.model is None:
+    if is_linear_blend(options.deformer) and options.model is None:
         raise InputError(
-            f"--exaggeration-map came with the deformer {_PLAIN!r}, which has no offset from plain "
-            f"skinning. Use --deformer projective or another."
+            f"--exaggeration-map came with the deformer {options.deformer!r}, which has no offset "
+            f"from plain skinning. Use --deformer projective or another."
         )

@@ -18,8 +18,6 @@ from corporeal.formats.layers import read_layers
 from corporeal.formats.native import LAYERS, Body
 from corporeal.formats.npz import open_npz
 
-LAYERED = "layered"
-"""The deformer that moves layers."""
 USUAL_AGE = 40.0
 """Years, for bodies that do not say theirs."""
 

@@ -17,7 +17,7 @@ from corporeal.errors import InputError
 from corporeal.formats.gltf import write_glb
 from corporeal.formats.native import Body, write_animation, write_body
 from corporeal.formats.registry import SURFACE_SUFFIXES, format_to_write, write_mesh
-from corporeal.pipelines.deformers import make_deformer
+from corporeal.pipelines.deformers import is_linear_blend
 from corporeal.pipelines.exports import (
     CACHE_SUFFIXES,
     CHARACTER_WRITERS,
@@ -26,6 +26,7 @@ from corporeal.pipelines.exports import (
 )
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.progress import Step, progress
+from corporeal.skinning.linear import LinearBlendSkinning
 
 Report = dict[str, Any]
 """What a writer has to say, in numbers and words."""
@@ -155,7 +156,7 @@ def write_engine_character(
     """
     template, identity = animation.template, animation.identity
     colours = engine_colours(template, identity)
-    if animation.deformer == "lbs" and Path(path).suffix.lower() == ".glb":
+    if is_linear_blend(animation.deformer) and Path(path).suffix.lower() == ".glb":
         write_glb(
             path,
             template,
@@ -206,7 +207,7 @@ def still(template: Template, identity: Identity, turn: float) -> Animation:
     rotations[0] = [0.0, turn, 0.0]
     translation = np.zeros(3)
     motion = Motion("standing", 1.0, rotations[None], translation[None], template.skeleton)
-    return make_deformer("lbs", template).animate(identity, motion)
+    return LinearBlendSkinning(template).animate(identity, motion)
 
 
 def _frame_index(animation: Animation, frame: int | None) -> int:

@@ -82,6 +82,8 @@ class DualQuaternionSkinning(GeometricSkinning):
     """Deformer `dqs`: keeps volume where joints twist; bulges a little where they bend."""
 
     name = "dqs"
+    title = "Dual quaternions"
+    summary = "dual-quaternion skinning"
 
     @cached_property
     def _pairs(self) -> tuple[NumpyArray, NumpyArray]:

@@ -1,7 +1,6 @@
 """What linear and dual-quaternion skinning share: from pose to skin, without memory."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -9,9 +8,10 @@ import numpy as np
 
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.body.animation import Animation
+from corporeal.body.controls import GivenControls
+from corporeal.body.deformer import Traits, controls_for
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
-from corporeal.body.parameter import Parameter
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
@@ -47,16 +47,7 @@ def move_points(rows: MotionRows, points: Float[Array, "*batch V 3"]) -> Float[A
     return namespace_of(*moved).stack(moved, axis=-1)
 
 
-def require_no_controls(deformer: str, controls: Mapping[str, Array] | None) -> None:
-    """Refuse controls that came for a deformer without any."""
-    if controls:
-        raise InputError(
-            f"deformer {deformer!r} was given the controls {sorted(controls)}; it has none. "
-            f"Leave them out."
-        )
-
-
-class GeometricSkinning(ABC):
+class GeometricSkinning(Traits, ABC):
     """A deformer that moves every vertex by a blend of its joints' motions.
 
     Results have the pose's kind of array (NumPy, JAX, PyTorch) and its dtype. NumPy goes through a
@@ -65,9 +56,7 @@ class GeometricSkinning(ABC):
     in place: make a new identity instead.
     """
 
-    name: str
     template: Template
-    controls: tuple[Parameter, ...] = ()
 
     def __init__(self, template: Template) -> None:
         self.template = template
@@ -142,10 +131,13 @@ class GeometricSkinning(ABC):
         return forward_kinematics(rotations, joints, self.template.skeleton.parents, translation)
 
     def animate(
-        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
+        self,
+        identity: Identity,
+        motion: Motion,
+        controls: GivenControls = None,
     ) -> Animation:
         """Pose the identity by every frame of the motion; there are no controls."""
-        require_no_controls(self.name, controls)
+        controls_for(self.name, self.Controls, controls)
         return Animation(
             deformer=self.name,
             template=self.template,

@@ -73,6 +73,9 @@ class LinearBlendSkinning(GeometricSkinning):
     """Deformer `lbs`: fast and exact for rigid motions; loses volume where joints twist."""
 
     name = "lbs"
+    title = "Linear blending"
+    summary = "linear blend skinning"
+    is_linear_blend = True
 
     def __init__(self, template: Template) -> None:
         super().__init__(template)

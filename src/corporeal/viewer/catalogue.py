@@ -4,12 +4,10 @@ from dataclasses import asdict
 from typing import Any
 
 from corporeal.anthropometry.definitions import DIMENSIONS
-from corporeal.body.parameter import Parameter
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import MOTIONS
-from corporeal.pipelines.controls import control_tables
+from corporeal.pipelines.deformers import deformer_class, deformers_where
 from corporeal.viewer.document import BodyChoice
-from corporeal.viewer.stage import FLESHED
 
 MEASURED = (
     "stature",
@@ -46,9 +44,6 @@ PRESETS: dict[str, BodyChoice] = {
 }
 """People by name: gender (0 female, 1 male), age in years, and what they measure."""
 
-_ORDER = ("stiffness", "damping", "gravity", "mass", "volume", "collisions", "ground", "muscle")
-"""Controls of flesh that come first."""
-
 
 def catalogue(model: PhenotypeModel) -> dict[str, Any]:
     """All choices, as JSON."""
@@ -60,16 +55,18 @@ def catalogue(model: PhenotypeModel) -> dict[str, Any]:
         "learned": LEARNED,
         "presets": list(PRESETS),
         "motions": list(MOTIONS),
-        "deformers": [
-            {
-                "name": name,
-                "flesh": name in FLESHED,
-                "controls": [asdict(row) for row in sorted(table, key=_rank)],
-            }
-            for name, table in control_tables().items()
-        ],
+        "deformers": [_deformer(name) for name in deformers_where(changes_topology=False)],
     }
 
 
-def _rank(row: Parameter) -> int:
-    return _ORDER.index(row.name) if row.name in _ORDER else len(_ORDER)
+def _deformer(name: str) -> dict[str, Any]:
+    """What the page knows of a deformer."""
+    traits = deformer_class(name)
+    table = traits.Controls.table()
+    return {
+        "name": name,
+        "title": traits.title or name,
+        "summary": traits.summary,
+        "flesh": traits.stateful,
+        "controls": [asdict(row) for row in table if row.live],
+    }

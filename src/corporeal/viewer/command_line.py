@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from corporeal.pipelines.controls import control_words
+from corporeal.pipelines.deformers import deformer_class
 from corporeal.viewer.document import BodyChoice, Document, View
 from corporeal.viewer.rig import FRONT
 
@@ -92,10 +94,11 @@ def animate_command(document: Document, view: View, out: str, body: str | None) 
         words += ["--duration", f"{document.motion.duration:g}"]
     if document.motion.seed:
         words += ["--seed", str(document.motion.seed)]
-    words += ["--deformer", view.deformer, *_flags(view.controls)]
-    if document.painted and view.deformer in ("projective", "layered"):
+    traits = deformer_class(view.deformer)
+    words += ["--deformer", view.deformer, *control_words(traits.Controls, view.controls)]
+    if document.painted and traits.accepts_maps:
         words += ["--stiffness-map", "painted.npy"]
-    if document.exaggerated and view.deformer != "lbs":
+    if document.exaggerated and not traits.is_linear_blend:
         words += ["--exaggeration-map", "exaggerated.npy"]
     return shlex.join([*words, "--out", out])
 

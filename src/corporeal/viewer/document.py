@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, get_args
 
+from corporeal.body.controls import ControlValue
 from corporeal.errors import InputError
-from corporeal.pipelines.controls import require_controls
-from corporeal.pipelines.deformers import DEFORMERS
+from corporeal.pipelines.controls import plain_controls
 from corporeal.viewer.rig import Rig, read_rig
 
 MOST_VIEWS = 4
@@ -60,7 +60,7 @@ class View:
 
     deformer: str = "lbs"
     """A deformer's name, or `take:NAME` for an uploaded take."""
-    controls: Mapping[str, float] = field(default_factory=dict)
+    controls: Mapping[str, ControlValue] = field(default_factory=dict)
     """What the deformer is told; those not named are at their defaults."""
 
 
@@ -226,12 +226,12 @@ def _motion(plain: Any) -> MotionChoice:
 def _view(plain: Any) -> View:
     row = _object("view", plain, View)
     deformer = _plain("deformer", row.get("deformer", "lbs"), str)
-    controls = _numbers("controls", row.get("controls", {}), -1e9, 1e9)
-    if not deformer.startswith("take:"):
-        if deformer not in DEFORMERS:
-            raise InputError(f"no deformer {deformer!r}; there are {', '.join(DEFORMERS)}.")
-        require_controls(deformer, controls)
-    return View(deformer, controls)
+    controls = row.get("controls", {})
+    if deformer.startswith("take:"):
+        return View(deformer, _numbers("controls", controls, -1e9, 1e9))
+    if not isinstance(controls, dict):
+        raise InputError(f"controls are {type(controls).__name__}; expected values by name.")
+    return View(deformer, plain_controls(deformer, controls))
 
 
 def _object(what: str, plain: Any, kind: type) -> dict[str, Any]:

@@ -1,40 +1,37 @@
-"""Simulations for the flesh on the stage, made in a thread."""
+"""Steppers for the bodies on the stage, made in a thread."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
-from corporeal.anatomy.layered.deformer import LayeredSkinning
+from corporeal.body.deformer import StatefulDeformer
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
-from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.physics.fast_projective_skinning.preparation import Maps
-from corporeal.physics.fast_projective_skinning.simulation import (
-    ProjectiveSimulation,
-    SimulationState,
-)
+from corporeal.pipelines.controls import read_controls
+from corporeal.pipelines.deformers import make_stateful
 from corporeal.viewer.document import View
-from corporeal.viewer.players import as_controls, begun
-
-Made = tuple[ProjectiveSimulation, SimulationState | None]
+from corporeal.viewer.players import Begun, begun
 
 
 class FleshMaker:
-    """Makes simulations; those of one person share what their controls do not touch."""
+    """Makes steppers; those of one person share what their controls do not touch."""
 
     def __init__(self, template: Template) -> None:
         self._template = template
         self._painted: NumpyArray | None = None
         self._layers: Layers | None = None
-        self._deformers: dict[str, ProjectiveSkinning | LayeredSkinning] = {}
+        self._deformers: dict[str, StatefulDeformer] = {}
 
     def use_layers(self, layers: Layers | None) -> None:
-        """Layers of the person for the layered deformer; None lets it fit some."""
+        """Layers of the person for deformers that need them; None lets them fit some."""
         self._layers = layers
-        self._deformers.pop("layered", None)
+        self._deformers = {
+            name: made for name, made in self._deformers.items() if not made.needs_layers
+        }
 
     def work(
         self,
@@ -42,28 +39,26 @@ class FleshMaker:
         identity: Identity,
         pose: Pose,
         painted: Float64[NumpyArray, "V"] | None,
-        before: SimulationState | None,
-    ) -> Callable[[], Made]:
-        """What makes the flesh of a view in a pose, to be called in a thread; it goes on from
+        before: Begun | None,
+    ) -> Callable[[], Begun]:
+        """What makes the stepper of a view in a pose, to be called in a thread; it goes on from
         `before` where that is the same person's."""
         if not _same(painted, self._painted):
             self._painted = painted
             self._deformers.clear()
         deformer = self._deformer(view.deformer)
-        controls = as_controls(view.controls)
+        controls = read_controls(view.deformer, view.controls)
 
-        def make() -> Made:
-            return begun(deformer.simulation(controls), identity, pose, before)
+        def make() -> Begun:
+            return begun(deformer.stepper(controls), identity, pose, before)
 
         return make
 
-    def _deformer(self, name: str) -> ProjectiveSkinning | LayeredSkinning:
+    def _deformer(self, name: str) -> StatefulDeformer:
         if name not in self._deformers:
             maps = Maps(stiffness=self._painted)
-            self._deformers[name] = (
-                LayeredSkinning(self._template, self._layers, maps)
-                if name == "layered"
-                else ProjectiveSkinning(self._template, maps)
+            self._deformers[name] = make_stateful(
+                name, self._template, maps=maps, layers=self._layers
             )
         return self._deformers[name]
 

@@ -1,22 +1,22 @@
 """What moves one of the bodies side by side: skinning, live flesh, or a take from a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from corporeal._typing import Array, Float, Float32, Float64, NumpyArray
+from corporeal._typing import Array, Float, Float32, NumpyArray
+from corporeal.body.controls import Controls
+from corporeal.body.deformer import Deformer
 from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
-from corporeal.errors import InputError
+from corporeal.body.stepper import Stepper
 from corporeal.physics.contact.grabs import Grab
-from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
-from corporeal.physics.fast_projective_skinning.simulation import (
-    ProjectiveSimulation,
-    SimulationState,
-)
+from corporeal.viewer.capabilities import Holdable, Relocatable, Resumable
+from corporeal.viewer.playhead import FPS
 
 _JUMP_TURN, _JUMP_WAY = 0.35, 0.10
 """Radians and metres from one shown frame to the next beyond which flesh is put down anew."""
@@ -108,20 +108,40 @@ class SkinnedPlayer:
         self.step_ms = 1e3 * (perf_counter() - start)
 
 
+class AnimatedSkinning:
+    """A deformer without memory under some controls, posed through its `animate`."""
+
+    def __init__(self, deformer: Deformer, controls: Controls) -> None:
+        self._deformer, self._controls = deformer, controls
+
+    def vertices(
+        self, identity: Identity, pose: Pose, out: NumpyArray | None = None
+    ) -> Float[Array, "*batch V 3"]:
+        """Posed skin of one pose, metres."""
+        motion = Motion(
+            "pose",
+            FPS,
+            np.asarray(pose.joint_rotations)[None],
+            np.asarray(pose.root_translation)[None],
+            self._deformer.template.skeleton,
+        )
+        return self._deformer.animate(identity, motion, self._controls).vertices[0]
+
+
 class FleshPlayer:
-    """Flesh that is stepped live; shows plain skinning until its simulation is there."""
+    """A body that is stepped live; shows plain skinning until its stepper is there."""
 
     def __init__(self, stand_in: SkinnedPlayer) -> None:
         self._stand_in = stand_in
-        self._simulation: ProjectiveSimulation | None = None
-        self._state: SimulationState | None = None
+        self._live: Begun | None = None
         self._skin = stand_in.skin
         self._awake = 0
+        self._speed = 0.0
         self.step_ms = 0.0
 
     @property
     def ready(self) -> bool:
-        return self._state is not None
+        return self._live is not None
 
     @property
     def skin(self) -> Float32[NumpyArray, "V 3"]:
@@ -129,79 +149,72 @@ class FleshPlayer:
 
     @property
     def restless(self) -> bool:
-        state = self._state
-        if state is None:
-            return False
-        return self._awake > 0 or float(np.abs(state.flesh.velocities).max()) > _QUIET
+        return self.ready and (self._awake > 0 or self._speed > _QUIET)
 
     @property
-    def simulation(self) -> ProjectiveSimulation | None:
+    def stepper(self) -> Stepper[Any] | None:
         """What steps it; None while it is prepared."""
-        return self._simulation
+        return None if self._live is None else self._live.stepper
 
     @property
-    def state(self) -> SimulationState | None:
-        """The flesh at this moment; None while it is prepared."""
-        return self._state
+    def live(self) -> "Begun | None":
+        """Stepper and state at this moment; None while they are prepared."""
+        return self._live
+
+    @property
+    def can_be_held(self) -> bool:
+        """Whether it is of a kind that hands can grab."""
+        return isinstance(self.stepper, Holdable)
 
     def holdable(self, grab: Grab) -> bool:
         """Whether flesh is there to be held."""
-        if self._simulation is None or self._state is None:
-            return False
-        try:
-            BoundEnvironment(
-                self._simulation.body(self._state.identity), Environment(grabs=(grab,))
-            )
-        except InputError:  # it would hold skin that follows a bone rigidly
-            return False
-        return True
+        live = self._live
+        return (
+            live is not None
+            and isinstance(live.stepper, Holdable)
+            and live.stepper.can_hold(live.state, grab)
+        )
 
-    def begin(self, simulation: ProjectiveSimulation, state: SimulationState | None) -> None:
-        """Go on with this simulation, from this state; None goes on from the present one.
+    def begin(self, made: "Begun") -> None:
+        """Go on with what was made; without a state, from the present one.
 
         What was prepared for somebody who has left the stage meanwhile is dropped.
         """
-        before = self._state
-        if state is None and before is not None:
-            state = replace(before, flesh=replace(before.flesh, pressures=None, touching=None))
-        if state is None or state.identity is not self._stand_in.identity:
+        if made.state is None and self._live is not None and isinstance(made.stepper, Resumable):
+            state = made.stepper.resume(self._live.state)
+            made = replace(made, state=state, identity=self._live.identity, pose=self._live.pose)
+        if made.state is None or made.identity is not self._stand_in.identity:
             return
-        self._simulation, self._state, self._awake = simulation, state, _WAKE
+        self._live, self._awake = made, _WAKE
         self._show()
 
     def wait(self, identity: Identity) -> None:
         """Show plain skinning of another person until `begin` comes."""
-        self._simulation = self._state = None
+        self._live = None
         self._stand_in.identity = identity
 
     def advance(self, moment: Moment, seconds: float, grabs: Sequence[Grab]) -> None:
-        if self._simulation is None or self._state is None:
+        if self._live is None:
             self._stand_in.jump(moment)
             return
-        start, pose = perf_counter(), moment.pose
+        start, before = perf_counter(), self._skin
         self._awake = _WAKE if grabs else max(0, self._awake - 1)
-        turn, way = _between(self._state.pose, pose)
-        if turn > _JUMP_TURN:
-            self._state = self._simulation.start(self._state.identity, pose)
-        else:
-            if way > _JUMP_WAY:
-                self._state = _moved(self._state, pose)
-            around = Environment(grabs=tuple(grabs))
-            self._state = self._simulation.step(self._state, pose, seconds, environment=around)
+        self._live = _stepped(self._live, moment.pose, seconds, grabs)
         self._show()
+        self._speed = float(np.abs(self._skin - before).max()) / seconds
         self.step_ms = 1e3 * (perf_counter() - start)
 
     def jump(self, moment: Moment) -> None:
-        if self._simulation is None or self._state is None:
+        if self._live is None:
             self._stand_in.jump(moment)
             return
-        self._state = self._simulation.start(self._state.identity, moment.pose)
+        self._live = _started(self._live.stepper, self._live.identity, moment.pose)
+        self._speed = 0.0
         self._show()
 
     def _show(self) -> None:
-        assert self._simulation is not None
-        assert self._state is not None
-        self._skin = self._simulation.skin(self._state).astype(np.float32)
+        assert self._live is not None
+        self._skin = np.asarray(self._live.stepper.skin(self._live.state), np.float32)
 
 
 class TakePlayer:
@@ -225,20 +238,48 @@ class TakePlayer:
         self._frame = min(round(moment.time * self.fps), len(self.vertices) - 1)
 
 
-def begun(
-    simulation: ProjectiveSimulation, identity: Identity, pose: Pose, before: SimulationState | None
-) -> tuple[ProjectiveSimulation, SimulationState | None]:
-    """A simulation ready to be stepped, with quiet flesh in a pose; without, where flesh like
-    `before` can go on in it as it moves by then."""
-    count = len(simulation.body(identity).rest)
-    if before is None or before.identity is not identity or len(before.flesh.positions) != count:
-        return simulation, simulation.start(identity, pose)
-    return simulation, None
+@dataclass(frozen=True)
+class Begun:
+    """A stepper ready to be stepped."""
+
+    stepper: Stepper[Any]
+    identity: Identity
+    pose: Pose
+    """Where the skeleton is."""
+    state: Any | None
+    """None where it can go on from the state before, as that has moved by then."""
 
 
-def as_controls(controls: Mapping[str, float]) -> dict[str, Float64[NumpyArray, ""]]:
-    """Controls as deformers take them."""
-    return {name: np.asarray(value, np.float64) for name, value in controls.items()}
+def begun(stepper: Stepper[Any], identity: Identity, pose: Pose, before: Begun | None) -> Begun:
+    """A stepper prepared for a person, quiet in a pose; or to go on from what was `before`, where
+    that is the same person's and fits."""
+    if (
+        before is not None
+        and before.identity is identity
+        and isinstance(stepper, Resumable)
+        and stepper.resume(before.state) is not None
+    ):
+        return Begun(stepper, identity, pose, None)
+    return _started(stepper, identity, pose)
+
+
+def _started(stepper: Stepper[Any], identity: Identity, pose: Pose) -> Begun:
+    return Begun(stepper, identity, pose, stepper.start(identity, pose))
+
+
+def _stepped(live: Begun, pose: Pose, seconds: float, grabs: Sequence[Grab]) -> Begun:
+    """One step on; put down anew where the pose has jumped."""
+    stepper, state = live.stepper, live.state
+    turn, way = _between(live.pose, pose)
+    if turn > _JUMP_TURN or (way > _JUMP_WAY and not isinstance(stepper, Relocatable)):
+        return _started(stepper, live.identity, pose)
+    if way > _JUMP_WAY and isinstance(stepper, Relocatable):
+        state = stepper.relocate(state, pose)
+    if grabs and isinstance(stepper, Holdable):
+        state = stepper.step_held(state, pose, seconds, grabs)
+    else:
+        state = stepper.step(state, pose, seconds)
+    return replace(live, pose=pose, state=state)
 
 
 def _between(before: Pose, after: Pose) -> tuple[float, float]:
@@ -246,15 +287,3 @@ def _between(before: Pose, after: Pose) -> tuple[float, float]:
     turn = np.abs(np.asarray(after.joint_rotations) - before.joint_rotations).max()
     way = np.linalg.norm(np.asarray(after.root_translation) - before.root_translation)
     return float(turn), float(way)
-
-
-def _moved(state: SimulationState, pose: Pose) -> SimulationState:
-    """The same moving flesh with its root where `pose` has it."""
-    shift = np.asarray(pose.root_translation, np.float64) - state.pose.root_translation
-    flesh = replace(
-        state.flesh,
-        positions=state.flesh.positions + shift,
-        earlier_positions=state.flesh.earlier_positions + shift,
-    )
-    place = Pose(state.pose.joint_rotations, np.asarray(pose.root_translation, np.float64))
-    return replace(state, flesh=flesh, pose=place)

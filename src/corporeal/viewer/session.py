@@ -22,7 +22,7 @@ from corporeal.viewer.packets import Packet
 from corporeal.viewer.person import authored, facts, shaped
 from corporeal.viewer.players import FleshPlayer
 from corporeal.viewer.playhead import FPS, rooted
-from corporeal.viewer.stage import FLESHED, Stage
+from corporeal.viewer.stage import Stage
 from corporeal.viewer.uploads import Uploads, motion_in
 
 Action = Callable[["Session", Packet], None]
@@ -237,13 +237,13 @@ class Session:
         painted = painted_map(self.document.painted, count)
         for number in numbers:
             player, view = self.stage.players[number], self.document.views[number]
-            if view.deformer not in FLESHED or not isinstance(player, FleshPlayer):
+            if not isinstance(player, FleshPlayer):
                 self.background.cancel(f"flesh {number}")
                 continue
             work = self.flesh.work(
-                view, self.stage.identity, self.stage.moment.pose, painted, player.state
+                view, self.stage.identity, self.stage.moment.pose, painted, player.live
             )
-            self.background.start(f"flesh {number}", work, _beginner(player), lane="slow")
+            self.background.start(f"flesh {number}", work, player.begin, lane="slow")
         self.send(Packet("busy", {"names": list(self.background.busy)}))
 
     def _author(self) -> None:
@@ -329,7 +329,3 @@ def _shown_paint(document: Document) -> Mapping[str, float]:
     """The painted factors that colours show."""
     is_exaggeration = document.colour.what == "exaggeration"
     return document.exaggerated if is_exaggeration else document.painted
-
-
-def _beginner(player: FleshPlayer) -> Callable[[Any], None]:
-    return lambda made: player.begin(*made)

@@ -5,16 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from corporeal._typing import Float32, NumpyArray
+from corporeal.body.deformer import Deformer
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.pipelines.deformers import ON_GPU, make_deformer
+from corporeal.pipelines.controls import read_controls
+from corporeal.pipelines.deformers import deformer_class, make_deformer
 from corporeal.scene.drape import Drape
 from corporeal.scene.wardrobe import underwear
+from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.viewer.document import View
 from corporeal.viewer.hands import Hand
 from corporeal.viewer.players import (
+    AnimatedSkinning,
     FleshPlayer,
     Moment,
     Player,
@@ -24,9 +28,6 @@ from corporeal.viewer.players import (
 )
 from corporeal.viewer.playhead import FPS, Playhead
 
-FLESHED = ON_GPU
-"""Deformers that are stepped: they remember, and need a simulation."""
-
 
 class Stage:
     """One person, one motion, one to four players."""
@@ -35,8 +36,9 @@ class Stage:
         self.model, self.identity = model, identity
         self.playhead = Playhead(motion)
         self._drape: Drape | None = None
-        self._skinnings: dict[str, Skinning] = {}
-        self.plain = self._skinned("lbs")
+        self._linear = LinearBlendSkinning(model.template)
+        self._deformers: dict[str, Deformer] = {}
+        self.plain = SkinnedPlayer(self._linear, identity)
         """Linear blending of the same person: the measure of all others."""
         self.players: list[Player] = []
         self.views: tuple[View, ...] = ()
@@ -57,9 +59,9 @@ class Stage:
         """Put players for `views` on the stage; gives back those that are new."""
         fresh = []
         for number, view in enumerate(views):
-            if number < len(self.views) and self.views[number].deformer == view.deformer:
+            if number < len(self.views) and self._plays(number, view):
                 continue
-            player = self._player(view.deformer)
+            player = self._player(view)
             self.players[number : number + 1] = [player]
             self.hands.pop(number, None)
             player.jump(self.moment)
@@ -138,24 +140,33 @@ class Stage:
             hand = self.hands.get(number)
             player.advance(moment, seconds, () if hand is None else hand.grabs())
 
-    def _player(self, deformer: str) -> Player:
-        if deformer.startswith("take:"):
-            name = deformer.removeprefix("take:")
+    def _plays(self, number: int, view: View) -> bool:
+        """Whether a player can stay for another view: what is stepped gets other controls by
+        another stepper."""
+        before, player = self.views[number], self.players[number]
+        same = before.deformer == view.deformer
+        return same and (isinstance(player, FleshPlayer) or before.controls == view.controls)
+
+    def _player(self, view: View) -> Player:
+        if view.deformer.startswith("take:"):
+            name = view.deformer.removeprefix("take:")
             if name not in self.takes:
                 raise InputError(f"there is no take {name!r}; load its file first.")
             return self.takes[name]
-        if deformer in FLESHED:
-            return FleshPlayer(self._skinned("lbs"))
-        return self._skinned(deformer)
+        if deformer_class(view.deformer).stateful:
+            return FleshPlayer(SkinnedPlayer(self._linear, self.identity))
+        return SkinnedPlayer(self._skinning(view), self.identity)
 
     def inner(self, identity: Identity) -> SkinnedPlayer:
         """A surface inside the person that follows the joints alone."""
-        return SkinnedPlayer(self._skinnings["lbs"], identity)
+        return SkinnedPlayer(self._linear, identity)
 
-    def _skinned(self, deformer: str) -> SkinnedPlayer:
-        if deformer not in self._skinnings:
-            made = make_deformer(deformer, self.model.template)
-            if not isinstance(made, Skinning):
-                raise InputError(f"deformer {deformer!r} cannot be posed frame by frame.")
-            self._skinnings[deformer] = made
-        return SkinnedPlayer(self._skinnings[deformer], self.identity)
+    def _skinning(self, view: View) -> Skinning:
+        """The deformer of a view: straight where it is told nothing, else by its controls."""
+        name = view.deformer
+        if name not in self._deformers:
+            self._deformers[name] = make_deformer(name, self.model.template)
+        made, controls = self._deformers[name], read_controls(name, view.controls)
+        if isinstance(made, Skinning) and not controls.table():
+            return made
+        return AnimatedSkinning(made, controls)

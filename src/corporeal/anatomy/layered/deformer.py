@@ -1,57 +1,91 @@
 """The deformer `layered`: fat and muscle over a skeleton that moves bone by bone."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field
 
-from corporeal._typing import Array
 from corporeal.anatomy.layered.bodies import LayeredBodies, LayeredCast
 from corporeal.body.animation import Animation
+from corporeal.body.controls import GivenControls, control
+from corporeal.body.deformer import Traits, controls_for
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
-from corporeal.body.parameter import Parameter
 from corporeal.body.template import Template
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.preparation import Maps
-from corporeal.physics.fast_projective_skinning.settings import CONTROLS as TWO_LAYER_CONTROLS
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings, control_numbers
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.take import simulated_take
 from corporeal.physics.volumetric_mesh.simulation_mesh import DEFAULT_VERTEX_COUNT
 
-_SHARED = (
-    "stiffness", "mass", "damping", "gravity", "iterations", "tissue", "volume", "sliding",
-    "dynamics", "ground", "collisions", "loop",
-)  # fmt: skip
-"""Controls that two-layer flesh has, too."""
-_MEANINGS = {
-    "stiffness": "Young's modulus of fat",
-    "mass": "mass of the whole body; 0: by the densities of its layers",
-    "tissue": "1: fat is softer in breasts, firmer over ribs; 0: the same everywhere",
-    "sliding": "1: the bone surface stretches at joints; 0: it is held",
-}
-"""What some of them mean here."""
+
+@dataclass(frozen=True, kw_only=True)
+class LayeredControls(ProjectiveSettings):
+    """Controls of three-layer flesh: those of two layers but the bones' radii, with defaults of
+    its own. Layers lose so little volume (0.5 % of the body in a twist) that nothing preserves it
+    unless asked for."""
+
+    stiffness: float = control(
+        12e3,
+        low=1e3,
+        high=1e6,
+        slider=(1e3, 2e5),
+        logarithmic=True,
+        unit="Pa",
+        help="Young's modulus of fat",
+    )
+    mass: float = control(
+        0.0,
+        low=0.0,
+        high=1e4,
+        slider=(0, 200),
+        unit="kg",
+        help="mass of the whole body; 0: by the densities of its layers",
+    )
+    volume: float = control(
+        0.0,
+        low=0.0,
+        high=200.0,
+        help="volume preservation: bulk modulus over Young's modulus; 0: none",
+    )
+    tissue: float = control(
+        1.0,
+        low=0.0,
+        high=1.0,
+        advanced=True,
+        help="1: fat is softer in breasts, firmer over ribs; 0: the same everywhere",
+    )
+    sliding: bool = control(
+        True, advanced=True, help="the bone surface stretches at joints", off="it is held there"
+    )
+    muscle: float = control(
+        3.0, low=1.0, high=100.0, help="how many times stiffer muscle is than fat"
+    )
+    age: float = control(
+        40.0,
+        low=18.0,
+        high=80.0,
+        unit="years",
+        advanced=True,
+        help="for the composition, where no layers were given",
+    )
+    bone_radii: float = field(default=1.0, init=False)
+    """No control: layers hold their bones."""
 
 
-def _shared(row: Parameter) -> Parameter:
-    """A control of two-layer flesh, as it is here. Layers lose so little volume (0.5 % of the body
-    in a twist) that nothing keeps it unless asked for."""
-    default = 0.0 if row.name == "volume" else row.default
-    return replace(row, default=default, meaning=_MEANINGS.get(row.name, row.meaning))
-
-
-CONTROLS = (
-    *(_shared(row) for row in TWO_LAYER_CONTROLS if row.name in _SHARED),
-    Parameter("muscle", 1.0, 100.0, 3.0, "how many times stiffer muscle is than fat"),
-    Parameter("age", 18.0, 80.0, 40.0, "for the composition, where no layers were given", "years"),
-)
-
-
-class LayeredSkinning:
+class LayeredSkinning(Traits):
     """Deformer `layered`. Without `layers` it fits them to each body's predicted composition."""
 
     name = "layered"
-    controls: tuple[Parameter, ...] = CONTROLS
+    title = "Layered flesh"
+    summary = "fat and muscle move over a skeleton of bones by Projective Dynamics"
+    Controls = LayeredControls
+    stateful = True
+    devices = ("cpu", "gpu")
+    accepts_maps = True
+    accepts_environment = True
+    needs_layers = True
+    accepts_custom_mesh = False
+    tolerance = 5e-5
 
     def __init__(
         self,
@@ -70,17 +104,21 @@ class LayeredSkinning:
         self.environment = environment or Environment()
         self._bodies = LayeredBodies(template, layers, maps, vertex_count)
 
-    def simulation(self, controls: Mapping[str, Array] | None = None) -> ProjectiveSimulation:
+    def simulation(self, controls: GivenControls = None) -> ProjectiveSimulation:
         """The simulation with these controls, to be started, stepped and saved; parts that they
         do not touch are made once."""
-        defaults = {row.name: row.default for row in CONTROLS}
-        given = defaults | control_numbers(self.name, CONTROLS, controls)
-        cast = LayeredCast(self._bodies, given.pop("muscle"), given.pop("age"))
-        settings = ProjectiveSettings.from_numbers(given)
+        settings = controls_for(self.name, LayeredControls, controls)
+        cast = LayeredCast(self._bodies, settings.muscle, settings.age)
         return ProjectiveSimulation(self.template, settings, preparations=cast)
 
+    stepper = simulation
+    """What moves a body live."""
+
     def animate(
-        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
+        self,
+        identity: Identity,
+        motion: Motion,
+        controls: GivenControls = None,
     ) -> Animation:
         """Simulate the identity through the motion, from quiet flesh in the first frame."""
         return simulated_take(

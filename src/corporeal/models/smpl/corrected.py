@@ -1,17 +1,17 @@
 """Skinning with pose correctives: what SMPL's deformers share, whoever the person is."""
 
-from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.body.animation import Animation
+from corporeal.body.controls import GivenControls
 from corporeal.body.correctives import PoseCorrectives, driving_joints
+from corporeal.body.deformer import Traits, controls_for
 from corporeal.body.identity import Identity
 from corporeal.body.linear_model import Blending
 from corporeal.body.motion import Motion
-from corporeal.body.parameter import Parameter
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
@@ -23,7 +23,7 @@ from corporeal.models.smpl.posing import (
 )
 from corporeal.runtime.arrays import as_kind_of, as_one_kind, full_precision, is_numpy, namespace_of
 from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
-from corporeal.skinning.geometric import GeometricSkinning, move_points, require_no_controls
+from corporeal.skinning.geometric import GeometricSkinning, move_points
 from corporeal.skinning.linear import LinearBlendSkinning
 
 _KINDS: dict[Blending, type[GeometricSkinning]] = {
@@ -32,15 +32,16 @@ _KINDS: dict[Blending, type[GeometricSkinning]] = {
 }
 
 
-class CorrectedSkinning:
+class CorrectedSkinning(Traits):
     """A deformer: correctives are added to the rest skin, then the joints' motions are blended.
 
     Results have the pose's kind of array (NumPy, JAX, PyTorch). NumPy poses of one person go
     through compiled kernels, the others through the same equations in their own operations.
     """
 
-    name: str = "smpl"
-    controls: tuple[Parameter, ...] = ()
+    name = "smpl"
+    title = "SMPL"
+    summary = "linear blending of a rest skin with pose correctives"
 
     def __init__(
         self, template: Template, correctives: PoseCorrectives | None, blending: Blending = "lbs"
@@ -93,10 +94,13 @@ class CorrectedSkinning:
             return xp.tensordot(weights, as_kind_of(features, self.correctives.offsets), axes=1)
 
     def animate(
-        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
+        self,
+        identity: Identity,
+        motion: Motion,
+        controls: GivenControls = None,
     ) -> Animation:
         """Pose the identity by every frame of the motion; there are no controls."""
-        require_no_controls(self.name, controls)
+        controls_for(self.name, self.Controls, controls)
         return Animation(
             deformer=self.name,
             template=self.template,

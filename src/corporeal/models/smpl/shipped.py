@@ -21,6 +21,8 @@ class SmplSkinning(CorrectedSkinning):
     """Linear blend skinning with learned weights and 64 pose correctives."""
 
     name = "smpl"
+    summary = "linear blending with learned weights and pose correctives"
+    accepts_custom_mesh = False
     _asset: LearnedName = "smpl"
 
     def __init__(self, template: Template) -> None:
@@ -31,6 +33,8 @@ class SparseSmplSkinning(SmplSkinning):
     """The same with correctives that only a vertex's own joints cause."""
 
     name = "smpl-sparse"
+    title = "SMPL, sparse"
+    summary = "the same with correctives that only a vertex's own joints cause"
     _asset: LearnedName = "smpl-sparse"
 
 

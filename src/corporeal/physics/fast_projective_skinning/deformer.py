@@ -1,28 +1,33 @@
 """The deformer `projective`: a clip's skeleton goes through the simulation, frame by frame."""
 
-from collections.abc import Mapping
-
-from corporeal._typing import Array
 from corporeal.body.animation import Animation
+from corporeal.body.controls import GivenControls
+from corporeal.body.deformer import Traits, controls_for
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
-from corporeal.body.parameter import Parameter
 from corporeal.body.template import Template
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparations
-from corporeal.physics.fast_projective_skinning.settings import CONTROLS, ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.take import simulated_take
 
 
-class ProjectiveSkinning:
+class ProjectiveSkinning(Traits):
     """Deformer `projective`: flesh between skin and bones moves by Projective Dynamics.
 
     Takes a mesh and a skeleton; skin weights play no part. Frames depend on the frames before.
     """
 
     name = "projective"
-    controls: tuple[Parameter, ...] = CONTROLS
+    title = "Projective flesh"
+    summary = "flesh between skin and bones moves by Projective Dynamics"
+    Controls = ProjectiveSettings
+    stateful = True
+    devices = ("cpu", "gpu")
+    accepts_maps = True
+    accepts_environment = True
+    tolerance = 2e-5
 
     def __init__(
         self,
@@ -39,13 +44,19 @@ class ProjectiveSkinning:
         self.environment = environment or Environment()
         self._preparations = Preparations(template, maps=maps)
 
-    def simulation(self, controls: Mapping[str, Array] | None = None) -> ProjectiveSimulation:
+    def simulation(self, controls: GivenControls = None) -> ProjectiveSimulation:
         """The simulation with these controls; parts that they do not touch are made once."""
-        settings = ProjectiveSettings.from_controls(controls)
+        settings = controls_for(self.name, ProjectiveSettings, controls)
         return ProjectiveSimulation(self.template, settings, preparations=self._preparations)
 
+    stepper = simulation
+    """What moves a body live."""
+
     def animate(
-        self, identity: Identity, motion: Motion, controls: Mapping[str, Array] | None = None
+        self,
+        identity: Identity,
+        motion: Motion,
+        controls: GivenControls = None,
     ) -> Animation:
         """Simulate the identity through the motion, from quiet flesh in the first frame."""
         return simulated_take(

@@ -1,14 +1,9 @@
-"""The knobs of projective skinning, and their values."""
+"""What projective skinning can be told."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from corporeal._typing import Array
-from corporeal.body.parameter import Parameter
-from corporeal.errors import InputError
+from corporeal.body.controls import Controls, control
 from corporeal.physics.materials import Material
 
 LARGEST_STEP = 1 / 120
@@ -17,116 +12,94 @@ amplitude within 5 % at every frame rate."""
 
 Collisions = Literal["off", "local", "global"]
 COLLISIONS: tuple[Collisions, ...] = ("off", "local", "global")
-"""Names of the control's numbers, from 0 on."""
+"""Values of the control, from fewest contacts to most."""
 
-CONTROLS = (
-    Parameter("stiffness", 1e3, 1e6, 12e3, "Young's modulus of soft flesh", "Pa"),
-    Parameter("mass", 0.0, 1e4, 0.0, "mass of the whole body; 0: as water of its volume", "kg"),
-    Parameter("damping", 0.0, 1e3, 10.0, "drag of flesh against its bone", "1/s"),
-    Parameter("gravity", 0.0, 100.0, 9.81, "downward pull; the rest shape is in balance", "m/s²"),
-    Parameter("iterations", 1.0, 1000.0, 5.0, "local-global iterations a step of 1/120 s"),
-    Parameter(
-        "bone_radii", 0.1, 1.3, 1.0, "factor on the bones' radii, of 3/4 of the way to the skin"
-    ),
-    Parameter(
-        "tissue", 0.0, 1.0, 1.0, "1: stiffness by body part and depth; 0: the same everywhere"
-    ),
-    Parameter(
-        "volume",
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectiveSettings(Controls):
+    """Controls of two-layer flesh: what the simulation goes by, and what flags and sliders set."""
+
+    stiffness: float = control(
+        12e3,
+        low=1e3,
+        high=1e6,
+        slider=(1e3, 2e5),
+        logarithmic=True,
+        unit="Pa",
+        help="Young's modulus of soft flesh",
+    )
+    damping: float = control(
+        10.0, low=0.0, high=1e3, slider=(0, 60), unit="1/s", help="drag of flesh against its bone"
+    )
+    gravity: float = control(
+        9.81,
+        low=0.0,
+        high=100.0,
+        slider=(0, 30),
+        unit="m/s²",
+        help="downward pull; the rest shape is in balance",
+    )
+    mass: float = control(
         0.0,
-        200.0,
+        low=0.0,
+        high=1e4,
+        slider=(0, 200),
+        unit="kg",
+        help="mass of the whole body; 0: as water of its volume",
+    )
+    volume: float = control(
         50.0,
-        "how many times stiffer against losing volume; 0: as Komaritzan 2022",
-    ),
-    Parameter("sliding", 0.0, 1.0, 1.0, "1: skin slides over joints; 0: it sticks to the bones"),
-    Parameter(
-        "dynamics", 0.0, 1.0, 1.0, "1: momentum and jiggle; 0: every frame in static balance"
-    ),
-    Parameter("ground", 0.0, 1.0, 0.0, "1: flesh rests on the floor y = 0; 0: there is none"),
-    Parameter(
-        "collisions", 0.0, 2.0, 0.0, "skin on skin: 0 off, 1 local (at joints), 2 global (anywhere)"
-    ),
-    Parameter("loop", 0.0, 1.0, 0.0, "1: the clip repeats, its last frame being the first again"),
-)
-
-
-@dataclass(frozen=True)
-class ProjectiveSettings:
-    """One value for every control."""
-
-    stiffness: float = 12e3
-    """Pa."""
-    mass: float = 0.0
-    """Whole body, kg; 0 takes 1000 kg/m³."""
-    damping: float = 10.0
-    """1/s."""
-    gravity: float = 9.81
-    """m/s²."""
-    iterations: int = 5
-    """Local–global iterations a step."""
-    bone_radii: float = 1.0
-    """Factor on the automatic radii."""
-    tissue: float = 1.0
-    """Power of the tissue map: 0 is one stiffness for all flesh."""
-    volume: float = 50.0
-    """Bulk modulus over Young's modulus; 0 lets flesh lose volume."""
-    sliding: bool = True
-    dynamics: bool = True
-    ground: bool = False
-    collisions: Collisions = "off"
-    """Of skin with skin: none, at joints, anywhere."""
-    loop: bool = False
-
-    @classmethod
-    def from_controls(cls, controls: Mapping[str, Array] | None) -> "ProjectiveSettings":
-        """Settings of named controls; what is not named keeps its default."""
-        return cls.from_numbers(control_numbers("projective", CONTROLS, controls))
-
-    @classmethod
-    def from_numbers(cls, given: Mapping[str, float]) -> "ProjectiveSettings":
-        """Settings of checked numbers by control."""
-        return cls(
-            stiffness=given.get("stiffness", cls.stiffness),
-            mass=given.get("mass", cls.mass),
-            damping=given.get("damping", cls.damping),
-            gravity=given.get("gravity", cls.gravity),
-            iterations=round(given.get("iterations", cls.iterations)),
-            bone_radii=given.get("bone_radii", cls.bone_radii),
-            tissue=given.get("tissue", cls.tissue),
-            volume=given.get("volume", cls.volume),
-            sliding=given.get("sliding", 1.0) >= 0.5,
-            dynamics=given.get("dynamics", 1.0) >= 0.5,
-            ground=given.get("ground", 0.0) >= 0.5,
-            collisions=COLLISIONS[round(given.get("collisions", 0.0))],
-            loop=given.get("loop", 0.0) >= 0.5,
-        )
+        low=0.0,
+        high=200.0,
+        help="volume preservation: bulk modulus over Young's modulus; 0: none",
+    )
+    collisions: Collisions = control(  # noqa: RUF009
+        "off",
+        help="contact of skin with skin",
+        choices={"off": "none", "local": "at joints", "global": "anywhere"},
+    )
+    ground: bool = control(False, help="flesh rests on the floor y = 0", off="there is no floor")
+    iterations: int = control(
+        5,
+        low=1,
+        high=1000,
+        slider=(1, 40),
+        advanced=True,
+        help="local-global iterations a step of 1/120 s",
+    )
+    bone_radii: float = control(
+        1.0,
+        low=0.1,
+        high=1.3,
+        advanced=True,
+        help="factor on the bones' radii, of 3/4 of the way to the skin",
+    )
+    tissue: float = control(
+        1.0,
+        low=0.0,
+        high=1.0,
+        advanced=True,
+        help="1: stiffness by body part and depth; 0: the same everywhere",
+    )
+    sliding: bool = control(
+        True, advanced=True, help="skin slides over joints", off="skin sticks to the bones"
+    )
+    dynamics: bool = control(
+        True,
+        advanced=True,
+        help="flesh has momentum and jiggles",
+        off="every frame is in static balance, without momentum",
+        off_flag="static",
+    )
+    loop: bool = control(
+        False,
+        advanced=True,
+        live=False,
+        help="the clip repeats, its last frame being the first again",
+        off="the clip is played once",
+    )
 
     def material(self, body_volume: float) -> Material:
         """The flesh of a body of `body_volume` m³."""
         density = self.mass / body_volume if self.mass > 0 else Material.density
         return Material(self.stiffness, density, self.damping)
-
-
-def control_numbers(
-    deformer: str, rows: tuple[Parameter, ...], controls: Mapping[str, Array] | None
-) -> dict[str, float]:
-    """The number of every control given to a deformer, in the range of its row."""
-    known = {row.name: row for row in rows}
-    for name in controls or {}:
-        if name not in known:
-            raise InputError(
-                f"deformer {deformer!r} has no control {name!r}; it has {', '.join(known)}."
-            )
-    return {name: _number(known[name], value) for name, value in (controls or {}).items()}
-
-
-def _number(row: Parameter, value: Array) -> float:
-    """The one number of a control, in its range."""
-    numbers = np.asarray(value, np.float64).ravel()
-    if numbers.size != 1 or not row.low <= numbers[0] <= row.high:
-        raise InputError(
-            f"control {row.name!r} is {value}; expected one number from {row.low:g} to "
-            f"{row.high:g} {row.unit}".rstrip()
-            + "."
-        )
-    return float(numbers[0])

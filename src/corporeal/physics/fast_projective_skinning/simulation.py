@@ -7,6 +7,7 @@ skin = simulation.skin(state)
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
@@ -22,6 +23,7 @@ from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
 from corporeal.physics.contact.contacts import both
 from corporeal.physics.contact.extreme_poses import extreme_poses
+from corporeal.physics.contact.grabs import Grab
 from corporeal.physics.contact.local_pairs import find_local_pairs
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
@@ -145,6 +147,37 @@ class ProjectiveSimulation:
     def skin(self, state: SimulationState) -> Float[NumpyArray, "W 3"]:
         """The full skin, metres."""
         return self.body(state.identity).skin(state.flesh.positions)
+
+    def can_hold(self, state: SimulationState, grab: Grab) -> bool:
+        """Whether flesh is there to be held, and not skin that follows a bone rigidly."""
+        try:
+            BoundEnvironment(self.body(state.identity), Environment(grabs=(grab,)))
+        except InputError:
+            return False
+        return True
+
+    def step_held(
+        self, state: SimulationState, pose: Pose, seconds: float, grabs: Sequence[Grab]
+    ) -> SimulationState:
+        """`step` with nothing around the body but hands that pull."""
+        return self.step(state, pose, seconds, environment=Environment(grabs=tuple(grabs)))
+
+    def relocate(self, state: SimulationState, pose: Pose) -> SimulationState:
+        """The same moving flesh with its root where `pose` has it."""
+        root = np.asarray(pose.root_translation, np.float64)
+        shift = root - state.pose.root_translation
+        flesh = replace(
+            state.flesh,
+            positions=state.flesh.positions + shift,
+            earlier_positions=state.flesh.earlier_positions + shift,
+        )
+        return replace(state, flesh=flesh, pose=Pose(state.pose.joint_rotations, root))
+
+    def resume(self, state: SimulationState) -> SimulationState | None:
+        """Flesh of a simulation with other controls, as it moves; None if it has other vertices."""
+        if len(state.flesh.positions) != len(self.body(state.identity).rest):
+            return None
+        return replace(state, flesh=replace(state.flesh, pressures=None, touching=None))
 
     def advance(
         self,

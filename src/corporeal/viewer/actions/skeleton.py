@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corporeal.errors import InputError
+from corporeal.pipelines.deformers import deformers_where, in_words
 from corporeal.viewer.actions.out import made_at, place_for
 from corporeal.viewer.actions.upload import look_at, show_take, use_joints
 from corporeal.viewer.job_process import Job
@@ -13,8 +14,6 @@ from corporeal.viewer.rig import Rig, skeleton_of
 from corporeal.viewer.session import Action, Session
 
 FORMATS = ("skel", "json", "glb")
-DEFORMERS = ("lbs", "dqs", "projective")
-"""What moves meshes of any topology."""
 
 
 def find(session: Session, packet: Packet) -> None:
@@ -46,8 +45,9 @@ def write(session: Session, packet: Packet) -> None:
 def attempt(session: Session, packet: Packet) -> None:
     """Move the mesh as the motion says, and show that beside the bodies."""
     deformer = str(packet.fields["deformer"])
-    if deformer not in DEFORMERS:
-        raise InputError(f"{deformer!r} moves no custom mesh; expected {', '.join(DEFORMERS)}.")
+    able = deformers_where(accepts_custom_mesh=True)
+    if deformer not in able:
+        raise InputError(f"{deformer!r} moves no custom mesh; expected {in_words(able)}.")
     rig, mesh, motion = session.document.rig, _mesh(session), session.document.motion
     skeleton_of(rig)
     name = f"{Path(rig.mesh).stem}-moved.npz"

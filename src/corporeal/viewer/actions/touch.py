@@ -7,6 +7,7 @@ import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.errors import InputError
+from corporeal.pipelines.deformers import deformers_where, in_words
 from corporeal.viewer.document import changed
 from corporeal.viewer.hands import take
 from corporeal.viewer.packets import Packet
@@ -20,10 +21,11 @@ def grab(session: Session, packet: Packet) -> None:
     if not 0 <= number < len(session.stage.players):
         raise InputError(f"view {number} was touched; there are {len(session.stage.players)}.")
     player = session.stage.players[number]
-    if not isinstance(player, FleshPlayer):
-        raise InputError("only flesh can be grabbed: choose projective or layered for this body.")
-    if not player.ready:
+    if isinstance(player, FleshPlayer) and not player.ready:
         raise InputError("the flesh is still being prepared; wait a moment.")
+    if not isinstance(player, FleshPlayer) or not player.can_be_held:
+        able = in_words(deformers_where(accepts_environment=True))
+        raise InputError(f"only flesh can be grabbed: choose {able} for this body.")
     corners = np.array(packet.fields["vertices"], np.int64)
     hand = take(player.skin, corners, _place(packet.fields["point"]))
     fingers = [k for k, held in enumerate(hand.grabs()) if player.holdable(held)]

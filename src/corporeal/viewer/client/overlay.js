@@ -2,13 +2,15 @@
 
 import { button, element, number } from "./widgets.js";
 
-export const NAMES = { lbs: "Linear blending", dqs: "Dual quaternions", projective: "Projective flesh", layered: "Layered flesh", smpl: "SMPL" };
+// Titles of deformers by name, as the catalogue has them.
+const titles = new Map();
+export const nameDeformers = (rows) => rows.forEach(({ name, title }) => titles.set(name, title));
 
 // Painted factors have a middle, and a ramp of two sides.
 export const isPaint = (what) => what === "stiffness" || what === "exaggeration";
 
 export function deformerName(name) {
-  return name.startsWith("take:") ? name.slice(5) : NAMES[name] ?? name;
+  return name.startsWith("take:") ? name.slice(5) : titles.get(name) ?? name;
 }
 
 export function overlay(studio, stage) {

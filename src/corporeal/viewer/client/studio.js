@@ -1,5 +1,6 @@
 // The page's one shared thing: the socket to its session, the document, and who listens.
 
+import { nameDeformers } from "./overlay.js";
 import { decode, encode } from "./packets.js";
 
 export class Studio {
@@ -38,8 +39,10 @@ export class Studio {
       if (!this.document) this.view = Math.max(0, message.document.views.findIndex(({ deformer }) => this.deformer(deformer)?.flesh));
       Object.assign(this, { document: message.document, commands: message.commands });
       this.view = Math.min(this.view, this.document.views.length - 1);
-    } else if (message.kind === "catalogue") this.catalogue = message;
-    else if (message.kind === "facts") this.facts = message.values;
+    } else if (message.kind === "catalogue") {
+      this.catalogue = message;
+      nameDeformers(message.deformers);
+    } else if (message.kind === "facts") this.facts = message.values;
     this.emit(message.kind, message);
   }
 

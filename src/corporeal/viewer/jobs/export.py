@@ -10,14 +10,12 @@ from corporeal.formats.layers import read_layers, write_layers
 from corporeal.formats.native import Body, write_body, write_motion
 from corporeal.pipelines.animate import AnimateConfig, animate, load_motion
 from corporeal.pipelines.convert import ConvertConfig, convert
+from corporeal.pipelines.deformers import deformer_class
 from corporeal.viewer.colouring import painted_map
 from corporeal.viewer.document import Document
 from corporeal.viewer.jobs.person import chosen_body
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.playhead import FPS, rooted
-
-PAINTED = ("projective", "layered")
-"""Deformers that take painted stiffness."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,7 @@ def export(order: Order) -> Packet:
     """Animate the chosen body as the command line would; body, paint and motion stay beside it."""
     document, folder = order.document, Path(order.out).parent
     view = document.views[order.view]
+    traits = deformer_class(view.deformer)
     body = write_person(folder / "body.npz", document, order.layers)
     config = AnimateConfig(
         out=Path(order.out),
@@ -57,11 +56,11 @@ def export(order: Order) -> Packet:
         config = replace(config, motion=str(folder / "motion.npz"))
     count = body.template.mesh.vertex_count
     painted = painted_map(document.painted, count)
-    if painted is not None and view.deformer in PAINTED:
+    if painted is not None and traits.accepts_maps:
         np.save(folder / "painted.npy", painted)
         config = replace(config, stiffness_map=folder / "painted.npy")
     exaggeration = painted_map(document.exaggerated, count)
-    if exaggeration is not None and view.deformer != "lbs":
+    if exaggeration is not None and not traits.is_linear_blend:
         np.save(folder / "exaggerated.npy", exaggeration)
         config = replace(config, exaggeration_map=folder / "exaggerated.npy")
     made = animate(config)

@@ -51,11 +51,17 @@ function card(studio, view, number, names) {
   const choice = select(known, view.deformer, (value) => studio.change(["views", number], { deformer: value, controls: {} }), "Deformer");
   const gone = button("", () => studio.change(["views"], studio.document.views.filter((_, other) => other !== number)), { strokes: ["M6 6l12 12", "M18 6L6 18"], title: "Take this body away" });
   gone.disabled = studio.document.views.length < 2;
-  const changed = Object.entries(view.controls).map(([name, value]) => `${words(name).toLowerCase()} ${Number(value.toPrecision(4))}`);
+  const changed = Object.entries(view.controls).map(([name, value]) => `${words(name).toLowerCase()} ${plain(value)}`);
   const made = element("div", { className: number === studio.view ? "card active" : "card", onpointerdown: (event) => { if (event.target === made) studio.choose(number); } },
     element("div", { className: "line" }, choice, gone), changed.length ? note(changed.join(", ")) : null);
   made.style.setProperty("--view", `var(--view-${number})`);
   return made;
+}
+
+// A control's value as people write it.
+function plain(value) {
+  if (typeof value === "boolean") return value ? "on" : "off";
+  return typeof value === "number" ? Number(value.toPrecision(4)) : value;
 }
 
 export const deformers = { name: "deformers", title: "Deformers", icon: ["M4 4h6v16H4z", "M14 4h6v16h-6z"], build };

@@ -4,11 +4,8 @@ import { button, element, fold, lead, line, note, row, section, select, slider, 
 import { deformerName } from "../overlay.js";
 import { PAINTS } from "../touch.js";
 
-const SWITCHES = new Set(["sliding", "dynamics", "ground"]);
 const SIGNS = { stiffness: [["-1", "Softer"], ["1", "Stiffer"], ["0", "Erase"]], exaggeration: [["-1", "Calmer"], ["1", "Livelier"], ["0", "Erase"]] };
 const TOLD = { stiffness: "Flesh is prepared anew after every stroke.", exaggeration: "How far the skin goes from linear blending, times what is painted." };
-const HIDDEN = new Set(["loop"]);
-const RANGES = { stiffness: [1e3, 2e5], damping: [0, 60], gravity: [0, 30], mass: [0, 200], iterations: [1, 40] };
 
 function build(home, { studio, touch }) {
   const place = element("div");
@@ -35,7 +32,7 @@ function build(home, { studio, touch }) {
     const key = `${studio.view} ${view.deformer}`;
     if (key !== shown) knobs = controls(studio, place, row_);
     shown = key;
-    for (const { parameter, knob } of knobs) knob.show(view.controls[parameter.name] ?? parameter.default);
+    for (const { control, knob } of knobs) knob.show(view.controls[control.name] ?? control.default);
     const count = Object.keys(studio.document[PAINTS[touch.brush.what].kept]).length;
     painted.textContent = count ? `${count} vertices are painted.` : TOLD[touch.brush.what];
   };
@@ -56,37 +53,34 @@ function controls(studio, place, row_) {
   const names = studio.document.views.map((view, other) => [String(other), `${other + 1}: ${deformerName(view.deformer)}`]);
   const which = line("Body", select(names, String(number), (value) => studio.choose(Number(value)), "Body"));
   if (!row_?.controls.length) {
-    place.replaceChildren(which, note("This body is moved by its joints alone: it has no flesh to tell anything."));
+    place.replaceChildren(which, note("This body is moved by its joints alone: there is nothing to tell it."));
     return [];
   }
-  const tell = (parameter) => (value, final = true) => {
-    if (final) studio.change(["views", number, "controls", parameter.name], value, final);
+  const tell = (control) => (value, final = true) => {
+    if (final) studio.change(["views", number, "controls", control.name], value, final);
   };
-  const knobs = row_.controls.filter(({ name }) => !HIDDEN.has(name)).map((parameter) => ({ parameter, knob: knob(parameter, tell(parameter)) }));
-  const first = knobs.slice(0, 8).map(({ knob: made }) => made);
-  const rest = knobs.slice(8).map(({ knob: made }) => made);
-  place.replaceChildren(which, section("Flesh", ...first), fold("More", ...rest),
+  const knobs = row_.controls.map((control) => ({ control, knob: knob(control, tell(control)) }));
+  const made = (advanced) => knobs.filter(({ control }) => control.advanced === advanced).map(({ knob: one }) => one);
+  const [first, rest] = [made(false), made(true)];
+  place.replaceChildren(which, section(row_.flesh ? "Flesh" : row_.title, ...first), rest.length ? fold("More", ...rest) : "",
     row(button("Reset flesh", () => studio.change(["views", number], { deformer: row_.name, controls: {} }))));
   return knobs;
 }
 
-function knob(parameter, tell) {
-  const text = words(parameter.name);
-  if (SWITCHES.has(parameter.name)) {
-    const made = toggle(text, parameter.default >= 0.5, (value) => tell(value ? 1 : 0), parameter.meaning);
-    const { show } = made;
-    made.show = (value) => show(value >= 0.5);
+// A control of the catalogue as a widget: its kind decides which.
+function knob(control, tell) {
+  const text = words(control.name);
+  if (control.kind === "switch") return toggle(text, control.default, tell, `${control.help}; off: ${control.off}`);
+  if (control.kind === "choice") {
+    const options = Object.entries(control.choices).map(([word, what]) => [word, words(what)]);
+    const choice = select(options, control.default, tell, control.help);
+    const made = line(text, choice);
+    made.show = choice.show;
     return made;
   }
-  if (parameter.name === "collisions") {
-    const choice = select([["0", "Off"], ["1", "At joints"], ["2", "Anywhere"]], "0", (value) => tell(Number(value)), parameter.meaning);
-    const made = line("Collisions", choice);
-    made.show = (value) => choice.show(String(value));
-    return made;
-  }
-  const [low, high] = RANGES[parameter.name] ?? [parameter.low, parameter.high];
-  return slider({ text, low, high, value: parameter.default, neutral: parameter.default, unit: parameter.unit, hint: parameter.meaning,
-    logarithmic: parameter.name === "stiffness", step: parameter.name === "iterations" ? 1 : null }, tell);
+  const [low, high] = control.slider;
+  return slider({ text, low, high, value: control.default, neutral: control.default, unit: control.unit, hint: control.help,
+    logarithmic: control.logarithmic, step: control.kind === "count" ? 1 : null }, tell);
 }
 
 export const physics = { name: "physics", title: "Physics", icon: ["M3 13c3-8 6 8 9 0s6 8 9 0", "M3 19h18"], build };
