@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
-from typing import Any, Literal, Self, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -22,6 +22,7 @@ ControlValue: TypeAlias = float | int | bool | str
 """A plain value, as JSON holds it: a number, a count, a switch, or a word."""
 Kind: TypeAlias = Literal["number", "count", "switch", "choice"]
 
+C = TypeVar("C", bound="Controls")
 _KEY = "corporeal control"
 _KINDS: dict[Any, Kind] = {float: "number", int: "count", bool: "switch"}
 
@@ -177,20 +178,20 @@ class Controls:
         return _table(cls)
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, Any], deformer: str = "") -> Self:
+    def from_mapping(cls: type[C], values: Mapping[str, Any], deformer: str = "") -> C:
         """Controls of plain values by name; what is not named keeps its default.
 
         Takes what manifests, sessions and scripts hold: see `Control.read`. `deformer` is whose
         they are, for the errors.
         """
-        known = [row.name for row in cls.table()]
+        known = {row.name: row for row in cls.table()}
         if unknown := [name for name in values if name not in known]:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(
                 f"deformer {deformer!r} has no control {', '.join(map(repr, unknown))}; {has}. "
                 f"Leave it out, or choose a deformer that has it."
             )
-        return cls(**values)
+        return cls(**{name: known[name].read(value) for name, value in values.items()})
 
     def changed(self) -> dict[str, ControlValue]:
         """Values that are not the defaults, by name: what a file need keep."""

@@ -37,7 +37,7 @@ class LayeredControls(ProjectiveSettings):
         0.0,
         low=0.0,
         high=1e4,
-        slider=(0, 200),
+        slider=(0.0, 200.0),
         unit="kg",
         help="mass of the whole body; 0: by the densities of its layers",
     )

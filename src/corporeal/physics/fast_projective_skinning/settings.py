@@ -29,13 +29,18 @@ class ProjectiveSettings(Controls):
         help="Young's modulus of soft flesh",
     )
     damping: float = control(
-        10.0, low=0.0, high=1e3, slider=(0, 60), unit="1/s", help="drag of flesh against its bone"
+        10.0,
+        low=0.0,
+        high=1e3,
+        slider=(0.0, 60.0),
+        unit="1/s",
+        help="drag of flesh against its bone",
     )
     gravity: float = control(
         9.81,
         low=0.0,
         high=100.0,
-        slider=(0, 30),
+        slider=(0.0, 30.0),
         unit="m/s²",
         help="downward pull; the rest shape is in balance",
     )
@@ -43,7 +48,7 @@ class ProjectiveSettings(Controls):
         0.0,
         low=0.0,
         high=1e4,
-        slider=(0, 200),
+        slider=(0.0, 200.0),
         unit="kg",
         help="mass of the whole body; 0: as water of its volume",
     )
@@ -61,9 +66,9 @@ class ProjectiveSettings(Controls):
     ground: bool = control(False, help="flesh rests on the floor y = 0", off="there is no floor")
     iterations: int = control(
         5,
-        low=1,
-        high=1000,
-        slider=(1, 40),
+        low=1.0,
+        high=1000.0,
+        slider=(1.0, 40.0),
         advanced=True,
         help="local-global iterations a step of 1/120 s",
     )
