@@ -191,7 +191,8 @@ def test_help_says_what_a_flag_does_and_whose_default_it_is(
 def test_spellings_of_flags() -> None:
     """Those that scripts have used so far."""
     line = "animate --motion a --out b --deformer projective --static --no-sliding --ground --loop"
-    command = _command(f"{line} --collisions global --volume 50 --bone-radii 0.9".split())
+    more = "--collisions global --volume 50 --bone-radii 0.9"
+    command = _command([*line.split(), *more.split()])
     assert isinstance(command, Animate)
     (config,) = command._configs().values()
     assert config.controls == {

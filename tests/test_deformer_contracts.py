@@ -6,6 +6,7 @@ what a deformer takes and needs is read from its traits.
 
 from dataclasses import dataclass
 from functools import cache
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -31,7 +32,9 @@ from corporeal.pipelines.deformers import (
     deformer_names,
     make_deformer,
 )
+from corporeal.pipelines.offsets import offsets_by_cause, static_take
 from corporeal.skinning.kinematics import forward_kinematics
+from corporeal.skinning.offsets import SkinningName, skinned_offsets
 
 SLACK = {"gravity": 0.0, "dynamics": False}
 """Controls that leave out momentum and weight, under which flesh does not move rigidly."""
@@ -234,6 +237,34 @@ def test_repeats_bitwise_and_keeps_its_inputs(case: Case) -> None:
         np.testing.assert_array_equal(first.world_from_joint, other.world_from_joint)
     for array, copy in zip(inputs, before, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("skinning", get_args(SkinningName))
+def test_offsets_by_cause_give_the_vertices_back(case: Case, skinning: SkinningName) -> None:
+    """skinning(rest + pose + dynamic) = vertices to 1e-6 m, and to rounding where offsets come
+    from unposing. Only what remembers has dynamic offsets, and in its static take none."""
+    deformer = case.deformer
+    animation, static = deformer.animate(case.identity, case.motion), None
+    if deformer.stateful:
+        with pytest.raises(InputError, match="static=static_take"):
+            offsets_by_cause(animation, skinning=skinning)
+        static = static_take(deformer, case.identity, case.motion)
+        assert not offsets_by_cause(static, static, skinning).dynamic.any()
+    found = offsets_by_cause(animation, static, skinning)
+    again = skinned_offsets(animation, found.total, skinning)
+    apart = np.linalg.norm(again - np.asarray(animation.vertices, np.float64), axis=-1)
+    assert apart[~found.singular].max() < 1e-6
+    assert found.skinning == skinning
+    assert found.singular_count == int(found.singular.sum()) < 1e-3 * found.singular.size
+    assert not found.pose[found.singular].any()
+    if deformer.stateful:
+        assert found.dynamic.any()
+    else:
+        assert not found.dynamic.any()
+    if deformer.is_linear_blend and skinning == "lbs":
+        assert np.abs(found.pose[~found.singular]).max() < 1e-3
+    if animation.offset_skinning == skinning:
+        np.testing.assert_array_equal(found.pose, animation.pose_offsets)
 
 
 def test_unknown_control_is_refused(case: Case) -> None:

@@ -7,9 +7,10 @@ from corporeal.body.template import Template
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
-@pytree_dataclass(static=("deformer",))
+@pytree_dataclass(static=("deformer", "offset_skinning"))
 class Animation:
-    """A body in motion. Offsets are in the rest pose, so that they can be baked for an engine."""
+    """A body in motion. Offsets are in the rest pose, so that they can be baked for an engine; a
+    deformer gives those that it knows, `pipelines.offsets.offsets_by_cause` finds the others."""
 
     deformer: str
     """Name of the deformer that made it."""
@@ -24,6 +25,8 @@ class Animation:
     """Rest-pose displacements caused by the pose (correctives), metres."""
     dynamic_offsets: Float[Array, "N V 3"] | None = None
     """Rest-pose displacements caused by the movement (soft tissue), metres."""
+    offset_skinning: str = ""
+    """Skinning that the offsets are added before: `lbs` or `dqs`; empty where nobody said."""
 
     @property
     def joints(self) -> Float[Array, "N J 3"]:

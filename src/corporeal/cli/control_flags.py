@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import field, fields, make_dataclass
-from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 import tyro
@@ -19,7 +18,6 @@ _OFF = "_off"
 """Ends the name of the field whose flag switches a control off."""
 
 
-@cache
 def control_flags(deformer: str | None = None, others: bool = True) -> type:
     """A dataclass with a flag for every control, none of them set.
 

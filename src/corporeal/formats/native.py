@@ -19,6 +19,9 @@ array                body        motion animation unit, meaning
 `vertices`           –           –      (N,V,3)   metres, float32
 `joints`             –           –      (N,J,3)   metres
 `world_from_joint`   –           –      (N,J,4,4) rigid frames
+`pose_offsets`       –           –      (N,V,3)   metres, where the deformer knows them
+`dynamic_offsets`    –           –      (N,V,3)   metres, where the deformer knows them
+`offset_skinning`    –           –      text      what they are relative to: `lbs`, `dqs`
 ==================== =========== ====== ========= ========================================
 
 Everything survives the round trip. An animation file holds its body, so it also serves wherever a
@@ -100,6 +103,8 @@ def write_animation(
     for name in ("pose_offsets", "dynamic_offsets"):
         if (offsets := getattr(animation, name)) is not None:
             arrays[name] = np.asarray(offsets)
+    if animation.offset_skinning:
+        arrays["offset_skinning"] = np.asarray(animation.offset_skinning)
     write_npz(path, arrays | _motion_arrays(animation.motion) | body_arrays(body))
 
 
@@ -122,6 +127,7 @@ def read_animation(path: str | Path) -> Animation:
             world_from_joint=file.array("world_from_joint", "f", ("N", "J", 4, 4)),
             pose_offsets=optional["pose_offsets"],
             dynamic_offsets=optional["dynamic_offsets"],
+            offset_skinning=file.text(name) if (name := "offset_skinning") in file.headers else "",
         )
 
 

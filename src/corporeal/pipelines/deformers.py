@@ -86,6 +86,12 @@ def deformer_class(name: str) -> type[Traits]:
     return found
 
 
+def refresh_deformers() -> None:
+    """Look again for what installed packages offer, such as one that came since."""
+    for known in (offered_deformers, deformer_names, deformer_class):
+        known.cache_clear()
+
+
 def contract_problem(found: Any, name: str) -> str | None:
     """What a class that is to be the deformer `name` lacks, as the end of a sentence; None if it
     keeps the contract as far as a class can tell."""

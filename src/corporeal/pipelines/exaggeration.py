@@ -26,6 +26,7 @@ def exaggerated(animation: Animation, factors: Float64[NumpyArray, "V"]) -> Anim
         vertices=_like(animation.vertices, moved),
         pose_offsets=_scaled(animation.pose_offsets, share),
         dynamic_offsets=_scaled(animation.dynamic_offsets, share),
+        offset_skinning=plain.deformer if animation.offset_skinning == plain.deformer else "",
     )
 
 

@@ -109,6 +109,7 @@ class CorrectedSkinning(Traits):
             vertices=self.vertices(identity, motion.poses),
             world_from_joint=self.skinning.world_from_joint(identity, motion.poses),
             pose_offsets=self.pose_offsets(motion.poses),
+            offset_skinning=self.skinning.name,
         )
 
     def _prepared(self, identity: Identity, dtype: Array) -> PosedSkin:

@@ -1,0 +1,96 @@
+"""What of an animation the pose causes, and what the movement: offsets in the rest pose."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from corporeal._typing import Array, Float64, NumpyArray
+from corporeal.body.animation import Animation
+from corporeal.body.controls import GivenControls
+from corporeal.body.deformer import Deformer, controls_for
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.errors import InputError
+from corporeal.pipelines.deformers import deformer_class, deformer_names
+from corporeal.skinning.offsets import (
+    CONDITION_LIMIT,
+    RestOffsets,
+    SkinningName,
+    rest_offsets,
+)
+
+
+def offsets_by_cause(
+    animation: Animation,
+    static: Animation | None = None,
+    skinning: SkinningName = "lbs",
+    condition_limit: float = CONDITION_LIMIT,
+) -> RestOffsets:
+    """Offsets of any animation, by cause; skinned again they give its vertices (to 1e-6 m).
+
+    A deformer without memory has no dynamic ones. One that knows its pose offsets (`smpl`) gives
+    them as they are. For one with a memory, `static` is the same motion in static balance, from
+    `static_take`: it takes a solve of every frame, so it is made only where the split is wanted.
+    """
+    if static is not None:
+        _require_same(animation, static)
+    elif _may_remember(animation):
+        raise InputError(
+            f"frames of {animation.deformer!r} depend on the frames before, so pose and movement "
+            f"are told apart by a second take without momentum. Pass static=static_take(…)."
+        )
+    known = animation.pose_offsets
+    if known is not None and animation.offset_skinning == skinning:
+        pose = np.asarray(known, np.float64)
+        return RestOffsets(
+            skinning,
+            pose,
+            _known_dynamic(animation.dynamic_offsets, pose),
+            np.zeros(pose.shape[:2], bool),
+        )
+    total, singular = rest_offsets(animation, skinning, condition_limit)
+    if static is None:
+        return RestOffsets(skinning, total, np.zeros_like(total), singular)
+    pose, also = rest_offsets(static, skinning, condition_limit)
+    singular |= also
+    dynamic = np.where(singular[..., None], 0.0, total - pose)
+    return RestOffsets(skinning, np.where(singular[..., None], 0.0, pose), dynamic, singular)
+
+
+def static_take(
+    deformer: Deformer, identity: Identity, motion: Motion, controls: GivenControls = None
+) -> Animation:
+    """The motion with every frame for itself: under the same controls, but without `dynamics`."""
+    told = controls_for(deformer.name, deformer.Controls, controls)
+    still = replace(told, dynamics=False) if deformer.stateful else told
+    return deformer.animate(identity, motion, still)
+
+
+def _may_remember(animation: Animation) -> bool:
+    """Whether frames may depend on those before: unless the deformer is known not to remember, or
+    says its pose offsets."""
+    if animation.deformer in deformer_names():
+        return deformer_class(animation.deformer).stateful
+    return animation.pose_offsets is None
+
+
+def _known_dynamic(
+    given: Array | None, pose: Float64[NumpyArray, "N V 3"]
+) -> Float64[NumpyArray, "N V 3"]:
+    return np.zeros_like(pose) if given is None else np.asarray(given, np.float64)
+
+
+def _require_same(animation: Animation, static: Animation) -> None:
+    """Refuse a static take of another person or motion."""
+    pairs = (
+        ("vertices", animation.identity.rest_vertices, static.identity.rest_vertices),
+        ("joints", animation.identity.joints, static.identity.joints),
+        ("poses", animation.motion.joint_rotations, static.motion.joint_rotations),
+        ("root", animation.motion.root_translation, static.motion.root_translation),
+    )
+    for what, one, other in pairs:
+        if one is not other and not np.array_equal(np.asarray(one), np.asarray(other)):
+            raise InputError(
+                f"the static take has other {what} than the animation; expected the same person "
+                f"and motion. Make it with static_take(deformer, identity, motion, controls)."
+            )
