@@ -18,10 +18,10 @@ import pytest
 
 from corporeal.cli.doctor import Finding, check_packages
 from corporeal.cli.main import VERBS, _command, main
-from corporeal.cli.references import ALWAYS, REFERENCES, TOPICS
+from corporeal.cli.references import ALWAYS, REFERENCES, topics
 from corporeal.formats.native import read_animation, read_body
 from corporeal.formats.obj import read_obj
-from corporeal.pipelines.deformers import DEFORMERS
+from corporeal.pipelines.deformers import deformer_names
 from corporeal.runtime.manifest import manifest_path, read_manifest
 
 Capture = pytest.CaptureFixture[str]
@@ -315,8 +315,8 @@ class TestDoctor:
 
 class TestCite:
     def test_every_method_has_references(self) -> None:
-        assert all(key in REFERENCES for keys in TOPICS.values() for key in keys)
-        assert all(name in TOPICS for name in (*DEFORMERS, *ALWAYS))
+        assert all(key in REFERENCES for keys in topics().values() for key in keys)
+        assert all(topics()[name] for name in (*deformer_names(), *ALWAYS))
 
     def test_styles(self, capsys: Capture) -> None:
         assert call("cite dqs") == 0

@@ -25,6 +25,8 @@ class Traits:
     """A few words for lists, such as `Linear blending`; the name unless given."""
     summary: str = ""
     """One clause for help: how the skin follows the joints."""
+    references: tuple[str, ...] = ()
+    """Keys of the papers behind it, for `corporeal cite`."""
     Controls: type[body_controls.Controls] = body_controls.Controls
     """What it can be told."""
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from tyro.conf import Positional
 
 from corporeal.cli.console import print_json
-from corporeal.cli.references import ALWAYS, REFERENCES, TOPICS, Reference
+from corporeal.cli.references import ALWAYS, REFERENCES, Reference, topics
 from corporeal.errors import InputError
 from corporeal.runtime.manifest import SUFFIX, manifest_path, read_manifest
 
@@ -34,8 +34,8 @@ class Cite:
 
     def run(self) -> int:
         """Print the references, each once."""
-        topics = dict.fromkeys(t for subject in self.subjects for t in _topics(subject))
-        found = _references(tuple(topics) or tuple(TOPICS))
+        named = dict.fromkeys(t for subject in self.subjects for t in _topics(subject))
+        found = _references(tuple(named) or tuple(topics()))
         if self.json:
             print_json(found)
         elif self.style == "plain":
@@ -45,20 +45,21 @@ class Cite:
         return 0
 
 
-def _references(topics: tuple[str, ...]) -> list[Reference]:
-    keys = dict.fromkeys(key for topic in topics for key in TOPICS[topic])
+def _references(named: tuple[str, ...]) -> list[Reference]:
+    known = topics()
+    keys = dict.fromkeys(key for topic in named for key in known[topic])
     return [REFERENCES[key] for key in keys]
 
 
 def _topics(subject: str) -> tuple[str, ...]:
-    if subject in TOPICS:
+    if subject in topics():
         return (subject,)
     path = Path(subject)
     manifest = path if path.name.endswith(SUFFIX) else manifest_path(path)
     if not manifest.is_file():
         raise InputError(
             f"{subject!r} is neither a method nor a result with a manifest; expected one of "
-            f"{', '.join(TOPICS)}, or a file that corporeal wrote."
+            f"{', '.join(topics())}, or a file that corporeal wrote."
         )
     return (*ALWAYS, *_methods(read_manifest(manifest)))
 
@@ -77,7 +78,7 @@ def _methods(content: dict[str, Any]) -> list[str]:
         named.append("motions")
     if content["verb"] == "animate" and config.get("mesh"):
         named.append("automatic-weights")
-    methods = [name for name in named if isinstance(name, str) and name in TOPICS]
+    methods = [name for name in named if isinstance(name, str) and name in topics()]
     for item in content["inputs"]:
         if isinstance(item, dict) and isinstance(item.get("manifest"), dict):
             methods += _methods(item["manifest"])

@@ -225,13 +225,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "people": ("gordon2014ansur", "nhanes2018"),
     "reshape": ("ponsmoll2015dyna", "allen2006correlated"),
     "motions": ("ponsmoll2015dyna",),
-    "lbs": ("magnenat1988jointdependent",),
-    "dqs": ("kavan2007skinning",),
-    "smpl": ("loper2015smpl",),
-    "smpl-sparse": ("loper2015smpl",),
     "automatic-weights": ("baran2007automatic",),
-    "projective": ("komaritzan2022layered", "bouaziz2014projective"),
-    "layered": ("komaritzan2022layered", "bouaziz2014projective", *BONES),
     "anatomy": ("komaritzan2022layered", "nhanes2018", *BONES),
     "bones": BONES,
     "papers": (
@@ -242,7 +236,17 @@ TOPICS: dict[str, tuple[str, ...]] = {
         "komaritzan2022layered",
     ),
 }
-"""What the command line knows by name → references."""
+"""What the command line knows by name → references; deformers say theirs themselves."""
 
 ALWAYS = ("corporeal", "default-body", "skeleton")
 """Topics that stand behind every result."""
+
+
+def topics() -> dict[str, tuple[str, ...]]:
+    """Everything that can be cited by name: subjects, and deformers with those of their
+    `references` that are known here."""
+    from corporeal.pipelines.deformers import deformer_class, deformer_names
+
+    said = {name: deformer_class(name).references for name in deformer_names()}
+    known = {name: tuple(key for key in keys if key in REFERENCES) for name, keys in said.items()}
+    return TOPICS | known

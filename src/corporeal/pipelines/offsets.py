@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from corporeal._typing import Array, Float64, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.body.controls import GivenControls
 from corporeal.body.deformer import Deformer, controls_for
@@ -17,7 +16,11 @@ from corporeal.skinning.offsets import (
     RestOffsets,
     SkinningName,
     rest_offsets,
+    skinned_offsets,
 )
+
+EXACT = 1e-6
+"""Metres within which offsets, skinned again, give an animation's vertices."""
 
 
 def offsets_by_cause(
@@ -28,9 +31,10 @@ def offsets_by_cause(
 ) -> RestOffsets:
     """Offsets of any animation, by cause; skinned again they give its vertices (to 1e-6 m).
 
-    A deformer without memory has no dynamic ones. One that knows its pose offsets (`smpl`) gives
-    them as they are. For one with a memory, `static` is the same motion in static balance, from
-    `static_take`: it takes a solve of every frame, so it is made only where the split is wanted.
+    A deformer without memory has no dynamic ones. Those that a deformer knows (`smpl`) are given as
+    they are, where they are as exact as that; all others are found by unposing. For a deformer with
+    a memory, `static` is the same motion in static balance, from `static_take`: it takes a solve of
+    every frame, so it is made only where the split is wanted.
     """
     if static is not None:
         _require_same(animation, static)
@@ -39,15 +43,8 @@ def offsets_by_cause(
             f"frames of {animation.deformer!r} depend on the frames before, so pose and movement "
             f"are told apart by a second take without momentum. Pass static=static_take(…)."
         )
-    known = animation.pose_offsets
-    if known is not None and animation.offset_skinning == skinning:
-        pose = np.asarray(known, np.float64)
-        return RestOffsets(
-            skinning,
-            pose,
-            _known_dynamic(animation.dynamic_offsets, pose),
-            np.zeros(pose.shape[:2], bool),
-        )
+    if (known := _known(animation, skinning)) is not None:
+        return known
     total, singular = rest_offsets(animation, skinning, condition_limit)
     if static is None:
         return RestOffsets(skinning, total, np.zeros_like(total), singular)
@@ -74,10 +71,19 @@ def _may_remember(animation: Animation) -> bool:
     return animation.pose_offsets is None
 
 
-def _known_dynamic(
-    given: Array | None, pose: Float64[NumpyArray, "N V 3"]
-) -> Float64[NumpyArray, "N V 3"]:
-    return np.zeros_like(pose) if given is None else np.asarray(given, np.float64)
+def _known(animation: Animation, skinning: SkinningName) -> RestOffsets | None:
+    """Offsets that the deformer gave, if they are relative to this skinning and give the vertices
+    back: single precision may lose more than `EXACT` on the way to those."""
+    if animation.pose_offsets is None or animation.offset_skinning != skinning:
+        return None
+    pose, dynamic = (
+        np.zeros(np.shape(animation.vertices)) if given is None else np.asarray(given, np.float64)
+        for given in (animation.pose_offsets, animation.dynamic_offsets)
+    )
+    again = skinned_offsets(animation, pose + dynamic, skinning)
+    if np.linalg.norm(again - np.asarray(animation.vertices), axis=-1).max() > EXACT:
+        return None
+    return RestOffsets(skinning, pose, dynamic, np.zeros(pose.shape[:2], bool))
 
 
 def _require_same(animation: Animation, static: Animation) -> None:

@@ -84,6 +84,7 @@ class DualQuaternionSkinning(GeometricSkinning):
     name = "dqs"
     title = "Dual quaternions"
     summary = "dual-quaternion skinning"
+    references = ("kavan2007skinning",)
 
     @cached_property
     def _pairs(self) -> tuple[NumpyArray, NumpyArray]:

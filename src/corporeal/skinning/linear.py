@@ -75,6 +75,7 @@ class LinearBlendSkinning(GeometricSkinning):
     name = "lbs"
     title = "Linear blending"
     summary = "linear blend skinning"
+    references = ("magnenat1988jointdependent",)
     is_linear_blend = True
 
     def __init__(self, template: Template) -> None:

@@ -78,6 +78,13 @@ class LayeredSkinning(Traits):
     name = "layered"
     title = "Layered flesh"
     summary = "fat and muscle move over a skeleton of bones by Projective Dynamics"
+    references = (
+        "komaritzan2022layered",
+        "bouaziz2014projective",
+        "musclemimic2026models",
+        "caggiano2022myosuite",
+        "rajagopal2016fullbody",
+    )
     Controls = LayeredControls
     stateful = True
     devices = ("cpu", "gpu")

@@ -42,6 +42,7 @@ class CorrectedSkinning(Traits):
     name = "smpl"
     title = "SMPL"
     summary = "linear blending of a rest skin with pose correctives"
+    references = ("loper2015smpl",)
 
     def __init__(
         self, template: Template, correctives: PoseCorrectives | None, blending: Blending = "lbs"

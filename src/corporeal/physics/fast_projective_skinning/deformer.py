@@ -22,6 +22,7 @@ class ProjectiveSkinning(Traits):
     name = "projective"
     title = "Projective flesh"
     summary = "flesh between skin and bones moves by Projective Dynamics"
+    references = ("komaritzan2022layered", "bouaziz2014projective")
     Controls = ProjectiveSettings
     stateful = True
     devices = ("cpu", "gpu")
