@@ -68,5 +68,6 @@ def _deformer(name: str) -> dict[str, Any]:
         "title": traits.title or name,
         "summary": traits.summary,
         "flesh": traits.stateful,
+        "grabs": traits.accepts_environment,
         "controls": [asdict(row) for row in table if row.live],
     }

@@ -28,9 +28,9 @@ export class Touch {
     classList.toggle("holding", this.held !== null);
   }
 
-  isFlesh(view) {
+  canGrab(view) {
     const row = this.studio.deformer(this.studio.document.views[view].deformer);
-    return Boolean(row?.flesh);
+    return Boolean(row?.grabs);
   }
 
   down(event) {
@@ -38,7 +38,7 @@ export class Touch {
     const { view, hit } = this.stage.pick(event);
     if (view >= 0 && view !== this.studio.view) this.studio.choose(view);
     if (!hit || this.stage.bodies[view].surface || !["grab", "paint"].includes(this.studio.tool)) return;
-    if (this.studio.tool === "grab" && !this.isFlesh(view)) return;
+    if (this.studio.tool === "grab" && !this.canGrab(view)) return;
     this.stage.controls.enabled = false;
     this.stage.canvas.setPointerCapture(event.pointerId);
     if (this.studio.tool === "paint") {
