@@ -17,13 +17,14 @@ import pytest
 from small_body import small_identity, small_motion, small_template
 
 from corporeal.assets.default_body import load_default_body, read_default_body
+from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
 from corporeal.cli.main import main
 from corporeal.errors import AssetError, CorporealError, InputError
-from corporeal.formats.native import Body, read_animation, write_body, write_motion
+from corporeal.formats.native import read_animation, write_body, write_motion
 from corporeal.pipelines.deformers import DEFORMERS, make_deformer
 from corporeal.runtime import files as runtime_files
 

@@ -8,17 +8,13 @@ import numpy as np
 import pytest
 from small_body import small_identity, small_template
 
+from corporeal.body.body import Body
+from corporeal.body.layered_body import LayeredBody
 from corporeal.body.motion import Motion
 from corporeal.cli.main import main
 from corporeal.formats.gltf_read import read_glb_mesh
-from corporeal.formats.layers import LayeredBody, read_layers, write_layers
-from corporeal.formats.native import (
-    Body,
-    read_animation,
-    read_body,
-    write_body,
-    write_motion,
-)
+from corporeal.formats.layers import read_layers, write_layers
+from corporeal.formats.native import read_animation, read_body, write_body, write_motion
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.anatomy import MOST_MISSED
 from corporeal.pipelines.example_creature import write_dragon

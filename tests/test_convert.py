@@ -8,11 +8,12 @@ import pytest
 from small_body import small_animation, small_mesh
 from takes import soft_character
 
+from corporeal.body.body import Body
 from corporeal.cli.main import main
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.gltf import write_glb_character
 from corporeal.formats.gltf_read import read_glb_character
-from corporeal.formats.native import Body, write_animation, write_body, write_motion
+from corporeal.formats.native import write_animation, write_body, write_motion
 from corporeal.formats.obj import read_obj, write_obj
 from corporeal.formats.pc2 import read_pc2
 from corporeal.formats.registry import read_mesh

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from corporeal.assets.default_body import load_default_body
+from corporeal.body.body import Body
 from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
+from corporeal.body.layered_body import LayeredBody
 from corporeal.body.layers import Layers
 from corporeal.errors import FormatError, InputError
-from corporeal.formats.layers import LayeredBody, read_layers, write_layers
-from corporeal.formats.native import Body, read_body, write_body
+from corporeal.formats.layers import read_layers, write_layers
+from corporeal.formats.native import read_body, write_body
 
 
 @pytest.fixture(scope="module")

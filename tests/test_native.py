@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from small_body import small_animation, small_identity, small_motion, small_template
 
+from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.native import (
-    Body,
     read_animation,
     read_body,
     read_motion,

@@ -10,10 +10,11 @@ from mutants import mutants
 from small_body import small_identity, small_mesh, small_motion, small_template
 from takes import soft_character
 
+from corporeal.body.body import Body
 from corporeal.errors import InputError
 from corporeal.formats.gltf import write_glb_character
 from corporeal.formats.gltf_read import read_glb_character, read_glb_mesh
-from corporeal.formats.native import Body, read_body, read_motion, write_body, write_motion
+from corporeal.formats.native import read_body, read_motion, write_body, write_motion
 from corporeal.formats.obj import read_obj, write_obj
 from corporeal.formats.off import read_off, write_off
 from corporeal.formats.pc2 import read_pc2, write_pc2

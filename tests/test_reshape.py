@@ -106,7 +106,8 @@ def test_what_people_do_not_have_is_refused(model, change, error, words):
 
 def test_the_verb_reshapes_a_file_and_asks_for_a_missing_gender(tmp_path, capsys):
     """Through files: 12 kg more at one stature; a body that does not say its gender is refused."""
-    from corporeal.formats.native import Body, read_body, write_body
+    from corporeal.body.body import Body
+    from corporeal.formats.native import read_body, write_body
 
     body, out = tmp_path / "anna.npz", tmp_path / "heavier.npz"
     assert main(["body", "--gender", "female", "--weight", "0.6", "--out", str(body)]) == 0

@@ -5,11 +5,12 @@ import pytest
 from studio_session import Visitor
 
 from corporeal.assets.anatomy import BoneMesh
+from corporeal.body.body import Body
 from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
+from corporeal.body.layered_body import LayeredBody
 from corporeal.body.layers import Layers
-from corporeal.formats.layers import LayeredBody, read_layers, write_layers
-from corporeal.formats.native import Body
+from corporeal.formats.layers import read_layers, write_layers
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.jobs.layers import bone_weights, kept_under

@@ -11,6 +11,7 @@ from clips import write_authored_clip
 from studio_session import Visitor
 
 from corporeal.body.animation import Animation
+from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
@@ -18,7 +19,7 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
-from corporeal.formats.native import Body, write_animation, write_body, write_motion
+from corporeal.formats.native import write_animation, write_body, write_motion
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.document import as_json
 from corporeal.viewer.job_process import REFUSED, Job, JobProcess, Limits

@@ -16,33 +16,22 @@ everything of a body   –      see `native`
 Everything survives the round trip.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from corporeal.body.composition import Composition
+from corporeal.body.layered_body import LayeredBody
 from corporeal.body.layers import Layers
 from corporeal.errors import InputError
 from corporeal.formats.native import (
     LAYERS,
-    Body,
     body_arrays,
     body_from,
     head_arrays,
     require_format,
 )
 from corporeal.formats.npz import NpzReader, open_npz, write_npz
-
-
-@dataclass(frozen=True)
-class LayeredBody:
-    """What a layers file holds."""
-
-    body: Body
-    """The person at rest."""
-    layers: Layers
-    """Skin, muscle and bone surfaces of that person."""
 
 
 def write_layers(path: str | Path, layered: LayeredBody) -> None:

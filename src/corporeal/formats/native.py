@@ -29,7 +29,6 @@ body file is asked for.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.body.animation import Animation
+from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
@@ -51,18 +51,6 @@ LAYERS = "corporeal-layers"
 VERSION = 1
 
 Arrays = dict[str, NumpyArray]
-
-
-@dataclass(frozen=True)
-class Body:
-    """A person at rest: what a body file holds."""
-
-    template: Template
-    """Topology, joint tree and skin weights."""
-    identity: Identity
-    """The rest shape and its joints."""
-    measurements: Mapping[str, float]
-    """SI units, by name."""
 
 
 def write_body(path: str | Path, body: Body) -> None:
@@ -128,6 +116,7 @@ def read_animation(path: str | Path) -> Animation:
             pose_offsets=optional["pose_offsets"],
             dynamic_offsets=optional["dynamic_offsets"],
             offset_skinning=file.text(name) if (name := "offset_skinning") in file.headers else "",
+            measurements=body.measurements,
         )
 
 

@@ -13,7 +13,20 @@ from corporeal.formats.off import read_off, write_off
 from corporeal.formats.ply import read_ply, write_ply
 from corporeal.formats.stl import read_stl, write_stl
 
-Noun = Literal["mesh", "body", "motion", "animation", "skeleton"]
+Noun = Literal[
+    "mesh",
+    "body",
+    "layers",
+    "motion",
+    "animation",
+    "character",
+    "skeleton",
+    "model",
+    "people",
+    "registrations",
+    "scan",
+]
+"""What files hold; `layers` is a body with its bones, muscles and fat."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +47,65 @@ _CHARACTER = (
     "part labels, mirror map",
 )
 _CACHE = ("vertex order, every vertex of every frame, quads", "skeleton, weights, parameters")
+_SHOWN: tuple[Noun, ...] = ("body", "layers", "animation", "registrations")
+_SURFACES: tuple[Noun, ...] = ("mesh", "body", "layers", "animation", "character")
+_MOVING: tuple[Noun, ...] = ("animation", "character")
+_AMASS = ("rotations, root path, frame rate", "shape coefficients, dynamics, face")
+_SMPL = ("everything that SMPL's keys name", "other keys")
 _USD = (".usd", ".usdc", ".usda")
 
 FORMATS = (
     Format(
         ".npz",
         "corporeal's own arrays",
-        ("body", "motion", "animation"),
-        ("body", "motion", "animation"),
+        ("body", "layers", "motion", "animation", "scan"),
+        ("body", "layers", "motion", "animation", "scan"),
         "everything",
         "nothing",
+    ),
+    Format(".npz", "AMASS motion", ("motion",), (), *_AMASS),
+    Format(".npz", "SMPL's or SMPL-H's arrays", ("model",), ("model",), *_SMPL),
+    Format(".pkl", "SMPL's pickle, as smplx loads it", ("model",), ("model",), *_SMPL),
+    Format(
+        ".npz",
+        "vertices of registrations",
+        (),
+        ("registrations",),
+        "every vertex of every frame, triangles",
+        "frame rates, truth, subjects",
+    ),
+    Format(
+        ".zarr",
+        "Zarr store",
+        ("people", "registrations"),
+        ("people", "registrations"),
+        "everything but raw scans",
+        "raw scans of registrations",
+    ),
+    *(
+        Format(
+            suffix,
+            "DFAUST's HDF5",
+            ("registrations",),
+            ("registrations",),
+            "every vertex of every frame, triangles, subjects' and sequences' names",
+            "frame rates, truth, what is known of the subjects",
+        )
+        for suffix in (".hdf5", ".h5")
+    ),
+    Format(
+        "",
+        "folder of .ply files",
+        ("registrations",),
+        ("registrations",),
+        "every vertex of every frame, triangles, subjects' and sequences' names",
+        "frame rates, truth, what is known of the subjects",
     ),
     Format(
         ".glb",
         "glTF 2.0 character",
-        ("mesh", "skeleton"),
-        ("body", "animation"),
+        ("character", "mesh", "skeleton"),
+        ("body", "layers", "animation", "character"),
         "triangles, normals, texture coordinates, skeleton, four weights a vertex, joint "
         "animation, other deformation as morph targets",
         "quads, part labels, mirror map, parameters",
@@ -58,7 +114,7 @@ FORMATS = (
         ".obj",
         "Wavefront OBJ surface",
         ("mesh",),
-        ("mesh", "body", "animation"),
+        _SURFACES,
         "vertex order, triangles, quads, texture coordinates with seams",
         "skeleton, weights, parameters, all frames but one",
     ),
@@ -66,7 +122,7 @@ FORMATS = (
         ".ply",
         "Stanford PLY surface",
         ("mesh",),
-        ("mesh", "body", "animation"),
+        _SURFACES,
         "vertex order, triangles, quads",
         "texture coordinates, skeleton, weights, parameters, all frames but one",
     ),
@@ -74,7 +130,7 @@ FORMATS = (
         ".off",
         "OFF surface",
         ("mesh",),
-        ("mesh", "body", "animation"),
+        _SURFACES,
         "vertex order, triangles, quads",
         "texture coordinates, skeleton, weights, parameters, all frames but one",
     ),
@@ -82,19 +138,22 @@ FORMATS = (
         ".stl",
         "STL triangles",
         ("mesh",),
-        ("mesh", "body", "animation"),
+        _SURFACES,
         "triangles, as three corners each",
         "shared vertices, quads, texture coordinates, skeleton, all frames but one",
     ),
-    Format(".fbx", "FBX 7.4 character", (), ("animation",), *_CHARACTER),
-    *(Format(s, "USD character", (), ("animation",), *_CHARACTER) for s in _USD),
-    Format(".abc", "Alembic cache", (), ("animation",), *_CACHE),
-    Format(".pc2", "PC2 point cache, beside an .obj", (), ("animation",), *_CACHE),
+    Format(".fbx", "FBX 7.4 character", (), _MOVING, *_CHARACTER),
+    *(
+        Format(s, "USD character", (), ("animation", "character", "layers"), *_CHARACTER)
+        for s in _USD
+    ),
+    Format(".abc", "Alembic cache", (), _MOVING, *_CACHE),
+    Format(".pc2", "PC2 point cache, beside an .obj", (), _MOVING, *_CACHE),
     Format(
         ".bvh",
         "BVH motion capture",
         ("motion", "skeleton"),
-        (),
+        ("motion",),
         "joint tree, rotations, root path, frame rate, End Sites",
         "unit and axes (an option, or guessed), changing bone lengths (their mean)",
     ),
@@ -114,8 +173,8 @@ FORMATS = (
         "joint names, parents, rest positions, unit",
         "nothing",
     ),
-    Format(".png", "picture", (), ("body", "animation"), "the look", "everything else"),
-    Format(".mp4", "film", (), ("animation",), "the look", "everything else"),
+    Format(".png", "picture", (), _SHOWN, "the look", "everything else"),
+    Format(".mp4", "film", (), ("animation", "registrations"), "the look", "everything else"),
 )
 
 _MESH_READERS: dict[str, Callable[[Path], Mesh]] = {
@@ -155,12 +214,37 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
     _MESH_WRITERS[format_to_write(path, "mesh").suffix](Path(path), mesh)
 
 
+def nouns_of(suffix: str, *, written: bool = False) -> tuple[Noun, ...]:
+    """What files of a suffix can hold, in the order of the table: as read, or as `written`."""
+    rows = [f for f in FORMATS if f.suffix == suffix.lower()]
+    found: dict[Noun, None] = {}
+    for row in rows:
+        found |= dict.fromkeys(row.writes if written else row.reads)
+    return tuple(found)
+
+
 def _find(path: Path, noun: Noun, verb: str, known: dict[str, Format]) -> Format:
     suffix = path.suffix.lower()
     if suffix not in known:
         came = f"the suffix {suffix!r}" if suffix else "no suffix"
-        article = "an" if noun[0] in "aeiou" else "a"
+        expected = [name or "a folder" for name in known]
         raise InputError(
-            f"cannot {verb} {article} {noun} as {path}: it has {came}; expected {', '.join(known)}."
+            f"cannot {verb} {described(noun)} as {path}: it has {came}; expected "
+            f"{', '.join(expected)}.{_holds(suffix, verb == 'write')}"
         )
     return known[suffix]
+
+
+def _holds(suffix: str, written: bool) -> str:
+    """A sentence on what a suffix is for, where it is known."""
+    nouns = nouns_of(suffix, written=written)
+    if not suffix or not nouns:
+        return ""
+    return f" A {suffix} file holds {' or '.join(map(described, nouns))}."
+
+
+def described(noun: Noun) -> str:
+    """A noun with its article."""
+    if noun in ("layers", "people", "registrations"):
+        return noun
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -8,20 +8,28 @@
 `landmarks`    N × L × 3 float32, metres; their names are in the attributes
 `frames`       N: which frames of the take were scanned
 ============== =====================================================================
+
+One scan alone is an `.npz` file of the format `corporeal-scan` with `points`, `confidence`,
+`cameras`, `landmarks` and `landmark_names`, as above. Everything survives the round trip.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from corporeal.body.scan import Scan
 from corporeal.errors import FormatError, InputError
+from corporeal.formats.native import head_arrays, require_format
+from corporeal.formats.npz import open_npz, write_npz
 from corporeal.formats.registrations import SCANS, RegistrationsStore, take_name
 from corporeal.formats.zarr_groups import GroupReader
 
 GROUP = 32
 """Frames in a part."""
+SCAN = "corporeal-scan"
+"""Format of a file that holds one scan."""
 
 
 def write_scans(
@@ -57,6 +65,31 @@ def read_scans(
     for name in store.store.parts(SCANS):
         if name.startswith(prefix) and name[len(prefix) :].isdigit():
             yield from _scans_of(store.store.part(SCANS, name))
+
+
+def write_scan(path: str | Path, scan: Scan) -> None:
+    """Write one scan as an `.npz` file."""
+    arrays = head_arrays(SCAN) | {
+        "points": np.asarray(scan.points),
+        "confidence": np.asarray(scan.confidence),
+        "cameras": np.asarray(scan.cameras),
+        "landmarks": np.asarray(scan.landmarks),
+        "landmark_names": np.asarray(scan.landmark_names, np.str_),
+    }
+    write_npz(path, arrays)
+
+
+def read_scan(path: str | Path) -> Scan:
+    """Read one scan from an `.npz` file."""
+    with open_npz(path) as file:
+        require_format(file, SCAN)
+        return Scan(
+            file.array("points", "f", ("P", 3)),
+            file.array("confidence", "f", ("P",)),
+            file.array("cameras", "i", ("P",)),
+            file.array("landmarks", "f", ("L", 3)),
+            tuple(str(name) for name in file.array("landmark_names", "U", ("L",))),
+        )
 
 
 def _scans_of(part: GroupReader) -> Iterator[tuple[int, Scan]]:

@@ -62,13 +62,33 @@ def motion_from_file(
     """
     path = Path(path)
     source = _named_source(path, options)
-    if source is not None:
-        shared = same_names(skeleton, source.skeleton)
-        if skeleton.names[0] in shared and len(shared) >= _LEAST_SHARED * skeleton.joint_count:
-            return _told(transfer(source, skeleton, shared), path.name)
+    by_name = None if source is None else _by_name(source, skeleton, path.name)
+    if by_name is not None:
+        return by_name
     return by_way_of_a_person(
         skeleton, default_body, lambda body: _humanly(path, source, body, options)
     )
+
+
+def motion_from_memory(
+    source: Motion, skeleton: Skeleton, default_body: Skeleton, options: IncomingOptions
+) -> CustomMotion:
+    """A motion of another skeleton (metres, y up) as a motion of `skeleton`."""
+    by_name = _by_name(source, skeleton, source.name)
+    if by_name is not None:
+        return by_name
+    _require_human(source.name, source.skeleton, options)
+    return by_way_of_a_person(
+        skeleton, default_body, lambda body: _retargeted(source, body, options, ())
+    )
+
+
+def _by_name(source: Motion, skeleton: Skeleton, name: str) -> CustomMotion | None:
+    """The motion carried over by joint names; None where too few are shared."""
+    shared = same_names(skeleton, source.skeleton)
+    if skeleton.names[0] in shared and len(shared) >= _LEAST_SHARED * skeleton.joint_count:
+        return _told(transfer(source, skeleton, shared), name)
+    return None
 
 
 def by_way_of_a_person(
@@ -167,12 +187,18 @@ def _humanly(
                 first_frame=options.first_frame,
             )
             source, notes = reading.motion, reading.notes
+    return _retargeted(source, body, options, notes)
+
+
+def _retargeted(
+    source: Motion, body: Skeleton, options: IncomingOptions, notes: tuple[str, ...]
+) -> CustomMotion:
     names = None if options.name_map is None else read_name_map(options.name_map)
     result = retarget(source, body, names=names, raw=options.raw)
     return CustomMotion(result.motion, (*notes, *result.mended))
 
 
-def _require_human(path: Path, skeleton: Skeleton, options: IncomingOptions) -> None:
+def _require_human(path: str | Path, skeleton: Skeleton, options: IncomingOptions) -> None:
     if options.name_map is not None:
         return
     try:

@@ -91,6 +91,22 @@ def motion_for_body(
             first_frame=options.first_frame,
         )
         source, notes = clip.motion, clip.notes
+    return fitted_to_body(source, template, identity, options, notes)
+
+
+def fitted_to_body(
+    source: Motion,
+    template: Template,
+    identity: Identity,
+    options: IncomingOptions | None = None,
+    notes: tuple[str, ...] = (),
+) -> IncomingMotion:
+    """Retarget a motion of any human skeleton (metres, y up) to this person.
+
+    `notes` is what reading it had to tell.
+    """
+    options, rest = options or IncomingOptions(), template.skeleton
+    skeleton = Skeleton(rest.names, rest.parents, np.asarray(identity.joints, np.float64))
     names = None if options.name_map is None else read_name_map(options.name_map)
     feet = feet_of_body(template, identity)
     clearance = arm_clearance(template, identity)

@@ -10,13 +10,17 @@ import numpy as np
 from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
 from corporeal.anatomy.growth.regions import REGIONS
 from corporeal.anatomy.prisms import Prisms
+from corporeal.anatomy.template import LayeredTemplate
 from corporeal.anatomy.template_file import read_template
 from corporeal.anthropometry.measure import measure
+from corporeal.body.body import Body
+from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
+from corporeal.body.layered_body import LayeredBody
 from corporeal.body.layers import Layers
 from corporeal.errors import InputError
-from corporeal.formats.layers import LayeredBody, read_layers, write_layers
-from corporeal.formats.native import Body, read_body
+from corporeal.formats.layers import read_layers, write_layers
+from corporeal.formats.native import read_body
 from corporeal.pipelines.layered_body import fitted_layers, require_default_topology, sex_of
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import Run, finish_run, manifest_path, start_run
@@ -50,11 +54,9 @@ class FitConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GrowConfig:
-    """Layers in, the same person with more or less fat or muscle out."""
+class Growth:
+    """How a person gains or loses tissue."""
 
-    layers: Path
-    out: Path
     mass: float
     """Kilograms of tissue; negative for a loss."""
     regions: tuple[str, ...] = ()
@@ -62,6 +64,14 @@ class GrowConfig:
     tissue: Tissue = "fat"
     visceral: bool = False
     """Put part of the belly's new fat behind its muscles."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrowConfig(Growth):
+    """Layers in, the same person with more or less fat or muscle out."""
+
+    layers: Path
+    out: Path
     donor: Path | None = None
     """Layers whose fat distribution the new fat takes."""
 
@@ -79,34 +89,60 @@ class AnatomyMade:
 
 
 def fit_anatomy(config: FitConfig) -> AnatomyMade:
-    """Fit layers into a body and write them with it."""
+    """Fit layers into a body file and write them with it."""
     _require_output(config.out)
     own = () if config.template is None else (config.template,)
     run = start_run("anatomy fit", config, [config.body, *own])
     body = read_body(config.body)
     template = None if config.template is None else read_template(config.template)
-    layers, asked = fitted_layers(
-        body, config.sex, config.age, config.fat_mass, config.muscle_mass, template
+    masses_asked = (config.fat_mass, config.muscle_mass)
+    layered, asked = fit_body_layers(
+        body, config.sex, config.age, *masses_asked, template, name=str(config.body)
     )
-    _require_room(layers, config)
-    weighed = dict(layers.metadata or {}) | {BODY_MASS: float(_measured_mass(body))}
-    layered = LayeredBody(body, replace(layers, metadata=weighed))
     wanted = {"body": _body_mass(layered), "fat": asked.fat_mass, "muscle": asked.muscle_mass}
     return _written(run, config.out, layered, wanted)
 
 
+def fit_body_layers(
+    body: Body,
+    sex: str | None = None,
+    age: float | None = None,
+    fat_mass: float | None = None,
+    muscle_mass: float | None = None,
+    template: LayeredTemplate | None = None,
+    name: str = "the body",
+) -> tuple[LayeredBody, Composition]:
+    """Fit layers into a body, in memory; also gives the composition that was asked or predicted.
+
+    `age` is in years, masses in kg; what is None comes from the body or is predicted from it.
+    `name` is what errors call the body.
+    """
+    layers, asked = fitted_layers(body, sex, age, fat_mass, muscle_mass, template)
+    _require_capacity(layers, {"fat": fat_mass, "muscle": muscle_mass}, name)
+    weighed = dict(layers.metadata or {}) | {BODY_MASS: float(_measured_mass(body))}
+    return LayeredBody(body, replace(layers, metadata=weighed)), asked
+
+
 def grow_anatomy(config: GrowConfig) -> AnatomyMade:
     """Grow or shrink one tissue of a layers file and write the person that comes of it."""
-    _require_growth(config)
+    require_growth(config)
     _require_output(config.out)
     donors = () if config.donor is None else (config.donor,)
     verb = "anatomy grow" if config.donor is None else "anatomy transfer-fat"
     run = start_run(verb, config, [config.layers, *donors])
     before = read_layers(config.layers)
     donor = None if config.donor is None else read_layers(config.donor).layers
+    return _written(run, config.out, grow_body(before, config, donor), masses(before))
+
+
+def grow_body(before: LayeredBody, growth: Growth, donor: Layers | None = None) -> LayeredBody:
+    """The same person with more or less of one tissue, in memory; measured again.
+
+    New fat lies where the person has fat, or where `donor` has it.
+    """
+    require_growth(growth)
     require_default_topology(before.body)
-    after = _with_layers(before, _grown(config, before, donor))
-    return _written(run, config.out, after, masses(before))
+    return _with_layers(before, _grown(growth, before, donor))
 
 
 def masses(layered: LayeredBody) -> dict[str, float]:
@@ -135,7 +171,7 @@ def _tissue_mass(layers: Layers) -> float:
     )
 
 
-def _grown(config: GrowConfig, before: LayeredBody, donor: Layers | None) -> Layers:
+def _grown(config: Growth, before: LayeredBody, donor: Layers | None) -> Layers:
     from corporeal.anatomy.growth.fat import grow_fat
     from corporeal.anatomy.growth.muscle import grow_muscle
     from corporeal.anatomy.growth.visceral import with_visceral_fat
@@ -182,24 +218,23 @@ def _require_output(out: Path) -> None:
     require_writable(out)
 
 
-def _require_room(layers: Layers, config: FitConfig) -> None:
-    """Refuse masses that were asked for and that the surface is far from holding."""
+def _require_capacity(layers: Layers, asked: Mapping[str, float | None], name: str) -> None:
+    """Refuse masses (kg) that were asked for and that the surface is far from holding."""
     report = layers.metadata or {}
-    for tissue in ("fat", "muscle"):
-        asked = getattr(config, f"{tissue}_mass")
+    for tissue, mass in asked.items():
         least, most = (float(report[f"{tissue}_mass_{end}"]) for end in ("least", "most"))
-        if asked is not None and not least - MOST_MISSED <= asked <= most + MOST_MISSED:
+        if mass is not None and not least - MOST_MISSED <= mass <= most + MOST_MISSED:
             raise InputError(
-                f"{config.body}: {asked:g} kg of {tissue} were asked for; its surface can hold "
+                f"{name}: {mass:g} kg of {tissue} were asked for; its surface can hold "
                 f"{least:.1f} to {most:.1f} kg. Ask for a mass between them, or for another body."
             )
 
 
-def _require_growth(config: GrowConfig) -> None:
-    """Refuse what can be told before any file is read."""
+def require_growth(config: Growth) -> None:
+    """Refuse what can be told before anything is read."""
     if not np.isfinite(config.mass) or config.mass == 0:
         raise InputError(
-            f"--mass is {config.mass:g} kg; expected kilograms to gain, such as +15, or to lose, "
+            f"the mass is {config.mass:g} kg; expected kilograms to gain, such as +15, or to lose, "
             f"such as -5."
         )
     if unknown := [name for name in config.regions if name not in REGIONS]:

@@ -7,8 +7,9 @@ from typing import Literal
 from corporeal.anatomy.template import LayeredTemplate, layered_template
 from corporeal.anatomy.template_file import read_template
 from corporeal.anatomy.warp import transfer_bones
+from corporeal.body.layered_body import LayeredBody
 from corporeal.errors import InputError
-from corporeal.formats.layers import LayeredBody, read_layers
+from corporeal.formats.layers import read_layers
 from corporeal.pipelines.layered_body import require_default_topology, sex_of
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run

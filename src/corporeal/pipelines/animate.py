@@ -1,4 +1,7 @@
-"""A body and a motion in, an animation out."""
+"""A body and a motion in, an animation out: in memory (`animate_body`), and from files to a file.
+
+Every way to an animation (command line, studio, Python) goes through `animate_body`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,22 +11,24 @@ from typing import Any
 import numpy as np
 
 from corporeal.body.animation import Animation
+from corporeal.body.body import Body
 from corporeal.body.controls import ControlValue
 from corporeal.body.deformer import Deformer
-from corporeal.body.identity import Identity
+from corporeal.body.layered_body import LayeredBody
+from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
-from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
-from corporeal.formats.native import Body, read_body
+from corporeal.formats.native import read_body
 from corporeal.formats.registry import format_to_read
-from corporeal.motions.custom_skeleton import CustomMotion, by_way_of_a_person, motion_from_file
 from corporeal.pipelines.controls import read_controls
 from corporeal.pipelines.custom_mesh import CustomBody, custom_body_again, load_custom_body
 from corporeal.pipelines.deformer_options import deformer_for, painted_map
 from corporeal.pipelines.deformers import deformer_class, require_place
 from corporeal.pipelines.exaggeration import exaggerated, require_offsets
-from corporeal.pipelines.layered_body import layers_for
+from corporeal.pipelines.layered_body import layers_for, stored_layers
 from corporeal.pipelines.live_character import require_live, write_live_character
+from corporeal.pipelines.make_body import shaped_body
+from corporeal.pipelines.motion_source import is_motion_file, motion_for, motion_for_skeleton
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.results import (
     attachments_of,
@@ -60,6 +65,50 @@ class Animated:
     report: dict[str, Any]
 
 
+Subject = Body | LayeredBody | CustomBody | ModelPerson
+"""Who is moved: a body, one with its layers, a custom mesh with a skeleton, a model's person."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What moving a body gives."""
+
+    animation: Animation
+    """With the body's measurements, and with notes on how body and motion came."""
+    body: Body
+    report: dict[str, Any]
+    """What there is to tell, for a manifest: notes by what they are about, figures by name."""
+    deformer: Deformer
+    """What moved it."""
+
+
+def animate_body(
+    subject: Subject,
+    motion: str | Motion,
+    options: AnimateOptions,
+    controls: Mapping[str, ControlValue],
+    deformer: Deformer | None = None,
+) -> Moved:
+    """Move a body through a motion, in memory.
+
+    `motion` is an authored motion's name, a motion file, or a motion. `controls` are the
+    deformer's, by name, SI units. A `deformer` object takes the place of the one
+    that `options` names.
+    """
+    if deformer is None:
+        _require(options, controls)
+    if isinstance(subject, ModelPerson):
+        moved = _model_animation(subject, motion, options, controls, deformer)
+    elif isinstance(subject, CustomBody):
+        moved = _custom_animation(subject, motion, options, controls, deformer)
+    else:
+        moved = _body_animation(subject, motion, options, controls, deformer)
+    kinds = ("mesh_notes", "body_notes", "motion_notes")
+    notes = tuple(note for kind in kinds for note in moved.report.get(kind, ()))
+    known = replace(moved.animation, measurements=dict(moved.body.measurements), notes=notes)
+    return replace(moved, animation=known)
+
+
 def animate(config: AnimateConfig) -> Animated:
     """Move a body and write the result, with its manifest.
 
@@ -68,16 +117,17 @@ def animate(config: AnimateConfig) -> Animated:
     """
     run = _run(config)
     require_animation_output(config.out, config.frame)
-    read_controls(config.deformer, config.controls)
-    require_place(config.deformer, config.device)
-    require_offsets(config)
-    animation, body, report, deformer = _animation(config)
+    _require(config, config.controls)
+    moved = animate_body(load_subject(config), config.motion, config, config.controls)
+    animation, report, deformer = moved.animation, moved.report, moved.deformer
     if config.live:
         parts = attachments_of(animation.template, animation.identity)
         live = require_live(config.out, deformer)
         report |= write_live_character(config.out, live, animation, parts)
     else:
-        report |= write_animation_result(config.out, animation, body.measurements, config.frame)
+        report |= write_animation_result(
+            config.out, animation, moved.body.measurements, config.frame
+        )
     finish_run(run, [config.out], report)
     return Animated(
         out=config.out,
@@ -89,64 +139,6 @@ def animate(config: AnimateConfig) -> Animated:
     )
 
 
-Moved = tuple[Animation, Body, dict[str, Any], Deformer]
-"""An animation, whose body it is, what there is to tell, and what moved it."""
-
-
-def _animation(config: AnimateConfig) -> Moved:
-    if config.model is not None:
-        return _model_animation(config, model_person(config.model, config.shape))
-    if config.mesh is not None:
-        return _custom_animation(config, load_custom_body(config))
-    body = load_body(config.body)
-    if (own := custom_body_again(body, config.component)) is not None:
-        return _custom_animation(config, own)
-    motion, came = load_motion(config, body)
-    if deformer_class(config.deformer).needs_layers:
-        age = config.controls.get("age")
-        layers, notes = layers_for(config.body, body, None if age is None else float(age))
-        deformer = deformer_for(config, body.template, layers=layers)
-        moved = _deformed(config, deformer, body, motion)
-        return moved, body, came | {"body_notes": notes}, deformer
-    deformer = deformer_for(config, body.template)
-    return _deformed(config, deformer, body, motion), body, came, deformer
-
-
-def _model_animation(config: AnimateConfig, person: ModelPerson) -> Moved:
-    """A model's person, moved by the model itself unless another deformer is named."""
-    body = person.body
-    if is_default_body(body.template):
-        motion, came = load_motion(config, body)
-    else:
-        joints = np.asarray(body.identity.joints, np.float64)
-        motion, notes = _custom_motion(config, replace(body.template.skeleton, joints=joints))
-        came = {"motion_notes": list(notes)}
-    own = config.deformer == AnimateOptions.deformer
-    deformer = person.model if own else deformer_for(config, body.template)
-    came |= {"deformers": [deformer.name]}
-    return _deformed(config, deformer, body, motion), body, came, deformer
-
-
-def _custom_animation(config: AnimateConfig, own: CustomBody) -> Moved:
-    motion, notes = _custom_motion(config, own.skin.template.skeleton)
-    deformer = deformer_for(config, own.skin.template, own)
-    animation = own.whole(_deformed(config, deformer, own.skin, motion, own))
-    report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
-    return animation, own.body, report, deformer
-
-
-def _deformed(
-    config: AnimateConfig,
-    deformer: Deformer,
-    body: Body,
-    motion: Motion,
-    own: CustomBody | None = None,
-) -> Animation:
-    moved = deformer.animate(body.identity, motion, config.controls or None)
-    factors = painted_map(config.exaggeration_map, body.template, own)
-    return moved if factors is None else exaggerated(moved, factors)
-
-
 def is_animated(config: AnimateConfig) -> bool:
     """Whether the very same animation lies there already, whole."""
     try:
@@ -155,22 +147,35 @@ def is_animated(config: AnimateConfig) -> bool:
         return False
 
 
+def load_subject(config: AnimateConfig) -> Subject:
+    """Who is to be moved, from the files that a run names."""
+    if config.model is not None:
+        return model_person(config.model, config.shape)
+    if config.mesh is not None:
+        return load_custom_body(config)
+    body = load_body(config.body)
+    layers = stored_layers(config.body) if deformer_class(config.deformer).needs_layers else None
+    return body if layers is None else LayeredBody(body, layers)
+
+
 def load_body(path: Path | None) -> Body:
     """The body in a file, or the average adult."""
     if path is not None:
         format_to_read(path, "body")
         return read_body(path)
-    from corporeal.anthropometry.measure import measure
-    from corporeal.models.phenotype.model import PhenotypeModel
-
-    model = PhenotypeModel()
-    identity = model.prepare()
-    return Body(model.template, identity, measure(identity).values)
+    return shaped_body()
 
 
-def is_motion_file(motion: str) -> bool:
-    """Whether `motion` is a path rather than a name: names have no suffix."""
-    return bool(Path(motion).suffix)
+def load_motion(config: AnimateConfig, body: Body) -> tuple[Motion, dict[str, Any]]:
+    """The motion that a run names, and what a report should tell about a captured one."""
+    return motion_for(config.motion, config, body)
+
+
+def _require(options: AnimateOptions, controls: Mapping[str, ControlValue]) -> None:
+    """Refuse what can be told before anything is read or computed."""
+    read_controls(options.deformer, controls)
+    require_place(options.deformer, options.device)
+    require_offsets(options)
 
 
 def _run(config: AnimateConfig) -> Run:
@@ -179,46 +184,81 @@ def _run(config: AnimateConfig) -> Run:
     return start_run("animate", config, [file for file in files if file is not None])
 
 
-def load_motion(config: AnimateConfig, body: Body) -> tuple[Motion, dict[str, Any]]:
-    """The motion, and what a report should tell about a captured one."""
-    if not is_motion_file(config.motion):
-        return _authored(config, body), {}
-    from corporeal.motions.incoming import motion_for_body
-
-    format_to_read(config.motion, "motion")
-    came = motion_for_body(config.motion, body.template, body.identity, config.incoming())
-    if came.retargeted is None:
-        return came.motion, {}
-    return came.motion, {"motion": dict(came.facts), "motion_notes": list(came.notes)}
-
-
-def _authored(config: AnimateConfig, body: Body) -> Motion:
-    from corporeal.motions.library import make_motion
-
-    return make_motion(
-        config.motion,
-        body.identity,
-        body.template,
-        seed=config.seed,
-        fps=config.fps,
-        duration=config.duration,
-        a_pose=config.a_pose,
-    )
+def _body_animation(
+    subject: Body | LayeredBody,
+    motion: str | Motion,
+    options: AnimateOptions,
+    controls: Mapping[str, ControlValue],
+    deformer: Deformer | None,
+) -> Moved:
+    body = subject.body if isinstance(subject, LayeredBody) else subject
+    if (own := custom_body_again(body, options.component)) is not None:
+        return _custom_animation(own, motion, options, controls, deformer)
+    played, came = motion_for(motion, options, body)
+    if deformer is None and deformer_class(options.deformer).needs_layers:
+        age = controls.get("age")
+        layers, notes = _layers(subject, None if age is None else float(age))
+        deformer = deformer_for(options, body.template, layers=layers)
+        came |= {"body_notes": notes}
+    elif deformer is None:
+        deformer = deformer_for(options, body.template)
+    moved = _deformed(options, controls, deformer, body, played)
+    return Moved(moved, body, came, deformer)
 
 
-def _custom_motion(config: AnimateConfig, skeleton: Skeleton) -> tuple[Motion, tuple[str, ...]]:
-    """The motion for a skeleton that is not the default body's, and how it came."""
-    from corporeal.assets.default_body import load_default_body
+def _layers(subject: Body | LayeredBody, age: float | None) -> tuple[Layers, list[str]]:
+    """The subject's layers, or fitted ones with a note that they are; age in years."""
+    if isinstance(subject, LayeredBody):
+        return subject.layers, []
+    return layers_for(None, subject, age)
 
-    template = load_default_body().template
 
-    def author(form: Skeleton) -> CustomMotion:
-        identity = Identity(template.mesh.vertices, form.joints, {})
-        return CustomMotion(_authored(config, Body(template, identity, {})), ())
-
-    if is_motion_file(config.motion):
-        format_to_read(config.motion, "motion")
-        made = motion_from_file(config.motion, skeleton, template.skeleton, config.incoming())
+def _model_animation(
+    person: ModelPerson,
+    motion: str | Motion,
+    options: AnimateOptions,
+    controls: Mapping[str, ControlValue],
+    deformer: Deformer | None,
+) -> Moved:
+    """A model's person, moved by the model itself unless another deformer is named."""
+    body = person.body
+    if is_default_body(body.template):
+        played, came = motion_for(motion, options, body)
     else:
-        made = by_way_of_a_person(skeleton, template.skeleton, author)
-    return replace(made.motion, skeleton=skeleton), made.notes
+        joints = np.asarray(body.identity.joints, np.float64)
+        skeleton = replace(body.template.skeleton, joints=joints)
+        played, notes = motion_for_skeleton(motion, options, skeleton)
+        came = {"motion_notes": list(notes)}
+    if deformer is None:
+        own = options.deformer == AnimateOptions.deformer
+        deformer = person.model if own else deformer_for(options, body.template)
+    came |= {"deformers": [deformer.name]}
+    return Moved(_deformed(options, controls, deformer, body, played), body, came, deformer)
+
+
+def _custom_animation(
+    own: CustomBody,
+    motion: str | Motion,
+    options: AnimateOptions,
+    controls: Mapping[str, ControlValue],
+    deformer: Deformer | None,
+) -> Moved:
+    played, notes = motion_for_skeleton(motion, options, own.skin.template.skeleton)
+    if deformer is None:
+        deformer = deformer_for(options, own.skin.template, own)
+    animation = own.whole(_deformed(options, controls, deformer, own.skin, played, own))
+    report = {"mesh_notes": list(own.notes), "motion_notes": list(notes)}
+    return Moved(animation, own.body, report, deformer)
+
+
+def _deformed(
+    options: AnimateOptions,
+    controls: Mapping[str, ControlValue],
+    deformer: Deformer,
+    body: Body,
+    motion: Motion,
+    own: CustomBody | None = None,
+) -> Animation:
+    moved = deformer.animate(body.identity, motion, controls or None)
+    factors = painted_map(options.exaggeration_map, body.template, own)
+    return moved if factors is None else exaggerated(moved, factors)

@@ -235,7 +235,7 @@ def _store(config: CaptureConfig, people: People, template: Template) -> Registr
     report: Mapping[str, Any] = to_json(config)
     places = ("people", "out", "clips")
     run = {name: value for name, value in report.items() if name not in places}
-    run["people"] = dict(people.store.run)
+    run["people"] = dict(people.run)
     run["clips"] = [file_sha256(clip) for clip in config.clips]
     provenance = {
         "corporeal": corporeal.__version__,

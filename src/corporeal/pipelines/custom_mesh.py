@@ -12,6 +12,7 @@ import numpy as np
 
 from corporeal._typing import Bool, Float, Int, NumpyArray
 from corporeal.body.animation import Animation
+from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
@@ -19,9 +20,8 @@ from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.formats.mesh_units import place_mesh, place_skeleton
-from corporeal.formats.native import Body
 from corporeal.formats.registry import read_mesh
-from corporeal.formats.skeletons import read_skeleton
+from corporeal.formats.skeletons import SkeletonReading, read_skeleton
 from corporeal.geometry.components import closed_seams, connected_parts
 from corporeal.geometry.orientation import turned_over
 from corporeal.geometry.surface import triangle_areas
@@ -83,13 +83,14 @@ class CustomBody:
 def load_custom_body(options: MeshOptions) -> CustomBody:
     """Read a mesh and a skeleton, and make a body of them."""
     mesh_path, skeleton_path = _paths(options)
-    mesh, metres, notes = place_mesh(
-        read_mesh(mesh_path), options.mesh_unit, options.mesh_up, options.mesh_front
-    )
-    skeleton, more = place_skeleton(
-        mesh, read_skeleton(skeleton_path), metres, options.mesh_up, options.mesh_front
-    )
-    own = custom_body(mesh, skeleton, options.component)
+    return placed_custom_body(read_mesh(mesh_path), read_skeleton(skeleton_path), options)
+
+
+def placed_custom_body(mesh: Mesh, skeleton: SkeletonReading, options: MeshOptions) -> CustomBody:
+    """A body of a mesh and a skeleton, brought to metres, y up, facing +z as `options` say."""
+    mesh, metres, notes = place_mesh(mesh, options.mesh_unit, options.mesh_up, options.mesh_front)
+    placed, more = place_skeleton(mesh, skeleton, metres, options.mesh_up, options.mesh_front)
+    own = custom_body(mesh, placed, options.component)
     return replace(own, notes=(*notes, *more, *own.notes))
 
 

@@ -172,7 +172,13 @@ def import_dataset(config: ImportConfig) -> int:
 
 def export_dataset(path: Path, out: Path, choice: Choice) -> list[str]:
     """Write chosen takes in the format that `out`'s suffix names; gives what was lost, in words."""
-    chosen = choice.of(read_dataset(path))
+    lost = write_dataset(out, choice.of(read_dataset(path)))
+    scanned = is_store(path) and RegistrationsStore.open(path).has_scans()
+    return [*lost, "raw scans"] if out.suffix.lower() == ".zarr" and scanned else lost
+
+
+def write_dataset(out: Path, chosen: Registrations) -> list[str]:
+    """Write a set in the format that `out`'s suffix names; gives what was lost, in words."""
     suffix = out.suffix.lower()
     if suffix in _HDF5:
         require_writable(out)
@@ -188,7 +194,7 @@ def export_dataset(path: Path, out: Path, choice: Choice) -> list[str]:
         )
         _copy_into(store, [chosen])
         store.store.finish()
-        return ["raw scans"] if is_store(path) and RegistrationsStore.open(path).has_scans() else []
+        return []
     if suffix == ".npz":
         require_writable(out)
         _write_npz(out, chosen)

@@ -1,7 +1,7 @@
 """Body models and test registrations in, a report of how well they generalise out."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -75,26 +75,67 @@ def evaluate_models(
     page = require_writable(make_folder(config.report) / PAGE)
     files = [file for which in config.models if (file := model_file(which)) is not None]
     run = start_run("evaluate models", config, files)
-    models = {name: load_model(which) for name, which in _named(config.models).items()}
-    held = read_dataset(config.test)
+    named = _named(config.models)
+    models = {name: load_model(which) for name, which in named.items()}
     notes: list[str] = []
-    people = _test_people(config, held, notes)
+    test = HeldOutSet(str(config.test), read_dataset(config.test), config.counts, config.most)
+    people = _test_people(test, notes)
     for which in config.models:
         notes += _seen_before(which, tuple(people))
-    scores = []
-    for name, model in _with_baselines(models).items():
-        _require_topology(name, model, held)
-        if callback is not None:
-            callback(f"fitting {name} to {sum(map(len, people.values()))} registrations")
-        counts = _counts(config, model)
-        found = generalisation(FittedSmpl(model), people, counts)
-        source = None if name not in models else _named(config.models)[name]
-        times = _milliseconds(model, counts)
-        scores.append(ModelScores(name, model, found, _explained(source, model), times))
+    explained = {name: _explained(named[name], model) for name, model in models.items()}
+    scores = _scores(models, test, people, explained, callback)
     write_page(page, scores, people, tuple(notes))
     report = {score.name: _numbers(score.found) for score in scores}
     finish_run(run, [page], {"models": report, "notes": notes})
     return EvaluatedModels(page, manifest_path(page), tuple(notes), report)
+
+
+@dataclass(frozen=True)
+class HeldOutSet:
+    """Registrations that models are tried on, what messages call them, and how they are tried."""
+
+    name: str
+    held: Registrations
+    counts: tuple[int, ...] = ()
+    """Numbers of shape coefficients to try; a few up to all by default."""
+    most: int = 20
+    """Registrations a person at most."""
+
+
+def score_models(
+    models: Mapping[str, LinearBodyModel],
+    test: HeldOutSet,
+    callback: ProgressCallback | None = None,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Fit models to test registrations, in memory: mean errors in millimetres, and notes.
+
+    The first model is also tried without its pose blend shapes, as LBS and as DQS.
+    """
+    if not models:
+        raise InputError("no models came; expected at least one.")
+    notes: list[str] = []
+    people = _test_people(test, notes)
+    scores = _scores(models, test, people, {}, callback)
+    return {score.name: _numbers(score.found) for score in scores}, tuple(notes)
+
+
+def _scores(
+    models: Mapping[str, LinearBodyModel],
+    test: HeldOutSet,
+    people: dict[str, NumpyArray],
+    explained: Mapping[str, Float64[NumpyArray, "S"] | None],
+    callback: ProgressCallback | None,
+) -> list[ModelScores]:
+    scores = []
+    for name, model in _with_baselines(models).items():
+        _require_topology(name, model, test.held)
+        if callback is not None:
+            callback(f"fitting {name} to {sum(map(len, people.values()))} registrations")
+        counts = _counts(test, model)
+        found = generalisation(FittedSmpl(model), people, counts)
+        times = _milliseconds(model, counts)
+        scores.append(ModelScores(name, model, found, explained.get(name), times))
+    return scores
 
 
 def _named(models: tuple[Path, ...]) -> dict[str, Path]:
@@ -105,32 +146,31 @@ def _named(models: tuple[Path, ...]) -> dict[str, Path]:
     return dict(zip(stems, models, strict=True))
 
 
-def _with_baselines(models: dict[str, LinearBodyModel]) -> dict[str, LinearBodyModel]:
+def _with_baselines(models: Mapping[str, LinearBodyModel]) -> dict[str, LinearBodyModel]:
     first = next(iter(models.values()))
     bare = replace(first, pose_offsets=np.zeros_like(first.pose_offsets))
     plain = {"LBS": replace(bare, blending="lbs"), "DQS": replace(bare, blending="dqs")}
-    return plain | models
+    return plain | dict(models)
 
 
-def _test_people(
-    config: EvaluateModelsConfig, held: Registrations, notes: list[str]
-) -> dict[str, NumpyArray]:
+def _test_people(test: HeldOutSet, notes: list[str]) -> dict[str, NumpyArray]:
     """Frames of everybody who is kept for tests, by name; all people where nobody has said."""
+    held = test.held
     if any(take.split == "train" for take in held.takes):
         left = sum(take.split == "train" for take in held.takes)
         held = held.where(lambda take: take.split != "train")
-        notes.append(f"{config.test}: {left} takes are marked for training and left out")
+        notes.append(f"{test.name}: {left} takes are marked for training and left out")
     if not held.takes:
-        raise InputError(f"{config.test} has no takes for tests; expected people in several poses.")
-    if config.most < 2:
-        raise InputError(f"--most is {config.most}; expected at least 2 registrations a person.")
+        raise InputError(f"{test.name} has no takes for tests; expected people in several poses.")
+    if test.most < 2:
+        raise InputError(f"--most is {test.most}; expected at least 2 registrations a person.")
     people: dict[str, list[NumpyArray]] = {}
     for take in held.takes:
         frames = np.asarray(take.vertices[0 : take.frame_count], np.float32)
         require_finite(frames, f"{take.subject} {take.sequence}")
         people.setdefault(take.subject, []).append(frames)
     chosen = {name: np.concatenate(frames) for name, frames in people.items()}
-    return {name: _spread(frames, config.most) for name, frames in chosen.items()}
+    return {name: _spread(frames, test.most) for name, frames in chosen.items()}
 
 
 def _spread(frames: NumpyArray, most: int) -> NumpyArray:
@@ -165,9 +205,9 @@ def _require_topology(name: str, model: LinearBodyModel, held: Registrations) ->
         )
 
 
-def _counts(config: EvaluateModelsConfig, model: LinearBodyModel) -> tuple[int, ...]:
+def _counts(test: HeldOutSet, model: LinearBodyModel) -> tuple[int, ...]:
     most = model.shape_count
-    asked = config.counts or tuple(n for n in (*_USUAL_COUNTS, most))
+    asked = test.counts or tuple(n for n in (*_USUAL_COUNTS, most))
     counts = tuple(sorted({n for n in asked if 0 <= n <= most}))
     if not counts:
         raise InputError(f"--counts {asked}; the model has {most} shape coefficients.")

@@ -11,11 +11,12 @@ from corporeal.anatomy.template import LayeredTemplate, layered_template
 from corporeal.anthropometry.measure import measure
 from corporeal.assets.anatomy import SEXES
 from corporeal.assets.default_body import load_default_body
+from corporeal.body.body import Body
 from corporeal.body.composition import Composition
 from corporeal.body.layers import Layers
 from corporeal.errors import InputError
 from corporeal.formats.layers import read_layers
-from corporeal.formats.native import LAYERS, Body
+from corporeal.formats.native import LAYERS
 from corporeal.formats.npz import open_npz
 
 USUAL_AGE = 40.0

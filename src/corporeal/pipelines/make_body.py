@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.body.body import Body
 from corporeal.errors import InputError
-from corporeal.formats.native import Body
 from corporeal.pipelines.results import require_body_output, write_body_result
 from corporeal.runtime.manifest import Run, finish_run, is_current, manifest_path, start_run
 
@@ -44,7 +44,7 @@ def make_body(config: MakeBodyConfig) -> MadeBody:
     """Shape a person, measure it and write it, with its manifest."""
     run = _run(config)
     require_body_output(config.out)
-    body, solver = _shaped(config)
+    body, solver = _shaped(config.sliders, config.measurements)
     written = write_body_result(config.out, body)
     report = written | {"measurements": body.measurements, "solver": solver}
     finish_run(run, [config.out], report)
@@ -66,27 +66,36 @@ def _run(config: MakeBodyConfig) -> Run:
     return start_run("body", config)
 
 
-def _shaped(config: MakeBodyConfig) -> tuple[Body, dict[str, Any] | None]:
+def shaped_body(
+    sliders: Mapping[str, float] | None = None, measurements: Mapping[str, float] | None = None
+) -> Body:
+    """A body from sliders or from measurements (SI units), in memory; the average adult of none."""
+    return _shaped(sliders or {}, measurements or {})[0]
+
+
+def _shaped(
+    sliders: Mapping[str, float], measurements: Mapping[str, float]
+) -> tuple[Body, dict[str, Any] | None]:
     """The body, and how well it meets what was measured."""
     from corporeal.anthropometry.measure import measure
     from corporeal.models.phenotype.model import PhenotypeModel
 
     model = PhenotypeModel()
-    if not config.measurements:
-        identity = model.prepare(config.sliders)
+    if not measurements:
+        identity = model.prepare(sliders)
         return Body(model.template, identity, _floats(measure(identity).values)), None
-    others = [name for name in config.sliders if name not in FIXED_WITH_MEASUREMENTS]
+    others = [name for name in sliders if name not in FIXED_WITH_MEASUREMENTS]
     if others:
         raise InputError(
-            f"measurements ({', '.join(config.measurements)}) came together with the sliders "
+            f"measurements ({', '.join(measurements)}) came together with the sliders "
             f"{', '.join(others)}; expected one or the other, since measurements decide the "
             f"sliders. Only gender and age go with both."
         )
     from corporeal.anthropometry.solve import solve_measurements
 
     defaults = {parameter.name: parameter.default for parameter in model.parameters}
-    fixed = defaults | dict(config.sliders)
-    solved = solve_measurements(config.measurements, fixed["gender"], fixed["age"], model)
+    fixed = defaults | dict(sliders)
+    solved = solve_measurements(measurements, fixed["gender"], fixed["age"], model)
     body = Body(model.template, solved.identity, _floats(solved.measurements.values))
     return body, {"status": solved.status, "residuals": _floats(solved.residuals)}
 

@@ -27,9 +27,11 @@ from corporeal.population.people_store import (
     FOLDER,
     KIND,
     MEASURED,
+    People,
     PeopleGroup,
     create_people,
     group_name,
+    held_people,
     write_group,
 )
 from corporeal.population.realise import Realised, parameter_names, realise
@@ -47,7 +49,8 @@ _BASE_AGES: Final = (20.0, 35.0, 50.0, 65.0, 80.0)
 class PeopleConfig:
     """Which people, and where to put them."""
 
-    out: Path
+    out: Path | None = None
+    """Store to write (.zarr); None for people in memory."""
     count: int = 0
     """How many to draw; 0 with a table."""
     seed: int = 0
@@ -62,7 +65,7 @@ class PeopleConfig:
 class GroupTask:
     """One group of people to make."""
 
-    out: Path
+    out: Path | None
     number: int
     count: int
     """How many of the group are wanted."""
@@ -75,13 +78,9 @@ def make_people(
     config: PeopleConfig, workers: int | None = None, scheduler: str | None = None
 ) -> JobReport[int]:
     """Fill the store; takes up where a stopped run ended. The report counts people by group."""
-    given = None if config.table is None else read_persons(config.table)
-    count = config.count if given is None else given.count
-    if count < 1:
-        raise InputError(f"asked for {count} people; expected at least 1, or a table of them.")
-    if given is None:  # what cannot be drawn is refused before anything is written
-        sample_people(0, 1, config.seed, config.crowd, config.women)
-    tasks = {group_name(t.number): t for t in _tasks(config, count, given)}
+    if config.out is None:
+        raise InputError("a store of people came without its path; expected a name with .zarr.")
+    count, tasks = _planned(config)
     store = create_people(config.out, _run(config, count), *_about(), count)
     report = run_jobs(
         make_group,
@@ -96,8 +95,32 @@ def make_people(
     return report
 
 
+def people_in_memory(
+    config: PeopleConfig, workers: int | None = None, scheduler: str | None = None
+) -> People:
+    """The people that `make_people` would store, in memory; `JobError` if any cannot be made."""
+    count, tasks = _planned(config)
+    report = run_jobs(
+        made_group, tasks, workers=workers, scheduler=scheduler, label="groups of people"
+    )
+    if (error := report.error()) is not None:
+        raise error
+    return held_people(tuple(report.done.values()), _run(config, count), *_about())
+
+
+def _planned(config: PeopleConfig) -> tuple[int, dict[str, GroupTask]]:
+    """How many people, and the groups to make them in, by name; refuses what cannot be drawn."""
+    given = None if config.table is None else read_persons(config.table)
+    count = config.count if given is None else given.count
+    if count < 1:
+        raise InputError(f"asked for {count} people; expected at least 1, or a table of them.")
+    if given is None:
+        sample_people(0, 1, config.seed, config.crowd, config.women)
+    return count, {group_name(t.number): t for t in _tasks(config, count, given)}
+
+
 def _tasks(config: PeopleConfig, count: int, given: Persons | None) -> list[GroupTask]:
-    out = config.out.resolve()
+    out = None if config.out is None else config.out.resolve()
     return [
         GroupTask(
             out,
@@ -130,20 +153,30 @@ def _about() -> tuple[tuple[str, ...], str]:
 
 def is_made(task: GroupTask) -> bool:
     """Whether the group lies in the store already."""
-    return ZarrStore.open(task.out, KIND).has(FOLDER, group_name(task.number))
+    return _store(task).has(FOLDER, group_name(task.number))
 
 
 def make_group(task: GroupTask) -> int:
-    """Draw or take the persons of a group, realise, examine and write them; gives their number."""
+    """Make a group of people and write it; gives their number."""
+    write_group(_store(task), task.number, made_group(task))
+    return task.count
+
+
+def made_group(task: GroupTask) -> PeopleGroup:
+    """Draw or take the persons of a group, realise and examine them."""
     config = task.config
     persons = task.persons
     if persons is None:
         first = task.number * GROUP
         persons = sample_people(first, GROUP, config.seed, config.crowd, config.women)
     bodies = realise(_model(), persons)
-    group = _group(persons.only(slice(0, task.count)), bodies)
-    write_group(ZarrStore.open(task.out, KIND), task.number, group)
-    return task.count
+    return _group(persons.only(slice(0, task.count)), bodies)
+
+
+def _store(task: GroupTask) -> ZarrStore:
+    if task.out is None:
+        raise InputError("a group of people in memory has no store to be written to.")
+    return ZarrStore.open(task.out, KIND)
 
 
 def _group(persons: Persons, bodies: Realised) -> PeopleGroup:

@@ -10,12 +10,13 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray, UInt8
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
+from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.formats.gltf import write_glb
-from corporeal.formats.native import Body, write_animation, write_body
+from corporeal.formats.native import write_animation, write_body
 from corporeal.formats.registry import SURFACE_SUFFIXES, format_to_write, write_mesh
 from corporeal.pipelines.deformers import is_linear_blend
 from corporeal.pipelines.exports import (

@@ -9,10 +9,10 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.assets.default_body import grounded, load_default_body
 from corporeal.assets.learned_smpl import LearnedName, learned_smpl
+from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.errors import InputError
-from corporeal.formats.native import Body
 from corporeal.formats.smpl import read_smpl, write_smpl
 from corporeal.models.smpl.embedding import SMPLH_JOINTS, embedded_model, is_embeddable
 from corporeal.models.smpl.model import SmplModel
@@ -66,6 +66,13 @@ def read_shape(text: str, count: int) -> Float64[NumpyArray, "n"]:
         values = np.array([np.nan])
     if not np.isfinite(values).all():
         raise InputError(f"--shape {text!r}; expected numbers with commas, such as 2.0,-1.0.")
+    return require_shape(values, count)
+
+
+def require_shape(values: Float64[NumpyArray, "n"], count: int) -> Float64[NumpyArray, "n"]:
+    """Shape coefficients of a model that has `count`, in standard deviations; refuses others."""
+    if not np.isfinite(values).all():
+        raise InputError(f"shape is {values.tolist()}; expected finite numbers.")
     if len(values) > count:
         raise InputError(
             f"--shape has {len(values)} numbers; the model has {count} shape coefficients."
@@ -85,13 +92,17 @@ def model_person(which: Path, shape: str = "") -> ModelPerson:
     motion fits.
     """
     data = load_model(which)
-    betas = read_shape(shape, data.shape_count)
-    known = None
-    if is_embeddable(data):
-        data = embedded_model(data)
-    if _is_default_surface(data):
-        known = load_default_body().template
-    model = SmplModel(data, known)
+    return person_of(data, read_shape(shape, data.shape_count))
+
+
+def smpl_model(data: LinearBodyModel) -> SmplModel:
+    """A model to call and to move people with; quads and parts where its surface is a known one."""
+    return SmplModel(data, load_default_body().template if _is_default_surface(data) else None)
+
+
+def person_of(data: LinearBodyModel, betas: Float64[NumpyArray, "n"]) -> ModelPerson:
+    """The person of a model with these shape coefficients, on the ground; fingers as above."""
+    model = smpl_model(embedded_model(data) if is_embeddable(data) else data)
     made = model.prepare(betas if len(betas) else None)
     rest, joints = grounded(
         np.asarray(made.rest_vertices, np.float32), np.asarray(made.joints, np.float32)

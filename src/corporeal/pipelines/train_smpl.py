@@ -16,7 +16,7 @@ from corporeal.formats.native import read_body
 from corporeal.formats.npz import open_npz
 from corporeal.formats.smpl import read_smpl, write_smpl
 from corporeal.models.smpl.model import SmplModel
-from corporeal.models.smpl.train import SmplTrainer
+from corporeal.models.smpl.train import SmplTrainer, TrainedSmpl
 from corporeal.models.smpl.training.pose_training import PoseTraining
 from corporeal.models.smpl.training.shape_training import ShapeTraining
 from corporeal.pipelines.dataset import read_dataset
@@ -29,15 +29,9 @@ Sex = Literal["female", "male", "both"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainSmplConfig:
-    """Two sets of registrations, one file."""
+class TrainSmplOptions:
+    """What a training may be told."""
 
-    poses: Path
-    """Many poses of some people: a Zarr store, an .hdf5 file or a folder of .ply files."""
-    shapes: Path
-    """One scan each of many people, likewise."""
-    out: Path
-    """Model to write (.npz, or .pkl)."""
     template: Path | None = None
     """Rig to start from where registrations have another surface than the default body: a model
     (.npz or .pkl with SMPL's keys) or a body (.npz)."""
@@ -51,6 +45,18 @@ class TrainSmplConfig:
     """Whose registrations; both make one model of all."""
     test_too: bool = False
     """Also learn from takes that are kept for tests."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSmplConfig(TrainSmplOptions):
+    """Two sets of registrations, one file."""
+
+    poses: Path
+    """Many poses of some people: a Zarr store, an .hdf5 file or a folder of .ply files."""
+    shapes: Path
+    """One scan each of many people, likewise."""
+    out: Path
+    """Model to write (.npz, or .pkl)."""
 
 
 @dataclass(frozen=True)
@@ -78,25 +84,50 @@ def train_smpl(config: TrainSmplConfig, callback: ProgressCallback | None = None
     require_writable(config.out)
     files = () if config.template is None else (config.template,)
     run = start_run("train smpl", config, files)
-    notes: list[str] = []
-    poses = _chosen(config, config.poses, notes)
-    shapes = _chosen(config, config.shapes, notes)
-    template = _template(config, poses)
-    trainer = SmplTrainer(
-        replace(PoseTraining(), blending=config.skinning, sparse=config.sparse),
-        replace(ShapeTraining(), count=_count(config, poses, shapes)),
-    )
+    poses = RegistrationSet(str(config.poses), read_dataset(config.poses))
+    shapes = RegistrationSet(str(config.shapes), read_dataset(config.shapes))
     checkpoint = config.out.with_name(config.out.name + ".checkpoint.npz")
-    made = trainer.fit(poses, shapes, template, callback=callback, checkpoints=checkpoint)
+    made, notes = train_smpl_model(poses, shapes, config, callback, checkpoint)
     write_smpl(config.out, made.model)
     finish_run(run, [config.out], made.report)
     checkpoint.unlink(missing_ok=True)
-    return TrainedFile(config.out, manifest_path(config.out), tuple(notes), dict(made.report))
+    return TrainedFile(config.out, manifest_path(config.out), notes, dict(made.report))
 
 
-def _chosen(config: TrainSmplConfig, path: Path, notes: list[str]) -> Registrations:
+@dataclass(frozen=True)
+class RegistrationSet:
+    """Registrations, and what messages call them."""
+
+    name: str
+    held: Registrations
+
+
+def train_smpl_model(
+    poses: RegistrationSet,
+    shapes: RegistrationSet,
+    options: TrainSmplOptions,
+    callback: ProgressCallback | None = None,
+    checkpoint: Path | None = None,
+) -> tuple[TrainedSmpl, tuple[str, ...]]:
+    """Train a model, in memory; gives it with its report, and notes on what was left out.
+
+    `checkpoint` (.npz) keeps every stage, so that a run that was stopped goes on.
+    """
+    notes: list[str] = []
+    posed = RegistrationSet(poses.name, _chosen(options, poses, notes))
+    shaped = RegistrationSet(shapes.name, _chosen(options, shapes, notes))
+    template = _template(options, posed)
+    trainer = SmplTrainer(
+        replace(PoseTraining(), blending=options.skinning, sparse=options.sparse),
+        replace(ShapeTraining(), count=_count(options, posed, shaped)),
+    )
+    made = trainer.fit(posed.held, shaped.held, template, callback=callback, checkpoints=checkpoint)
+    return made, tuple(notes)
+
+
+def _chosen(config: TrainSmplOptions, given: RegistrationSet, notes: list[str]) -> Registrations:
     """The takes to learn from: none that is kept for tests, of the sex that was asked for."""
-    held = read_dataset(path)
+    path, held = given.name, given.held
 
     def wanted(take: Take) -> bool:
         if take.split == "test" and not config.test_too:
@@ -119,27 +150,27 @@ def _chosen(config: TrainSmplConfig, path: Path, notes: list[str]) -> Registrati
     return kept
 
 
-def _count(config: TrainSmplConfig, *sets: Registrations) -> int:
-    people = len({take.subject for held in sets for take in held.takes})
+def _count(config: TrainSmplOptions, poses: RegistrationSet, shapes: RegistrationSet) -> int:
+    people = len({take.subject for given in (poses, shapes) for take in given.held.takes})
     if not 1 <= config.shape_count < people:
         raise InputError(
-            f"{config.shape_count} shape coefficients were asked for; {config.poses} and "
-            f"{config.shapes} have {people} people, which allow 1 to {people - 1}. Give "
+            f"{config.shape_count} shape coefficients were asked for; {poses.name} and "
+            f"{shapes.name} have {people} people, which allow 1 to {people - 1}. Give "
             f"--shape-count, or more people."
         )
     return config.shape_count
 
 
-def _template(config: TrainSmplConfig, poses: Registrations) -> Template:
+def _template(config: TrainSmplOptions, poses: RegistrationSet) -> Template:
     if config.template is not None:
         return read_rig(config.template)
     view = load_default_body().smpl_view()
     own = topology_hash(view.mesh.triangles, view.mesh.vertex_count)
-    if poses.topology_hash != own:
+    if poses.held.topology_hash != own:
         raise InputError(
-            f"{config.poses} has {poses.vertex_count} vertices a frame ({poses.template}), which "
-            f"is not the default body's surface. Give --template: a model or body of that surface, "
-            f"whose joints and weights training starts from."
+            f"{poses.name} has {poses.held.vertex_count} vertices a frame ({poses.held.template}), "
+            f"which is not the default body's surface. Give --template: a model or body of that "
+            f"surface, whose joints and weights training starts from."
         )
     return view
 

@@ -4,7 +4,7 @@ What survives: rest vertices and joints (float32, a chunk a person), sliders and
 measurements, what was asked for, sex, age, composition and names; in the attributes what made it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,8 @@ import numpy as np
 import corporeal
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.anthropometry.definitions import NAMES
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.body import Body
 from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
@@ -54,6 +56,14 @@ class PeopleGroup:
     """Fat and muscle mass, kg."""
     flaws: Int[NumpyArray, "n 2"]
     """Sharp folds and contacts of skin that the average body of this sex and age has not."""
+
+    def array(self, name: str) -> NumpyArray:
+        """All rows of one of the arrays."""
+        return getattr(self, name)
+
+    def row(self, name: str, row: int) -> NumpyArray:
+        """One person's row of one of the arrays."""
+        return self.array(name)[row]
 
 
 _ARRAYS: Final = {
@@ -112,31 +122,96 @@ def read_people(path: str | Path) -> "People":
     """Open a finished store; bodies are read when they are asked for."""
     store = ZarrStore.open(path, KIND)
     store.require_finished()
-    return People(store)
+    return People(store.run, store.common.attributes, store)
+
+
+def held_people(
+    groups: Sequence[PeopleGroup],
+    run: Mapping[str, Any],
+    parameter_names: tuple[str, ...],
+    template_hash: str,
+) -> "People":
+    """People in memory, in groups; `run` is what decides who they are."""
+    count = sum(len(group.names) for group in groups)
+    about = {
+        "parameter_names": list(parameter_names),
+        "template_hash": template_hash,
+        "count": count,
+    }
+    return People(run, about, None, tuple(groups))
+
+
+def write_people(path: str | Path, people: "People") -> None:
+    """Write people as a finished store, group by group."""
+    names = tuple(people.parameter_names)
+    store = create_people(path, people.run, names, people.template_hash, people.count)
+    for number, group in enumerate(people.groups()):
+        write_group(store, number, group)
+    store.finish()
+
+
+@dataclass(frozen=True, eq=False)
+class StoredGroup:
+    """A group of people on the disk, read when asked for."""
+
+    part: GroupReader
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(_texts(self.part, "names"))
+
+    @cached_property
+    def sexes(self) -> tuple[str, ...]:
+        return tuple(_texts(self.part, "sexes"))
+
+    def array(self, name: str) -> NumpyArray:
+        """All rows of an array of `PeopleGroup`."""
+        kind, shape = _ARRAYS[name]
+        return self.part.array(name, kind, (len(self.names), *shape))
+
+    def row(self, name: str, row: int) -> NumpyArray:
+        """One person's row of an array of `PeopleGroup`."""
+        kind, shape = _ARRAYS[name]
+        return self.part.rows(name, kind, (len(self.names), *shape))[row : row + 1][0]
+
+    def whole(self) -> PeopleGroup:
+        """All of it, in memory."""
+        return PeopleGroup(self.names, self.sexes, *(self.array(name) for name in _ARRAYS))
 
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """A finished store of people. Holds no open file: workers may open it by `path` again."""
+    """A population: a finished store, or people in memory; `people[3]` is the body of one.
 
-    store: ZarrStore
-    """The Zarr store itself."""
+    A store holds no open file: workers may open it by `path` again.
+    """
+
+    run: Mapping[str, Any]
+    """What decides who they are: count, seed, crowd, share of women; or the hash of a table."""
+    about: Mapping[str, Any]
+    """Names of the parameters, hash of the surface, number of people."""
+    store: ZarrStore | None = None
+    """None for people in memory."""
+    held: tuple[PeopleGroup, ...] = ()
 
     @property
-    def path(self) -> Path:
-        """Folder of the store."""
-        return self.store.path
+    def path(self) -> Path | None:
+        """Where the store lies; None for people in memory."""
+        return None if self.store is None else self.store.path
 
     @cached_property
-    def _parts(self) -> tuple[GroupReader, ...]:
-        return tuple(self.store.part(FOLDER, name) for name in self.store.parts(FOLDER))
+    def _parts(self) -> tuple[StoredGroup | PeopleGroup, ...]:
+        if self.store is None:
+            return self.held
+        names = self.store.parts(FOLDER)
+        return tuple(StoredGroup(self.store.part(FOLDER, name)) for name in names)
 
     @cached_property
     def _places(self) -> tuple[tuple[int, int], ...]:
         """Part and row of every person."""
-        lengths = [len(_texts(part, "names")) for part in self._parts]
+        lengths = [len(part.names) for part in self._parts]
         found = tuple((g, row) for g, length in enumerate(lengths) for row in range(length))
-        promised = self._about.get("count")
+        promised = self.about.get("count")
         if len(found) != promised:
             raise FormatError(
                 f"{self.path} holds {len(found)} people and promises {promised}; it is damaged. "
@@ -145,33 +220,54 @@ class People:
         return found
 
     @property
-    def _about(self) -> Mapping[str, Any]:
-        return self.store.common.attributes
-
-    @property
     def count(self) -> int:
         """Number of people."""
         return len(self._places)
 
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, person: int) -> Body:
+        """One person's body, with its measurements; negative numbers count from the end."""
+        number = person + self.count if person < 0 else person
+        template = load_default_body().template
+        return Body(template, self.identity(number), dict(self.measurements(number).values))
+
+    def __iter__(self) -> Iterator[Body]:
+        return (self[person] for person in range(self.count))
+
+    def groups(self) -> Iterator[PeopleGroup]:
+        """All people with their bodies, some at a time."""
+        for part in self._parts:
+            yield part if isinstance(part, PeopleGroup) else part.whole()
+
     @property
     def seed(self) -> int | None:
         """Seed of a drawn population; None for given persons."""
-        return self.store.run.get("seed")
+        return self.run.get("seed")
 
     @property
     def template_hash(self) -> str:
         """`body.topology.topology_hash` of the surface."""
-        return str(self._about.get("template_hash", ""))
+        return str(self.about.get("template_hash", ""))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Sliders and modifiers that every body has, in the order of their columns."""
+        names = self.about.get("parameter_names")
+        if not isinstance(names, list):
+            raise FormatError(f"{self.path} does not name its parameters; it is damaged.")
+        return tuple(map(str, names))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Of all people, in order."""
-        return tuple(name for part in self._parts for name in _texts(part, "names"))
+        return tuple(name for part in self._parts for name in part.names)
 
     @cached_property
     def sex(self) -> tuple[str, ...]:
         """ "female" or "male"."""
-        return tuple(sex for part in self._parts for sex in _texts(part, "sexes"))
+        return tuple(sex for part in self._parts for sex in part.sexes)
 
     @cached_property
     def age(self) -> Float[NumpyArray, "n"]:
@@ -220,36 +316,29 @@ class People:
         return Measurements({n: float(v) for n, v in zip(MEASURED, row, strict=True)})
 
     def identity(self, person: int) -> Identity:
-        """One body, read from the disk."""
+        """One body's shape, read from the disk where that is where it lies."""
         part, row = self._place(person)
-        names = self._about.get("parameter_names")
-        values = self._array(part, "parameters")[row]
-        if not isinstance(names, list) or len(names) != len(values):
+        values = part.array("parameters")[row]
+        if len(self.parameter_names) != len(values):
             raise FormatError(f"{self.path} does not name its parameters; it is damaged.")
+        named = zip(self.parameter_names, values, strict=True)
         return Identity(
-            self._rows(part, "rest_vertices")[row : row + 1][0],
-            self._rows(part, "joints")[row : row + 1][0],
-            {str(name): np.asarray(value) for name, value in zip(names, values, strict=True)},
+            part.row("rest_vertices", row),
+            part.row("joints", row),
+            {name: np.asarray(value) for name, value in named},
         )
 
-    def _place(self, person: int) -> tuple[GroupReader, int]:
+    def _place(self, person: int) -> tuple[StoredGroup | PeopleGroup, int]:
         if not 0 <= person < self.count:
+            whose = "the population" if self.path is None else str(self.path)
             raise InputError(
-                f"there is no person {person}; {self.path} has {self.count}, counted from 0."
+                f"there is no person {person}; {whose} has {self.count}, counted from 0."
             )
         group, row = self._places[person]
         return self._parts[group], row
 
-    def _rows(self, part: GroupReader, name: str) -> Any:
-        kind, shape = _ARRAYS[name]
-        return part.rows(name, kind, (len(_texts(part, "names")), *shape))
-
-    def _array(self, part: GroupReader, name: str) -> NumpyArray:
-        kind, shape = _ARRAYS[name]
-        return part.array(name, kind, (len(_texts(part, "names")), *shape))
-
     def _table(self, name: str) -> NumpyArray:
-        return np.concatenate([self._array(part, name) for part in self._parts])
+        return np.concatenate([part.array(name) for part in self._parts])
 
 
 def _texts(part: GroupReader, name: str) -> list[str]:

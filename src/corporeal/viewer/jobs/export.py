@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.anthropometry.measure import measure
+from corporeal.body.body import Body
 from corporeal.formats.layers import read_layers, write_layers
-from corporeal.formats.native import Body, write_body, write_motion
+from corporeal.formats.native import write_body, write_motion
 from corporeal.pipelines.animate import AnimateConfig, animate, load_motion
 from corporeal.pipelines.convert import ConvertConfig, convert
 from corporeal.pipelines.deformers import deformer_class

@@ -14,9 +14,11 @@ from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.template import layered_template
 from corporeal.anatomy.warp import transfer_bones
 from corporeal.assets.anatomy import BoneMesh
+from corporeal.body.body import Body
+from corporeal.body.layered_body import LayeredBody
 from corporeal.body.layers import Layers
-from corporeal.formats.layers import LayeredBody, read_layers
-from corporeal.formats.native import Body, write_body
+from corporeal.formats.layers import read_layers
+from corporeal.formats.native import write_body
 from corporeal.geometry.surface import triangle_area_vectors
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.pipelines.anatomy import FitConfig, GrowConfig, fit_anatomy, grow_anatomy, masses

@@ -20,13 +20,14 @@ import numpy as np
 from numpy.lib.format import open_memmap
 
 from corporeal._typing import Float32, NumpyArray
+from corporeal.body.body import Body
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.gltf_read import read_glb_character, read_glb_mesh
 from corporeal.formats.gltf_scene import read_gltf_scene
-from corporeal.formats.native import ANIMATION, BODY, LAYERS, Body, read_animation, read_body
+from corporeal.formats.native import ANIMATION, BODY, LAYERS, read_animation, read_body
 from corporeal.formats.npz import open_npz
 from corporeal.formats.registry import read_mesh
 from corporeal.formats.skeletons import read_skeleton

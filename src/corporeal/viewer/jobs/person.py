@@ -1,7 +1,7 @@
 """Who a job is for."""
 
+from corporeal.body.body import Body
 from corporeal.formats.layers import read_layers
-from corporeal.formats.native import Body
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.person import shaped

@@ -1,0 +1,58 @@
+"""What is inside a body: bones, muscles and fat, fitted, grown and shared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from corporeal.anatomy.template_file import read_template
+from corporeal.body.body import Body
+from corporeal.body.layered_body import LayeredBody
+from corporeal.pipelines.anatomy import Growth, fit_body_layers, grow_body
+
+
+def fit_anatomy(
+    body: Body,
+    *,
+    sex: Literal["female", "male"] | None = None,
+    age: float | None = None,
+    fat_mass: float | None = None,
+    muscle_mass: float | None = None,
+    template: str | Path | None = None,
+) -> LayeredBody:
+    """Fit bones, muscles and fat into a body of the default surface, from its skin alone.
+
+    `sex` and `age` (years) are the body's own unless given; `fat_mass` and `muscle_mass`
+    (kilograms) are predicted from stature, mass, waist, age and sex unless given. `template` is a
+    layered template of one's own (.npz), as `corporeal anatomy template` writes it. Masses that
+    the surface cannot hold are refused.
+    """
+    chosen = None if template is None else read_template(template)
+    return fit_body_layers(body, sex, age, fat_mass, muscle_mass, chosen)[0]
+
+
+def grow(
+    layers: LayeredBody,
+    mass: float,
+    *,
+    regions: Sequence[str] = (),
+    tissue: Literal["fat", "muscle"] = "fat",
+    visceral: bool = False,
+) -> LayeredBody:
+    """The same person with `mass` kilograms more of a tissue, or less if negative.
+
+    `regions` are some of belly, back, chest, hips, thighs, legs, arms and neck; everywhere if none
+    is named. `visceral` puts part of the belly's new fat behind its muscles. What cannot be (−40 kg
+    from a person of 50) is refused.
+    """
+    growth = Growth(mass=mass, regions=tuple(regions), tissue=tissue, visceral=visceral)
+    return grow_body(layers, growth)
+
+
+def transfer_fat(
+    donor: LayeredBody, layers: LayeredBody, mass: float, *, regions: Sequence[str] = ()
+) -> LayeredBody:
+    """The person of `layers` with `mass` kilograms more fat, or less, lying where `donor` has it.
+
+    `regions` are as in `grow`.
+    """
+    return grow_body(layers, Growth(mass=mass, regions=tuple(regions)), donor.layers)
