@@ -1,5 +1,6 @@
 """Layers files in, a picture of what is inside out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -56,17 +57,25 @@ def make_picture(config: PictureConfig) -> PictureMade:
     own = () if config.template is None else (config.template,)
     run = start_run("anatomy picture", config, [*config.layers, *own])
     template = None if config.template is None else read_template(config.template)
-    styles: tuple[Style, ...] = (
-        ("see-through", "cut") if config.style == "both" else (config.style,)
-    )
-    figures = [
-        figure
-        for path in config.layers
-        for figure in _figures(path.stem, read_layers(path), styles, template)
-    ]
-    anatomy_picture(figures, config.out, width=config.width)
+    people = [(path.stem, read_layers(path)) for path in config.layers]
+    draw_layers(people, config.out, config.style, template, config.width)
     finish_run(run, [config.out])
     return PictureMade(config.out, manifest_path(config.out))
+
+
+def draw_layers(
+    people: Sequence[tuple[str, LayeredBody]],
+    out: Path,
+    style: Styles = "both",
+    template: LayeredTemplate | None = None,
+    width: int = 1600,
+) -> None:
+    """Draw what is inside named people as a PNG, `width` pixels wide."""
+    styles: tuple[Style, ...] = ("see-through", "cut") if style == "both" else (style,)
+    figures = [
+        figure for name, layered in people for figure in _figures(name, layered, styles, template)
+    ]
+    anatomy_picture(figures, out, width=width)
 
 
 def _figures(
