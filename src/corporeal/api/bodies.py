@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from corporeal.anthropometry.definitions import NAMES, SHORT_NAMES
 from corporeal.anthropometry.measure import measure as measure_identity
 from corporeal.anthropometry.solve import GENDERS
+from corporeal.api.numbers import Number
 from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.layered_body import LayeredBody
@@ -19,36 +19,36 @@ from corporeal.pipelines.reshape import gender_of, reshaped_body
 from corporeal.population.people_store import People, read_people
 from corporeal.population.sampling import Crowd
 
-Gender = float | Literal["female", "male"]
-"""0 female … 1 male, or a word."""
+Gender = Number | str
+"""0 female … 1 male, or "female" or "male"."""
 
 
 def make_body(
     *,
     gender: Gender | None = None,
-    age: float | None = None,
-    stature: float | None = None,
-    mass: float | None = None,
-    neck: float | None = None,
-    chest: float | None = None,
-    waist: float | None = None,
-    hips: float | None = None,
-    thigh: float | None = None,
-    calf: float | None = None,
-    ankle: float | None = None,
-    biceps: float | None = None,
-    forearm: float | None = None,
-    wrist: float | None = None,
-    head: float | None = None,
-    shoulders: float | None = None,
-    inseam: float | None = None,
-    measurements: Mapping[str, float] | None = None,
-    muscle: float | None = None,
-    weight: float | None = None,
-    height: float | None = None,
-    proportions: float | None = None,
-    cup: float | None = None,
-    firmness: float | None = None,
+    age: Number | None = None,
+    stature: Number | None = None,
+    mass: Number | None = None,
+    neck: Number | None = None,
+    chest: Number | None = None,
+    waist: Number | None = None,
+    hips: Number | None = None,
+    thigh: Number | None = None,
+    calf: Number | None = None,
+    ankle: Number | None = None,
+    biceps: Number | None = None,
+    forearm: Number | None = None,
+    wrist: Number | None = None,
+    head: Number | None = None,
+    shoulders: Number | None = None,
+    inseam: Number | None = None,
+    measurements: Mapping[str, Number] | None = None,
+    muscle: Number | None = None,
+    weight: Number | None = None,
+    height: Number | None = None,
+    proportions: Number | None = None,
+    cup: Number | None = None,
+    firmness: Number | None = None,
 ) -> Body:
     """Make a person from measurements or from sliders; the average adult if nothing is given.
 
@@ -96,7 +96,7 @@ def make_body(
         if name in measured:
             raise InputError(f"{name} came twice, by name and in measurements; expected one.")
         measured[name] = value
-    return shaped_body({n: v for n, v in sliders.items() if v is not None}, measured)
+    return shaped_body({n: float(v) for n, v in sliders.items() if v is not None}, measured)
 
 
 def as_gender(gender: Gender) -> float:
@@ -110,7 +110,7 @@ def as_gender(gender: Gender) -> float:
     return float(gender)
 
 
-def _full_names(values: Mapping[str, float]) -> dict[str, float]:
+def _full_names(values: Mapping[str, Number]) -> dict[str, float]:
     """Measurements by their full names; `InputError` for names that there are not."""
     full: dict[str, float] = {}
     for name, value in values.items():
@@ -141,8 +141,8 @@ def measure(body: Body | LayeredBody | Identity) -> Measurements:
 def reshape(
     body: Body,
     *,
-    gain: float = 0.0,
-    taller: float = 0.0,
+    gain: Number = 0.0,
+    taller: Number = 0.0,
     gender: Gender | None = None,
 ) -> Body:
     """The same person heavier by `gain` kilograms and taller by `taller` metres; both may be < 0.
@@ -151,7 +151,7 @@ def reshape(
     body's own unless given. Raises `UnreachableError` for what people do not have.
     """
     share = gender_of(body) if gender is None else as_gender(gender)
-    return reshaped_body(body, gain, taller, share)
+    return reshaped_body(body, float(gain), float(taller), share)
 
 
 def sample_people(
@@ -159,7 +159,7 @@ def sample_people(
     *,
     seed: int = 0,
     crowd: Crowd = "adults",
-    women: float = 0.5,
+    women: Number = 0.5,
     table: str | Path | None = None,
     out: str | Path | None = None,
     jobs: int | None = None,
@@ -177,7 +177,7 @@ def sample_people(
     """
     place = None if out is None else Path(out)
     given = None if table is None else Path(table)
-    config = PeopleConfig(place, count, seed, crowd, women, given)
+    config = PeopleConfig(place, count, seed, crowd, float(women), given)
     if place is None:
         return people_in_memory(config, jobs, scheduler)
     if (error := make_people(config, jobs, scheduler).error()) is not None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from corporeal.anatomy.template_file import read_template
+from corporeal.api.numbers import Number, as_float
 from corporeal.body.body import Body
 from corporeal.body.layered_body import LayeredBody
 from corporeal.pipelines.anatomy import Growth, fit_body_layers, grow_body
@@ -14,9 +15,9 @@ def fit_anatomy(
     body: Body,
     *,
     sex: Literal["female", "male"] | None = None,
-    age: float | None = None,
-    fat_mass: float | None = None,
-    muscle_mass: float | None = None,
+    age: Number | None = None,
+    fat_mass: Number | None = None,
+    muscle_mass: Number | None = None,
     template: str | Path | None = None,
 ) -> LayeredBody:
     """Fit bones, muscles and fat into a body of the default surface, from its skin alone.
@@ -27,32 +28,34 @@ def fit_anatomy(
     the surface cannot hold are refused.
     """
     chosen = None if template is None else read_template(template)
-    return fit_body_layers(body, sex, age, fat_mass, muscle_mass, chosen)[0]
+    return fit_body_layers(
+        body, sex, as_float(age), as_float(fat_mass), as_float(muscle_mass), chosen
+    )[0]
 
 
 def grow(
     layers: LayeredBody,
-    mass: float,
+    mass: Number,
     *,
     regions: Sequence[str] = (),
     tissue: Literal["fat", "muscle"] = "fat",
     visceral: bool = False,
 ) -> LayeredBody:
-    """The same person with `mass` kilograms more of a tissue, or less if negative.
+    """The same person with `mass` kilograms more (or, below 0, less) of a `tissue`: fat or muscle.
 
     `regions` are some of belly, back, chest, hips, thighs, legs, arms and neck; everywhere if none
     is named. `visceral` puts part of the belly's new fat behind its muscles. What cannot be (−40 kg
     from a person of 50) is refused.
     """
-    growth = Growth(mass=mass, regions=tuple(regions), tissue=tissue, visceral=visceral)
+    growth = Growth(mass=float(mass), regions=tuple(regions), tissue=tissue, visceral=visceral)
     return grow_body(layers, growth)
 
 
 def transfer_fat(
-    donor: LayeredBody, layers: LayeredBody, mass: float, *, regions: Sequence[str] = ()
+    donor: LayeredBody, layers: LayeredBody, mass: Number, *, regions: Sequence[str] = ()
 ) -> LayeredBody:
     """The person of `layers` with `mass` kilograms more fat, or less, lying where `donor` has it.
 
     `regions` are as in `grow`.
     """
-    return grow_body(layers, Growth(mass=mass, regions=tuple(regions)), donor.layers)
+    return grow_body(layers, Growth(mass=float(mass), regions=tuple(regions)), donor.layers)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from corporeal.api.numbers import Number
 from corporeal.body.linear_model import Blending, LinearBodyModel
 from corporeal.body.mesh import Mesh
 from corporeal.body.registrations import Registrations
@@ -44,8 +45,8 @@ def capture_people(
     women: int | None = None,
     men: int | None = None,
     poses: int = CaptureOptions.poses,
-    fps: float = CaptureOptions.fps,
-    duration: float = CaptureOptions.duration,
+    fps: Number = CaptureOptions.fps,
+    duration: Number = CaptureOptions.duration,
     motions: Sequence[str] = CaptureOptions.motions,
     clips: Sequence[str | Path] = (),
     deformer: DeformerName = CaptureOptions.deformer,
@@ -79,8 +80,8 @@ def capture_people(
         women=women,
         men=men,
         poses=poses,
-        fps=fps,
-        duration=duration,
+        fps=float(fps),
+        duration=float(duration),
         motions=tuple(motions),
         clips=tuple(map(Path, clips)),
         deformer=deformer,
@@ -166,7 +167,8 @@ def evaluate_models(
     of one is tried on all others of the same person. By model come `shape_counts`, `model_mm` and
     `pose_mm`; the first model is also tried without pose blend shapes, as LBS and DQS.
 
-    `report` is a folder to write the HTML report into; it needs files on both sides.
+    `report` is a folder to write the HTML report into; it needs files on both sides. `callback` is
+    told in words what is being fitted.
     """
     if report is not None:
         files = models.values() if isinstance(models, Mapping) else models

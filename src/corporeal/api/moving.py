@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from corporeal._typing import NumpyArray
+from corporeal.api.numbers import Number
 from corporeal.body.animation import Animation
 from corporeal.body.body import Body
 from corporeal.body.character import Character
@@ -68,8 +70,8 @@ def make_motion(
     motion: str | Path | Motion,
     body: Body | LayeredBody | None = None,
     *,
-    fps: float = MotionOptions.fps,
-    duration: float = MotionOptions.duration,
+    fps: Number = MotionOptions.fps,
+    duration: Number = MotionOptions.duration,
     seed: int = MotionOptions.seed,
     a_pose: bool = MotionOptions.a_pose,
     raw: bool = MotionOptions.raw,
@@ -79,7 +81,7 @@ def make_motion(
     front: str = MotionOptions.front,
     first_frame: FirstFrame = MotionOptions.first_frame,
 ) -> Motion:
-    """A motion for one body (the average adult unless given), on its own skeleton.
+    """A motion for one `body` (the average adult unless given), on its own skeleton.
 
     `motion` is the name of an authored motion (`list_motions`), a motion file (.bvh, AMASS or
     native .npz), or a motion. `fps` (frames a second), `duration` (seconds), `seed` and `a_pose`
@@ -89,8 +91,8 @@ def make_motion(
     the body's names is taken as it is.
     """
     options = MotionOptions(
-        fps=fps,
-        duration=duration,
+        fps=float(fps),
+        duration=float(duration),
         seed=seed,
         a_pose=a_pose,
         raw=raw,
@@ -110,21 +112,21 @@ def animate(
     motion: str | Path | Motion,
     *,
     deformer: str | Deformer | None = None,
-    controls: Mapping[str, float] | None = None,
+    controls: Mapping[str, Number] | None = None,
     device: str = AnimateOptions.device,
-    shape: Sequence[float] = (),
+    shape: Sequence[Number] | NumpyArray = (),
     skeleton: Skeleton | str | Path | None = None,
     component: Literal["auto", "largest", "all"] = AnimateOptions.component,
     mesh_unit: str = AnimateOptions.mesh_unit,
     mesh_up: str = AnimateOptions.mesh_up,
     mesh_front: str = AnimateOptions.mesh_front,
-    soft: Mapping[str, float] | None = None,
+    soft: Mapping[str, Number] | None = None,
     stiffness_map: str | Path | None = None,
     mass_map: str | Path | None = None,
     exaggeration_map: str | Path | None = None,
     scene: str | Path | None = None,
-    fps: float = AnimateOptions.fps,
-    duration: float = AnimateOptions.duration,
+    fps: Number = AnimateOptions.fps,
+    duration: Number = AnimateOptions.duration,
     seed: int = AnimateOptions.seed,
     a_pose: bool = AnimateOptions.a_pose,
     raw: bool = AnimateOptions.raw,
@@ -165,8 +167,8 @@ def animate(
         mass_map=_path(mass_map),
         exaggeration_map=_path(exaggeration_map),
         scene=_path(scene),
-        fps=fps,
-        duration=duration,
+        fps=float(fps),
+        duration=float(duration),
         seed=seed,
         a_pose=a_pose,
         raw=raw,
@@ -178,11 +180,12 @@ def animate(
     )
     given = None if deformer is None or isinstance(deformer, str) else deformer
     subject = _subject(body, shape, skeleton, options)
-    return animate_body(subject, _motion(motion), options, controls or {}, given).animation
+    told = {name: float(value) for name, value in (controls or {}).items()}
+    return animate_body(subject, _motion(motion), options, told, given).animation
 
 
 def bake(
-    take: Animation, *, max_error_mm: float = DEFAULT_MAX_ERROR_MM, morphs: int | None = None
+    take: Animation, *, max_error_mm: Number = DEFAULT_MAX_ERROR_MM, morphs: int | None = None
 ) -> tuple[Character, BakeReport]:
     """An engine character of an animation: joints and morph targets, and how exact it is.
 
@@ -192,12 +195,19 @@ def bake(
     parts = attachments_of(take.template, take.identity)
     colours = engine_colours(take.template, take.identity)
     return baked(
-        take, max_error_mm=max_error_mm, morphs=morphs, attachments=parts, vertex_colours=colours
+        take,
+        max_error_mm=float(max_error_mm),
+        morphs=morphs,
+        attachments=parts,
+        vertex_colours=colours,
     )
 
 
 def _subject(
-    body: Any, shape: Sequence[float], skeleton: Skeleton | str | Path | None, options: MeshOptions
+    body: Any,
+    shape: Sequence[Number] | NumpyArray,
+    skeleton: Skeleton | str | Path | None,
+    options: MeshOptions,
 ) -> Subject:
     """Who is moved."""
     if isinstance(body, str | Path):

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.api.numbers import Number
 from corporeal.body.animation import Animation
 from corporeal.body.body import Body
 from corporeal.body.character import Character
@@ -95,7 +96,7 @@ class Shown:
         return self.path
 
 
-def show(thing: Any, *, fps: float = 15.0, width: int = 480, height: int = 360) -> Shown:
+def show(thing: Any, *, fps: Number = 15.0, width: int = 480, height: int = 360) -> Shown:
     """A view of a thing: in a notebook it is seen, elsewhere it can be opened or saved.
 
     Animations, characters, motions (on the average adult) and registrations become a film of `fps`
@@ -105,7 +106,7 @@ def show(thing: Any, *, fps: float = 15.0, width: int = 480, height: int = 360) 
     for kind, draw in _VIEWS.items():
         if isinstance(thing, kind):
             about, seen = draw(thing)
-            return _drawn(seen, about, fps, width, height)
+            return _drawn(seen, about, float(fps), width, height)
     names = ", ".join(kind.__name__ for kind in _VIEWS)
     raise InputError(f"a {type(thing).__name__} came, which has no picture; expected {names}.")
 

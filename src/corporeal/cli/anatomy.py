@@ -17,7 +17,7 @@ from corporeal.pipelines.anatomy import (
 )
 from corporeal.pipelines.anatomy_picture import PictureConfig, make_picture
 from corporeal.pipelines.anatomy_template import TemplateConfig, make_template
-from corporeal.runtime.manifest import require_verb
+from corporeal.runtime.manifest import require_known, require_verb
 
 _WORTH_SAYING = 2.0
 """Kilograms by which layers may miss what was asked without a remark."""
@@ -245,16 +245,18 @@ class Anatomy:
     def from_manifest(content: dict[str, Any]) -> "Anatomy":
         """The same run again, from its manifest."""
         verb, config = content["verb"], dict(content["config"])
-        kinds: dict[str, type] = {
-            "anatomy fit": Fit,
-            "anatomy grow": Grow,
-            "anatomy transfer-fat": TransferFat,
-            "anatomy picture": Picture,
-            "anatomy template": TemplateVerb,
+        kinds: dict[str, tuple[type, type]] = {
+            "anatomy fit": (Fit, FitConfig),
+            "anatomy grow": (Grow, GrowConfig),
+            "anatomy transfer-fat": (TransferFat, GrowConfig),
+            "anatomy picture": (Picture, PictureConfig),
+            "anatomy template": (TemplateVerb, TemplateConfig),
         }
         if verb not in kinds:
             require_verb(content, "anatomy")
-        return Anatomy(kinds[verb](**_flags(kinds[verb], config)))
+        flags, known = kinds[verb]
+        require_known(content, known)
+        return Anatomy(flags(**_flags(flags, config)))
 
     def run(self) -> int:
         """Do what was asked."""

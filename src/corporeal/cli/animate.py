@@ -16,7 +16,7 @@ from corporeal.pipelines.controls import plain_controls
 from corporeal.pipelines.deformers import deformer_names
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.runtime.jobs import run_jobs
-from corporeal.runtime.manifest import require_verb
+from corporeal.runtime.manifest import require_known, require_verb
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +75,7 @@ class Animate(AnimateOptions):
     def from_manifest(cls, content: dict[str, Any]) -> "Animate":
         """The same run again, from its manifest."""
         require_verb(content, "animate")
+        require_known(content, AnimateConfig)
         config = {k: _as_field(k, v) for k, v in content["config"].items() if v is not None}
         body = config.pop("body", None)
         return cls(

@@ -18,7 +18,7 @@ from corporeal.errors import InputError
 from corporeal.pipelines.make_body import MakeBodyConfig, is_made, make_body
 from corporeal.pipelines.people_table import parse_gender, parse_number, read_people_table
 from corporeal.runtime.jobs import Failure, run_jobs
-from corporeal.runtime.manifest import require_verb
+from corporeal.runtime.manifest import require_known, require_verb
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class BodyCommand:
     def from_manifest(content: dict[str, Any]) -> "BodyCommand":
         """The same run again, from its manifest."""
         require_verb(content, "body")
+        require_known(content, MakeBodyConfig)
         config = content["config"]
         sliders = PhenotypeFlags(**{k: repr(v) for k, v in config.get("sliders", {}).items()})
         return BodyCommand(

@@ -14,7 +14,7 @@ from corporeal.pipelines.evaluate_models import (
     EvaluateModelsConfig,
     evaluate_models,
 )
-from corporeal.runtime.manifest import require_verb
+from corporeal.runtime.manifest import require_known, require_verb
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,7 @@ class Evaluate:
     def from_manifest(content: dict[str, Any]) -> "Evaluate":
         """The same run again, from its manifest."""
         require_verb(content, "evaluate models")
+        require_known(content, EvaluateModelsConfig)
         config = content["config"]
         return Evaluate(
             what="models",

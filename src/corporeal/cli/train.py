@@ -8,7 +8,7 @@ from tyro.conf import Positional
 
 from corporeal.cli.console import say, tell_made
 from corporeal.pipelines.train_smpl import TrainedFile, TrainSmplConfig, train_smpl
-from corporeal.runtime.manifest import require_verb
+from corporeal.runtime.manifest import require_known, require_verb
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,7 @@ class Train(TrainSmplConfig):
     def from_manifest(content: dict[str, Any]) -> "Train":
         """The same run again, from its manifest."""
         require_verb(content, "train smpl")
+        require_known(content, TrainSmplConfig)
         kinds = {f.name: f.type for f in fields(TrainSmplConfig)}
         config: dict[str, Any] = {
             name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value

@@ -98,7 +98,7 @@ FORMATS = (
         "folder of .ply files",
         ("registrations",),
         ("registrations",),
-        "every vertex of every frame, triangles, subjects' and sequences' names",
+        "every vertex of every frame, triangles; written as a folder a take, each read alone",
         "frame rates, truth, what is known of the subjects",
     ),
     Format(

@@ -125,7 +125,7 @@ def load(path: str | Path, noun: Literal["scan"]) -> Scan: ...
 def load(path: str | Path, noun: None = None) -> Any: ...
 
 
-def load(path: str | Path, noun: Noun | None = None) -> Any:
+def load(path: str | Path, noun: str | None = None) -> Any:
     """Load what a file holds: its suffix and, for `.npz` and `.zarr`, its content decide.
 
     ============================== ==========================================================
@@ -147,16 +147,21 @@ def load(path: str | Path, noun: Noun | None = None) -> Any:
     holds.
     """
     held = held_nouns(path)
-    chosen = held[0] if noun is None else noun
+    chosen = held[0] if noun is None else _noun(noun)
     if chosen not in held:
-        if chosen not in _LOADERS:
-            raise InputError(f"noun is {noun!r}; expected one of {', '.join(_LOADERS)}.")
         raise InputError(
             f"{path} holds {' and '.join(map(described, held))}, not {described(chosen)}."
         )
     if noun is None and held[0] == "character" and not _is_skinned(Path(path)):
         chosen = "mesh"
     return _LOADERS[chosen](Path(path))
+
+
+def _noun(word: str) -> Noun:
+    for noun in _LOADERS:
+        if noun == word:
+            return noun
+    raise InputError(f"noun is {word!r}; expected one of {', '.join(_LOADERS)}.")
 
 
 def _in_folder(path: Path) -> tuple[Noun, ...]:

@@ -101,6 +101,20 @@ def require_verb(content: Json, verb: str) -> None:
         )
 
 
+def require_known(content: Json, kind: type) -> None:
+    """Raise `FormatError` for a manifest whose config has names that the dataclass has not.
+
+    Such a manifest was written by another version; its run is not repeated half.
+    """
+    known = {f.name for f in fields(kind)}
+    if unknown := sorted(set(content["config"]) - known):
+        raise FormatError(
+            f"the manifest was written by corporeal {content['corporeal']} and has "
+            f"{', '.join(unknown)}, which corporeal {corporeal.__version__} does not know. Repeat "
+            f"the run with that version, or give its flags anew."
+        )
+
+
 def is_current(output: str | Path, run: Run) -> bool:
     """Whether `output` was already made by the same version, config and inputs, and is unharmed."""
     output = Path(output)
