@@ -17,8 +17,8 @@ from corporeal.errors import InputError
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 from corporeal.skinning.geometric import GeometricSkinning, move_points
-from corporeal.skinning.inverse import unpose
 from corporeal.skinning.linear import LinearBlendSkinning
+from corporeal.skinning.unposing import unpose
 
 SkinningName = Literal["lbs", "dqs"]
 SKINNINGS: dict[str, type[GeometricSkinning]] = {
