@@ -1,14 +1,21 @@
 """What all tests share: checked annotations, public data, the order of files, compiled programs."""
 
+import ctypes
+import gc
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Generator
+from pathlib import Path
 
 import durations
 import public_data
 import pytest
 from jaxtyping import install_import_hook
 
+sys.dont_write_bytecode = False  # workers and commands share what the hook below compiles
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 _hook = install_import_hook("corporeal", "beartype.beartype")
 """Turns every annotation of the package into a run-time check."""
 
@@ -19,6 +26,7 @@ _JAX = {
 }
 """Tests run a JAX program a few times on small bodies: to optimise it takes longer than to run it
 plain, and the second worker to want it finds it compiled."""
+_MUCH_BYTES = 1 << 30
 _PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
 
 
@@ -52,3 +60,27 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             reason = public_data.missing(name)
             if reason is not None:
                 pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    """Give memory back after a file that took much: compiled programs and what they hold."""
+    result = yield
+    if (nextitem is None or nextitem.path != item.path) and _resident_bytes() > _MUCH_BYTES:
+        if "jax" in sys.modules:
+            sys.modules["jax"].clear_caches()
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+    return result
+
+
+def _resident_bytes() -> int:
+    """Memory of this process; 0 where the system does not tell as Linux does."""
+    callback = Path("/proc/self/statm")
+    return (
+        int(callback.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        if callback.exists()
+        else 0
+    )
