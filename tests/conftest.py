@@ -40,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.mkdtemp(prefix="corporeal-tests-")
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     os.environ.update({_PROGRAMS: folder} | {k: os.environ.get(k, v) for k, v in _JAX.items()})
+    if config.getoption("numprocesses", None):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # or waiting threads take others' cores
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -72,7 +74,7 @@ def pytest_runtest_teardown(
         if "jax" in sys.modules:
             sys.modules["jax"].clear_caches()
         gc.collect()
-        ctypes.CDLL(None).malloc_trim(0)
+        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # of glibc
     return result
 
 
