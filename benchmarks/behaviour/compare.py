@@ -19,6 +19,7 @@ outside. Sentences in reports may be reworded: they are counted, not judged.
 """
 
 import argparse
+import fnmatch
 import json
 import math
 from dataclasses import asdict, dataclass, field
@@ -111,11 +112,16 @@ class Verdict:
 
 
 def compare(
-    old: Record, new: Record, step: str, renames: Renames, spread: list[Record]
+    old: Record,
+    new: Record,
+    step: str,
+    renames: Renames,
+    spread: list[Record],
+    only: str = "*",
 ) -> list[Verdict]:
-    """A verdict a case of the old record; cases that only one of them has are faults."""
+    """A verdict a case whose name fits `only`; cases that one record alone has are faults."""
     verdicts = []
-    for name in sorted(old.cases.keys() | new.cases.keys()):
+    for name in fnmatch.filter(sorted(old.cases.keys() | new.cases.keys()), only):
         verdict = Verdict(name)
         verdicts.append(verdict)
         if name not in old.cases or name not in new.cases:
@@ -303,6 +309,7 @@ def main() -> None:
     parser.add_argument("new", type=Path)
     parser.add_argument("--step", choices=("A", "B"), required=True)
     parser.add_argument("--spread", type=Path, nargs="*", default=[], help="perturbed old records")
+    parser.add_argument("--only", default="*", help="pattern of the names of cases")
     parser.add_argument("--out", type=Path, help="JSON to write")
     parser.add_argument("--every", action="store_true", help="also print cases that are equal")
     arguments = parser.parse_args()
@@ -311,7 +318,7 @@ def main() -> None:
     for record in (new, *spread):
         if record.about["threads"] != old.about["threads"]:
             raise SystemExit("the records were made with different numbers of threads.")
-    verdicts = compare(old, new, arguments.step, read_renames(), spread)
+    verdicts = compare(old, new, arguments.step, read_renames(), spread, arguments.only)
     print(table(verdicts, arguments.every))
     if arguments.out:
         report = {
