@@ -30,10 +30,10 @@ class CompiledPressure:
         free_count: int,
         solve: Callable[[NumpyArray, NumpyArray], None],
         moving: bool,
-        slots: int,
+        parts: int,
     ) -> None:
         """`order` puts the free vertices first; `solve(b, x)` is the factored matrix's, float32;
-        steps are `moving` or static; `slots` threads survey."""
+        steps are `moving` or static; prisms are surveyed in `parts`."""
         from corporeal.physics.volume_preservation.cpu_kernels import SIDE
 
         place = np.argsort(order)
@@ -48,8 +48,8 @@ class CompiledPressure:
         sides = 2 if (place[preservation.prisms[:, 3:]] < free_count).any() else 1
         blocks = len(self._packed[0])
         self._slopes = np.zeros((blocks, sides * SIDE), np.float32)
-        self._edges = [blocks * slot // slots for slot in range(slots + 1)]
-        self._around = np.zeros((slots, len(order)))
+        self._edges = [blocks * part // parts for part in range(parts + 1)]
+        self._around = np.zeros((parts, len(order)))
         self._forces = np.zeros((free_count, 3), np.float32)
         self._at_vertices = np.zeros(len(order), np.float32)
         self._spread = np.zeros(preservation.region_count)  # the pressures that vertices have
@@ -67,12 +67,12 @@ class CompiledPressure:
         corrected."""
         return iteration == 0 or iteration % 2 == 1
 
-    def survey(self, z: Float64[NumpyArray, "n 3"], slot: int) -> None:
-        """A thread's share of the prisms at `z`."""
+    def survey(self, z: Float64[NumpyArray, "n 3"], part: int) -> None:
+        """One part of the prisms at `z`."""
         from corporeal.physics.volume_preservation.cpu_kernels import survey
 
-        ends = (self._edges[slot], self._edges[slot + 1])
-        survey(*self._packed, z, self._slopes, self._around[slot], *ends)
+        ends = (self._edges[part], self._edges[part + 1])
+        survey(*self._packed, z, self._slopes, self._around[part], *ends)
 
     def push(self, right: Float32[NumpyArray, "f 3"], iteration: int) -> bool:
         """Add the force of the pressures to the `right` side, after a survey in the iterations that

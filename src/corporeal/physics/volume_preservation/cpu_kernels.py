@@ -152,8 +152,8 @@ def press(corners, slopes, pressures, forces):
 
 @kernel(fastmath=True)
 def region_volumes(starts, vertices, shares, around, volumes):
-    """v = wᵀ u, m³, where `around` holds u, one array a thread, which are emptied; columns of w are
-    sparse."""
+    """v = wᵀ u, m³, where `around` holds u in parts, which are added up and emptied; columns of w
+    are sparse."""
     total = around[0]
     for s in range(1, around.shape[0]):
         for i in range(len(total)):

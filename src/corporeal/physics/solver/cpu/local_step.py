@@ -210,6 +210,25 @@ def _scatter(corners, forces, residual):
 
 
 @kernel()
+def _block_forces(corners, rest, positions, edges, work, tolerance, forces):
+    """The pull on the edges of the strips in one block, 15 entries a lane, newtons."""
+    gather_edges(corners, positions, edges)
+    forces[:] = _ZERO
+    for k in range(3):
+        measure_deformation(rest[k], edges[3 * k * LANES :], work[k])
+    for step in range(_MOST_STEPS):
+        for k in range(3):
+            _improve_trace(work[k], tolerance)
+        if step >= 2 and _is_found(work[0]) and _is_found(work[1]) and _is_found(work[2]):
+            break
+    for k in range(3):
+        along = forces[3 * k * LANES :]
+        _add_forces(rest[k], work[k], along)
+        if not _is_found(work[k]):
+            _add_doubtful_forces(rest[k], work[k], along)
+
+
+@kernel()
 def local_step(corners, rest, positions, residual, first, last, tolerance):
     """Add Σ Q_iᵀ w_i (p_i − Q_i z) of the blocks `first` … `last` − 1 to `residual`.
 
@@ -219,21 +238,24 @@ def local_step(corners, rest, positions, residual, first, last, tolerance):
     edges, forces = np.empty(15 * LANES, np.float32), np.empty(15 * LANES, np.float32)
     work = np.empty((3, SCRATCH), np.float32)
     for block in range(first, last):
-        gather_edges(corners[block], positions, edges)
-        forces[:] = _ZERO
-        for k in range(3):
-            measure_deformation(rest[block, k], edges[3 * k * LANES :], work[k])
-        for step in range(_MOST_STEPS):
-            for k in range(3):
-                _improve_trace(work[k], tolerance)
-            if step >= 2 and _is_found(work[0]) and _is_found(work[1]) and _is_found(work[2]):
-                break
-        for k in range(3):
-            along = forces[3 * k * LANES :]
-            _add_forces(rest[block, k], work[k], along)
-            if not _is_found(work[k]):
-                _add_doubtful_forces(rest[block, k], work[k], along)
+        _block_forces(corners[block], rest[block], positions, edges, work, tolerance, forces)
         _scatter(corners[block], forces, residual)
+
+
+@kernel()
+def local_forces(corners, rest, positions, forces, first, last, tolerance):
+    """The first half of `local_step`, for more threads than there are residuals to add to: the
+    pulls of the blocks `first` … `last` − 1 into `forces`, blocks × 240, newtons."""
+    edges, work = np.empty(15 * LANES, np.float32), np.empty((3, SCRATCH), np.float32)
+    for block in range(first, last):
+        _block_forces(corners[block], rest[block], positions, edges, work, tolerance, forces[block])
+
+
+@kernel()
+def scatter_forces(corners, forces, residual, first, last):
+    """The second half: add the pulls of the blocks `first` … `last` − 1 to `residual`, in order."""
+    for block in range(first, last):
+        _scatter(corners[block], forces[block], residual)
 
 
 @kernel()

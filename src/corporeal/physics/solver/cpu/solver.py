@@ -18,14 +18,17 @@ from corporeal.physics.solver.constraints.constraint import Constraint
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.contact_planes import ContactPlanes, PairMatrix
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
-from corporeal.physics.solver.cpu.strip_blocks import StripBlocks, pack_tetrahedra
+from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_tetrahedra
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
 from corporeal.physics.solver.system import System
 from corporeal.physics.volume_preservation.cpu import CompiledPressure
 from corporeal.runtime.threads import over_slices, thread_count
 
-_BLOCKS_A_THREAD = 64
-"""Below this a second thread costs more than it brings."""
+_PARTS = 2
+"""Partial residuals that are added up. A constant, and not the number of threads, so that sums are
+rounded alike, to the last bit, on any number of threads."""
+_BLOCKS_A_PART = 64
+"""Below this a second part, and a second thread, costs more than it brings."""
 
 
 class CpuSolver:
@@ -56,10 +59,11 @@ class CpuSolver:
             for c in system.constraints
             if not isinstance(c, StrainConstraint)
         ]
-        slots = min(thread_count(), max(1, len(self._blocks.corners) // _BLOCKS_A_THREAD))
-        self._buffers = np.zeros((slots, len(self._free), 3), np.float32)
         count = len(self._blocks.corners)
-        self._edges = [count * slot // slots for slot in range(slots + 1)]
+        parts = min(_PARTS, max(1, count // _BLOCKS_A_PART))
+        self._buffers = np.zeros((parts, len(self._free), 3), np.float32)
+        self._edges = [count * part // parts for part in range(parts + 1)]
+        self._forces: Float32[NumpyArray, "blocks 240"] | None = None
         self._nothing = np.zeros((system.vertex_count, 3))
         free = len(self._free)
         # Scratch of a step, kept: memory that is new every time costs more than what is done in it.
@@ -100,8 +104,8 @@ class CpuSolver:
         if preservation is None:
             return None
         free, moving = len(self._free), self.rule.moving
-        slots, solve = len(self._buffers), self._factor.solve
-        return CompiledPressure(preservation, self._order, free, solve, moving, slots)
+        parts, solve = len(self._buffers), self._factor.solve
+        return CompiledPressure(preservation, self._order, free, solve, moving, parts)
 
     def step(
         self,
@@ -243,29 +247,41 @@ class CpuSolver:
                 correct(z, delta)
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int) -> None:
-        """Residuals of all tetrahedra into the buffers, one a thread; prisms are surveyed where
-        the pressures ask for it."""
-        from corporeal.physics.solver.cpu.local_step import local_step
+        """Residuals of all tetrahedra into the buffers; prisms are surveyed where the pressures
+        ask for it. More threads than buffers first find the forces, which are then added up."""
+        from corporeal.physics.solver.cpu.local_step import local_step, scatter_forces
 
         blocks, edges, pressing = self._blocks, self._edges, self._pressing
         if pressing is not None and not pressing.surveys(iteration):
             pressing = None
+        forces = self._forces_by_block(z) if thread_count() > len(self._buffers) > 1 else None
 
         def work(start: int, stop: int) -> None:
-            for slot in range(start, stop):
-                local_step(
-                    blocks.corners,
-                    blocks.rest,
-                    z,
-                    self._buffers[slot],
-                    edges[slot],
-                    edges[slot + 1],
-                    self._tolerance,
-                )
+            for part in range(start, stop):
+                own, ends = self._buffers[part], (edges[part], edges[part + 1])
+                if forces is None:
+                    local_step(blocks.corners, blocks.rest, z, own, *ends, self._tolerance)
+                else:
+                    scatter_forces(blocks.corners, forces, own, *ends)
                 if pressing is not None:
-                    pressing.survey(z, slot)
+                    pressing.survey(z, part)
 
         over_slices(work, len(self._buffers))
+
+    def _forces_by_block(self, z: Float64[NumpyArray, "V 3"]) -> Float32[NumpyArray, "blocks 240"]:
+        """The pulls on the edges of every block, on all threads, newtons."""
+        from corporeal.physics.solver.cpu.local_step import local_forces
+
+        blocks = self._blocks
+        if self._forces is None:
+            self._forces = np.empty((len(blocks.corners), 15 * LANES), np.float32)
+        forces = self._forces
+
+        def work(first: int, last: int) -> None:
+            local_forces(blocks.corners, blocks.rest, z, forces, first, last, self._tolerance)
+
+        over_slices(work, len(blocks.corners), _BLOCKS_A_PART)
+        return forces
 
 
 def _residual(

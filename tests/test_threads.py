@@ -1,0 +1,75 @@
+"""Results do not depend on the number of threads: the same bytes on one, two and three."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import synthetic
+
+from corporeal.anatomy.fit.layers import fit_layers
+from corporeal.anatomy.layered.deformer import LayeredSkinning
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.composition import Composition
+from corporeal.body.layers import Layers
+from corporeal.body.motion import Motion
+from corporeal.pipelines.deformers import DEFORMERS, make_deformer
+from corporeal.runtime.threads import over_slices
+
+COUNTS = ("1", "2", "3")
+"""Three are more than the parts that the solver adds up: it then goes another way."""
+CONTACTS = {"projective": {"collisions": 2.0, "ground": 1.0}, "layered": {"ground": 1.0}}
+"""Controls that bring contacts of all kinds into the solver."""
+
+
+@cache
+def _layers() -> Layers:
+    identity = synthetic.identity_of(load_default_body().template, np.float32)
+    return fit_layers(identity, "male", Composition(15.0, 30.0))
+
+
+def _crouching(frames: int) -> Motion:
+    """Thighs and elbows bent far, so that skin meets skin; enough frames for a slice a thread."""
+    template = load_default_body().template
+    rotations = np.zeros((frames, template.skeleton.joint_count, 3), np.float32)
+    names, share = template.skeleton.names, np.linspace(0.5, 1.0, frames)
+    for name, axis, angle in (
+        ("left_hip", 0, -1.8),
+        ("right_hip", 0, -1.8),
+        ("left_knee", 0, 2.2),
+        ("right_knee", 0, 2.2),
+        ("left_elbow", 1, -2.2),
+    ):
+        rotations[:, names.index(name), axis] = angle * share
+    return Motion("crouch", 30.0, rotations, np.zeros((frames, 3), np.float32), template.skeleton)
+
+
+@pytest.mark.parametrize("name", DEFORMERS)
+def test_every_deformer_gives_the_same_bytes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prepared and run on so many threads, from nothing each time."""
+    template = load_default_body().template
+    identity = synthetic.identity_of(template, np.float32)
+    controls = {key: np.array([value]) for key, value in CONTACTS.get(name, {}).items()}
+    motion = _crouching(3 if name in CONTACTS else 13)
+    layers = _layers() if name == "layered" else None
+    results = []
+    for count in COUNTS:
+        monkeypatch.setenv("NUMBA_NUM_THREADS", count)
+        deformer = (
+            make_deformer(name, template) if layers is None else LayeredSkinning(template, layers)
+        )
+        results.append(deformer.animate(identity, motion, controls).vertices)
+    for other in results[1:]:
+        assert other.tobytes() == results[0].tobytes()
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 17])
+def test_slices_cover_every_index_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On three threads, whatever the number of items."""
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    seen = np.zeros(count, int)
+
+    def work(first: int, last: int) -> None:
+        seen[first:last] += 1
+
+    over_slices(work, count, 2)
+    np.testing.assert_array_equal(seen, 1)
