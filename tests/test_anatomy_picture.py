@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from solids import icosphere
 
-from corporeal.anatomy.stiffness import MOST_BENDING, stiffened
+from corporeal.anatomy.warp import MOST_BENDING, stiffened
 from corporeal.body.layers import Layers
 from corporeal.errors import InputError
-from corporeal.scene.anatomy_picture import FAT, MUSCLE, Figure, anatomy_picture
+from corporeal.scene.anatomy_picture import FAT, MUSCLE, Figure, anatomy_picture, filled_share
 from corporeal.scene.camera import Camera, focal_length
 from corporeal.scene.cutting import Plane, cut
-from corporeal.scene.filling import filled_share
 from corporeal.scene.scene import Surface
 from corporeal.scene.veil import CLEAR, DENSE, veiled
 

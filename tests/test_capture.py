@@ -23,9 +23,8 @@ from corporeal.capture.protocols.mocap import MocapProtocol
 from corporeal.capture.protocols.poses import PosesProtocol, draw_poses
 from corporeal.capture.protocols.shapes import ShapesProtocol
 from corporeal.capture.protocols.standing import a_pose
-from corporeal.capture.scanner.marks import marks_on
 from corporeal.capture.scanner.ring import ring
-from corporeal.capture.scanner.scanner import Scanner, ScannerSettings
+from corporeal.capture.scanner.scanner import Scanner, ScannerSettings, marks_on
 from corporeal.capture.seeds import generator, seed_of
 from corporeal.capture.selection import half_of, spread_over
 from corporeal.capture.tissue import (

@@ -3,10 +3,10 @@
 import flesh
 import numpy as np
 import pytest
+from constraints.corner_springs import corner_springs
 
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.contact.skin_contacts import WEIGHT
-from corporeal.physics.contact.springs import corner_springs
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.integration import StepRule, resting

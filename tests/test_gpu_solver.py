@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from constraints.spring import spring_constraint
 from flesh import bar
 from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import spsolve
 
 from corporeal.errors import InputError, SolverError
 from corporeal.physics.contact.contacts import Contacts
-from corporeal.physics.solver.constraints.spring import spring_constraint
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.gpu.contacts import contact_rows, row_places

@@ -2,24 +2,24 @@
 
 import numpy as np
 import pytest
+from constraints.anchor import anchor_constraint
+from constraints.bending import bending_constraint
+from constraints.position_strain import (
+    position_strain_constraint,
+)
+from constraints.spring import spring_constraint
+from constraints.volume import (
+    nearest_of_volume,
+    volume_constraint,
+)
 from flesh import bar, cells, grid
 from scipy.spatial.transform import Rotation
 from solids import icosphere
 
 from corporeal.errors import InputError
 from corporeal.geometry.laplacian import cotangent_laplacian
-from corporeal.physics.solver.constraints.anchor import anchor_constraint
-from corporeal.physics.solver.constraints.bending import bending_constraint
 from corporeal.physics.solver.constraints.constraint import energy
-from corporeal.physics.solver.constraints.position_strain import (
-    position_strain_constraint,
-)
-from corporeal.physics.solver.constraints.spring import spring_constraint
 from corporeal.physics.solver.constraints.strain import strain_constraint
-from corporeal.physics.solver.constraints.volume import (
-    nearest_of_volume,
-    volume_constraint,
-)
 from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.physics.solver.polar import closest_rotations, newton_rotations
 from corporeal.physics.solver.reference import ReferenceSolver

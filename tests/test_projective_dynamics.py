@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from constraints.anchor import anchor_constraint
+from constraints.spring import spring_constraint
 from flesh import bar
 
 from corporeal.errors import InputError
@@ -10,8 +12,6 @@ from corporeal.physics.materials import (
     damping_from_velocity_share,
     stiffness_from_strain_weight,
 )
-from corporeal.physics.solver.constraints.anchor import anchor_constraint
-from corporeal.physics.solver.constraints.spring import spring_constraint
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.integration import (

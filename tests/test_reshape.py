@@ -13,7 +13,7 @@ from corporeal.cli.main import main
 from corporeal.errors import InputError, UnreachableError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.population.reshape import reshape_body
-from corporeal.population.train_weight_map import fit_weight_map
+from corporeal.population.train import fit_weight_map
 from corporeal.population.weight_map import feature_offsets, predicted_features
 
 

@@ -19,8 +19,8 @@ from corporeal.models.smpl.training.pose_training import (
     PoseTraining,
     mirrored_joints,
     train_pose,
+    with_solved_poses,
 )
-from corporeal.models.smpl.training.poses import with_solved_poses
 from corporeal.models.smpl.training.subjects import SubjectRule, solved_subject
 
 VERTICES, PEOPLE, POSES = 300, 4, 40

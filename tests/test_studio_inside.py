@@ -25,7 +25,7 @@ def model():
 @pytest.fixture(scope="module")
 def thin(model) -> LayeredBody:
     """Layers 10 mm and 30 mm under the skin, everywhere but in the head."""
-    from corporeal.anatomy.region import layered_region
+    from corporeal.anatomy.template import layered_region
     from corporeal.geometry.surface import vertex_normals
 
     identity, template = model.prepare(), model.template

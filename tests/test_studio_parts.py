@@ -12,10 +12,10 @@ from corporeal.evaluation.skin_strain import triangle_strains
 from corporeal.viewer.background import Background
 from corporeal.viewer.colouring import Colouring, SkinStrain, painted_map
 from corporeal.viewer.document import ColourChoice
+from corporeal.viewer.frames import quantised
 from corporeal.viewer.hands import take
 from corporeal.viewer.players import Moment, TakePlayer
 from corporeal.viewer.playhead import Playhead, rooted
-from corporeal.viewer.quantised import quantised
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.population.distribution import SEXES
 from corporeal.population.realise import realise
 from corporeal.population.sampling import sample_people
-from corporeal.population.train_weight_map import fit_weight_map
+from corporeal.population.train import fit_weight_map
 from corporeal.population.weight_map import ASSET, stored_form, target_fingerprint
 
 SEED = 63

@@ -22,8 +22,8 @@ from skeleton import Body, place_skeleton
 from source import Bones, read_bones
 
 from corporeal._typing import Float64, NumpyArray
+from corporeal.anatomy.atlas.build import wrap_groups
 from corporeal.anatomy.building.affine import Affine
-from corporeal.anatomy.building.groups import wrap_groups
 from corporeal.anatomy.building.muscle import (
     ABDOMINAL_WALL,
     LUMBAR_MUSCLE,
@@ -36,8 +36,8 @@ from corporeal.anatomy.building.wrap import BENEATH_SKIN, wrap_bones
 from corporeal.anatomy.fit.balance import FAT_DENSITY, LIPID_SHARE, SKIN_THICKNESS
 from corporeal.anatomy.lines import on_lines
 from corporeal.anatomy.prisms import Prisms, raised_between, untangle
-from corporeal.anatomy.region import layered_region, limb_region
 from corporeal.anatomy.scaling import stretch_along_bones
+from corporeal.anatomy.template import layered_region, limb_region
 from corporeal.anthropometry.measure import measure
 from corporeal.assets.anatomy import BONE_STEP, METRES_PER_STEP, SEXES, BoneMesh
 from corporeal.geometry.surface import triangle_areas

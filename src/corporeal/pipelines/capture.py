@@ -19,8 +19,7 @@ from corporeal.capture.protocols.mocap import MocapProtocol
 from corporeal.capture.protocols.poses import PosesProtocol
 from corporeal.capture.protocols.protocol import CaptureProtocol
 from corporeal.capture.protocols.shapes import ShapesProtocol
-from corporeal.capture.scanner.marks import marks_on
-from corporeal.capture.scanner.scanner import Scanner, ScannerSettings
+from corporeal.capture.scanner.scanner import Scanner, ScannerSettings, marks_on
 from corporeal.capture.seeds import generator
 from corporeal.capture.selection import half_of, spread_over
 from corporeal.capture.session import SessionSettings, record

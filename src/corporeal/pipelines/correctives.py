@@ -11,9 +11,11 @@ from corporeal.body.correctives import PoseCorrectives, corrective_weights, driv
 from corporeal.body.live_weights import LiveWeights, live_weights
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
-from corporeal.formats.runtime_scripts.blender import blender_script
-from corporeal.formats.runtime_scripts.javascript import javascript_module
-from corporeal.formats.runtime_scripts.unity import unity_component
+from corporeal.formats.runtime_scripts.scripts import (
+    blender_script,
+    javascript_module,
+    unity_component,
+)
 from corporeal.geometry.surface import vertex_normals
 from corporeal.pipelines.exports import CHARACTER_WRITERS
 from corporeal.runtime.files import require_writable, write_bytes

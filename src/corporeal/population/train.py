@@ -8,6 +8,7 @@ from scipy.stats import norm, rankdata
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.anthropometry.survey import Survey
+from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.population.distribution import (
     OTHERS,
     SCORES,
@@ -17,6 +18,35 @@ from corporeal.population.distribution import (
     chain_features,
     proportion_features,
 )
+from corporeal.population.weight_map import COMPONENTS, WeightMap
+
+
+def fit_weight_map(
+    model: PhenotypeModel,
+    coefficients: Float[NumpyArray, "n S"],
+    masses: Float[NumpyArray, "n"],
+    statures: Float[NumpyArray, "n"],
+) -> WeightMap:
+    """The map of bodies with these target coefficients, masses (kg) and statures (metres)."""
+    used = np.flatnonzero(np.any(coefficients != 0, axis=0))
+    directions = np.asarray(model.vertex_offsets)[used].reshape(len(used), -1).astype(np.float64)
+    mean = coefficients.mean(axis=0)
+    spread = (coefficients - mean)[:, used]
+    # X = Z D has the components U = Dᵀ Zᵀ v / σ of the eigenvectors v of X Xᵀ = Z (D Dᵀ) Zᵀ
+    values, vectors = np.linalg.eigh(spread @ (directions @ directions.T) @ spread.T)
+    leading = np.argsort(values)[::-1][:COMPONENTS]
+    mixtures = np.zeros((coefficients.shape[1], len(leading)))
+    mixtures[used] = spread.T @ vectors[:, leading] / np.sqrt(values[leading])
+    shapes = vectors[:, leading] * np.sqrt(values[leading])
+    features = np.stack([np.cbrt(masses), statures], axis=-1)
+    centred = features - features.mean(axis=0)
+    return WeightMap(
+        mean,
+        mixtures,
+        features.mean(axis=0),
+        np.linalg.lstsq(centred, shapes)[0].T,
+        np.linalg.lstsq(shapes, centred)[0].T,
+    )
 
 
 def survey_anchors(survey: Survey) -> Float[NumpyArray, "n 4"]:

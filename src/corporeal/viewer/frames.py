@@ -1,10 +1,11 @@
 """From the stage to bytes: what the page needs once, and what it needs sixty times a second."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import UInt16
 
-from corporeal._typing import NumpyArray
+from corporeal._typing import Float32, NumpyArray
 from corporeal.assets.eyes import default_eyes
 from corporeal.body.identity import Identity
 from corporeal.models.phenotype.model import PhenotypeModel
@@ -17,8 +18,27 @@ from corporeal.viewer.colouring import Colouring
 from corporeal.viewer.heat import heat
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import SkinnedPlayer
-from corporeal.viewer.quantised import quantised
 from corporeal.viewer.stage import Stage
+
+
+class Quantised(NamedTuple):
+    """Positions, and how to read them: origin + step · number."""
+
+    numbers: UInt16[NumpyArray, "V 3"]
+    """Steps from the origin."""
+    origin: tuple[float, float, float]
+    """Metres."""
+    step: float
+    """Metres."""
+
+
+def quantised(positions: Float32[NumpyArray, "V 3"]) -> Quantised:
+    """Positions in their own bounding cube; none is further off than half a step."""
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    step = max(float((high - low).max()), 1e-6) / 65535.0
+    numbers = ((positions - low) * np.float32(1.0 / step) + np.float32(0.5)).astype(np.uint16)
+    x, y, z = (float(value) for value in low)
+    return Quantised(numbers, (x, y, z), step)
 
 
 def model_packet(model: PhenotypeModel) -> Packet:

@@ -1,5 +1,6 @@
 """From an atlas to a layered template: place, carry, wrap, shrink, meet the muscles."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +9,6 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.anatomy.atlas.carrying import Carriers
 from corporeal.anatomy.atlas.parts import Atlas, AtlasPart
 from corporeal.anatomy.atlas.placing import PlacedBone, mirror_name, place_bone
-from corporeal.anatomy.building.groups import wrap_groups
 from corporeal.anatomy.building.muscle import (
     ABDOMINAL_WALL,
     LUMBAR_MUSCLE,
@@ -16,7 +16,7 @@ from corporeal.anatomy.building.muscle import (
     thickness_map,
 )
 from corporeal.anatomy.building.shrink import Shrink
-from corporeal.anatomy.building.wrap import BENEATH_SKIN, wrap_bones
+from corporeal.anatomy.building.wrap import BENEATH_SKIN, BoneGroup, wrap_bones
 from corporeal.anatomy.lines import on_lines, shares
 from corporeal.anatomy.prisms import raised_between, untangle
 from corporeal.anatomy.template import LayeredTemplate, layered_template
@@ -24,6 +24,46 @@ from corporeal.assets.anatomy import BoneMesh
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
 from corporeal.geometry.surface_tree import SurfaceTree
+
+PELVIS = ("l_pelvis", "r_pelvis", "sacrum_geom_1_sacrum")
+
+
+def wrap_groups(bones: Sequence[BoneMesh]) -> list[BoneGroup]:
+    """Groups of placed bones with their closing radius, metres."""
+    by_name = {bone.name: bone for bone in bones}
+    ribs = [name for name in by_name if name.startswith("torso_")]
+    lumbar = [name for name in by_name if name.startswith("lumbar")]
+    hand = [name for name in by_name if name.endswith("mc_l")]
+    hand += ["lunate_l", "capitate_l", "scaphoid_l", "hamate_l"]
+    leg, arm = _sides("l_femur", "l_tibia", "l_fibula", "l_patella"), _sides("humerus")
+    foot = _sides("l_tibia", "l_fibula", "l_talus", "l_foot", "l_bofoot")
+    sets = [
+        ([*ribs, *lumbar, *PELVIS], 0.055),  # the trunk's hollow, and the waist rounded off
+        ([*PELVIS], 0.06),  # the pelvic ring
+        (["hat_cervical"], 0.02),
+        ([*ribs, "hat_cervical", *_sides("scapula", "clavicle"), *arm], 0.02),
+        ([*PELVIS, *_sides("l_femur")], 0.015),
+        (leg, 0.015),
+        (foot, 0.018),
+        ([*arm, *_sides("ulna", "radius")], 0.014),
+        ([*hand, *_sides("ulna", "radius")], 0.014),
+    ]
+    return [_group([by_name[name] for name in names], closing) for names, closing in sets]
+
+
+def _sides(*names: str) -> list[str]:
+    """Both sides of bones named on the left (`l_femur`) or without side (`ulna`)."""
+    pairs = [(n, "r_" + n[2:]) if n.startswith("l_") else (n + "_l", n + "_r") for n in names]
+    return [name for pair in pairs for name in pair]
+
+
+def _group(bones: Sequence[BoneMesh], closing: float) -> BoneGroup:
+    starts = np.cumsum([0] + [len(bone.vertices) for bone in bones])
+    triangles = [bone.triangles + start for bone, start in zip(bones, starts[:-1], strict=True)]
+    return BoneGroup(
+        np.concatenate([bone.vertices for bone in bones]), np.concatenate(triangles), closing
+    )
+
 
 FAR = 0.02
 """A bone whose surface stays farther than this from the template's is refused, metres."""

@@ -24,16 +24,48 @@ from corporeal.motions.resample import sampled
 from corporeal.physics.contact.contacts import both
 from corporeal.physics.contact.extreme_poses import extreme_poses
 from corporeal.physics.contact.grabs import Grab
-from corporeal.physics.contact.local_pairs import find_local_pairs
+from corporeal.physics.contact.local_pairs import (
+    WEIGHT,
+    LocalPairs,
+    contact_plane_normals,
+    find_local_pairs,
+)
+from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
-from corporeal.physics.fast_projective_skinning.local_contacts import LocalCollisions
 from corporeal.physics.fast_projective_skinning.parts import Bodies
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP, ProjectiveSettings
+from corporeal.physics.solver.contact_planes import ContactPlanes
 from corporeal.physics.solver.integration import State, resting
+from corporeal.physics.volumetric_mesh.model import VolumetricModel
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 from corporeal.skinning.kinematics import forward_kinematics
+
+
+class LocalCollisions:
+    """The pairs of a body that may meet at its joints."""
+
+    def __init__(self, model: VolumetricModel, finder: SkinContacts, local: LocalPairs) -> None:
+        self.local = local
+        self._finder = finder
+        self._count = model.vertex_count
+        self._triangles = finder.detection.triangles
+
+    def contact_planes(
+        self,
+        positions: Float64[NumpyArray, "n 3"],
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+    ) -> ContactPlanes:
+        """Planes between the pairs that the angle test reports at `positions`, metres."""
+        from corporeal.physics.contact.cpu.pairs import skin_normals
+
+        skin = np.ascontiguousarray(positions[: self._count])
+        normals = skin_normals(skin, self._triangles)
+        nodes = self._finder.detection.nodes(world_from_joint)
+        planes = contact_plane_normals(self.local, skin, normals, nodes)
+        return ContactPlanes(self.local.pairs, planes, WEIGHT)
+
 
 _TURN_A_STEP = 0.2
 """Radians that a joint may turn from one static shape to the next on the way to a first pose."""

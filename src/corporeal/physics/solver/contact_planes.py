@@ -55,6 +55,6 @@ class PairMatrix:
         right_side: Float32[NumpyArray, "f 3"],
     ) -> None:
         """Add w Qᵀ (p − Q z): what is on the wrong side of its plane is drawn to it."""
-        from corporeal.physics.solver.cpu.contact_planes import push_apart
+        from corporeal.physics.solver.cpu.contact_kernels import push_apart
 
         push_apart(self._placed, normals, self._weight, z, right_side)

@@ -17,6 +17,7 @@ from corporeal.body.linear_model import Blending
 from corporeal.body.template import Template
 from corporeal.models.smpl.fitting.edge_poses import first_poses
 from corporeal.models.smpl.fitting.linearised import SkinnedPerson
+from corporeal.models.smpl.fitting.many_poses import solve_poses
 from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
 from corporeal.models.smpl.training.checkpoints import Checkpoints
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, distances
@@ -24,7 +25,6 @@ from corporeal.models.smpl.training.initial import InitialModel
 from corporeal.models.smpl.training.joint_regressor import around, solved_regressor
 from corporeal.models.smpl.training.pose_shapes import Ridge, solved_pose_shapes
 from corporeal.models.smpl.training.posed_joints import JointRule, solve_poses_and_joints
-from corporeal.models.smpl.training.poses import with_solved_poses
 from corporeal.models.smpl.training.priors import ridge_of
 from corporeal.models.smpl.training.subjects import (
     SubjectRule,
@@ -40,6 +40,20 @@ from corporeal.models.smpl.training.surface import (
     thinned,
     whole_surface,
 )
+
+
+def with_solved_poses(meshes: PosedMeshes, estimate: Estimate, *, iterations: int) -> Estimate:
+    """Every pose again, from where it was."""
+    rotations, translations = estimate.rotations.copy(), estimate.translations.copy()
+    for subject in range(meshes.subject_count):
+        own = meshes.of_subject(subject)
+        found = solve_poses(
+            estimate.person(subject), meshes.vertices[own], estimate.poses(own),
+            iterations=iterations,
+        ).poses  # fmt: skip
+        rotations[own], translations[own] = found.rotations, found.translation
+    return replace(estimate, rotations=rotations, translations=translations)
+
 
 ProgressCallback = Callable[[str, float], None]
 """Is told what was done and the mean distance of vertices after it, metres."""

@@ -3,8 +3,7 @@
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
-from corporeal.physics.contact.colliders.checks import require_lengths
-from corporeal.physics.contact.colliders.shape import Distances
+from corporeal.physics.contact.colliders.shape import Distances, require_lengths
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 

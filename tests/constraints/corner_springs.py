@@ -9,9 +9,9 @@ little stiffness along its normal, which is where they should push.
 import numpy as np
 from scipy.sparse import csr_array
 
+from constraints.spring import SpringConstraint
 from corporeal._typing import Float64, NumpyArray
 from corporeal.physics.contact.contacts import Contacts
-from corporeal.physics.solver.constraints.spring import SpringConstraint
 
 
 def corner_springs(
