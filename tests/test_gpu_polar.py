@@ -41,6 +41,7 @@ def test_the_derivative_is_that_of_differences() -> None:
     random = np.random.default_rng(3)
     matrix, options = np.eye(3) + 0.3 * random.normal(size=(3, 3)), random.normal(size=(3, 3))
 
+    @jax.jit
     def turned(share: jax.Array) -> jax.Array:
         entries = (jnp.asarray(matrix) + share * jnp.asarray(options)).ravel()
         return jnp.stack(closest_rotation(list(entries)))

@@ -88,6 +88,7 @@ def test_jax_equals_numpy_and_differentiates() -> None:
         random = np.random.default_rng(4)
         betas, theta = random.normal(size=4), random.normal(0, 0.6, (24, 3))
 
+        @jax.jit
         def reach(values: jax.Array) -> jax.Array:
             identity = model.prepare(values[:4])
             pose = Pose(values[4:76].reshape(24, 3), values[76:])
