@@ -60,6 +60,7 @@ def of_composition(person: Person, fat: float, muscle: float) -> Person:
     )
 
 
+@pytest.mark.quick
 def test_seeds_depend_on_their_words_alone() -> None:
     assert seed_of("a", 1) == seed_of("a", 1)
     words = [("a", 1), ("a", "1"), ("a1",), ("a", 2), ("b", 1), (1, "a")]
@@ -67,6 +68,7 @@ def test_seeds_depend_on_their_words_alone() -> None:
     assert generator("a").uniform() == generator("a").uniform()
 
 
+@pytest.mark.quick
 def test_training_and_test_people_never_meet() -> None:
     """A person's half depends on the person alone, and three of eight are kept for tests."""
     names = [f"p{n:05d}" for n in range(4000)]
@@ -209,6 +211,7 @@ def test_limbs_are_turned_back_until_they_are_clear(person: Person) -> None:
     assert all_of_it == 1.0
 
 
+@pytest.mark.quick
 def test_eased_shares_are_nowhere_above_the_given_ones() -> None:
     """The least of 2 m frames either side, averaged twice over m: never more than was given, and
     never faster than one average of w = 2 m + 1 frames lets it change, (1 − least) / w a frame."""

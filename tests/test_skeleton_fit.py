@@ -83,6 +83,7 @@ def test_the_articulated_body_moves_as_linear_blend_skinning_does():
         np.testing.assert_allclose(ways, rest @ turn.T, atol=1e-12)
 
 
+@pytest.mark.quick
 def test_points_are_spread_evenly_and_look_outwards():
     vertices, triangles = icosphere(3)
     for faces in (triangles, triangles[:, ::-1]):
@@ -122,6 +123,7 @@ def test_what_is_no_person_is_refused(what: str):
         fit_skeleton(mesh, "+y")
 
 
+@pytest.mark.quick
 def test_too_little_to_go_by_is_refused():
     with pytest.raises(InputError, match="80 triangles"):
         fit_skeleton(Mesh(*icosphere(1)))
