@@ -87,6 +87,10 @@ class Verdict:
     difference: float = 0.0
     allowed: float = 0.0
     ratio: float = 0.0
+    rms: float = 0.0
+    """Root mean square of the worst array's differences, to see whether one vertex or all moved."""
+    spread_rms: float = 0.0
+    """The same of the perturbed records, where the case is chaotic."""
     remarks: list[str] = field(default_factory=list)
 
     def refuse(self, remark: str) -> None:
@@ -94,7 +98,14 @@ class Verdict:
         self.ok = self.equal = False
         self.remarks.append(remark)
 
-    def note(self, name: str, difference: float, allowed: float) -> None:
+    def note(
+        self,
+        name: str,
+        difference: float,
+        allowed: float,
+        rms: float = 0.0,
+        spread_rms: float = 0.0,
+    ) -> None:
         """Note a difference; the worst by ratio is kept."""
         self.equal = False
         if not math.isfinite(difference):
@@ -108,7 +119,7 @@ class Verdict:
             self.remarks.append(f"{name}: {difference:.3e}, allowed {allowed:.3e}")
         if ratio >= self.ratio:
             self.worst, self.difference, self.allowed = name, difference, allowed
-            self.ratio = ratio
+            self.ratio, self.rms, self.spread_rms = ratio, rms, spread_rms
 
 
 def compare(
@@ -163,23 +174,27 @@ def _compare_arrays(
             continue
         before, after = old.rows(was), new.rows(now)
         away = difference(before, after)
-        allowed = 0.0
+        allowed = spread_rms = 0.0
         if step == "B":
             allowed = tolerance(name, before)
             if one["chaotic"]:
                 samples = _spread(old, one, expected[name], perturbed)
-                allowed = max([allowed, *samples])
+                allowed = max([allowed, *(difference(*pair) for pair in samples)])
+                spread_rms = max((root_mean_square(*pair) for pair in samples), default=0.0)
         if away == 0.0 and step == "B":
             verdict.equal = False
             verdict.remarks.append(f"array {name} differs in no row that is kept")
         elif away == 0.0:
             verdict.refuse(f"array {name} differs in rows that are not kept, or in signs of zeros")
         else:
-            verdict.note(f"array {name}", away, allowed)
+            rms = root_mean_square(before, after)
+            verdict.note(f"array {name}", away, allowed, rms, spread_rms)
 
 
-def _spread(old: Record, case: dict[str, Any], name: str, perturbed: list[Record]) -> list[float]:
-    """How far perturbed records are from the old one in an array, by the case that stands for it;
+def _spread(
+    old: Record, case: dict[str, Any], name: str, perturbed: list[Record]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """An array of the old record beside that of each perturbed one, by the case that stands for it;
     where that is another case with other outputs, its array of the same last name."""
     standing = old.cases[case["spread_of"]]["arrays"]
     if name not in standing:
@@ -189,7 +204,7 @@ def _spread(old: Record, case: dict[str, Any], name: str, perturbed: list[Record
     for record in perturbed:
         moved = record.cases[case["spread_of"]]["arrays"]
         if name in standing and name in moved and moved[name]["shape"] == standing[name]["shape"]:
-            found.append(difference(old.rows(standing[name]), record.rows(moved[name])))
+            found.append((old.rows(standing[name]), record.rows(moved[name])))
     return found
 
 
@@ -244,6 +259,14 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(a[finite] - b[finite]).max(initial=0.0))
 
 
+def root_mean_square(one: np.ndarray, other: np.ndarray) -> float:
+    """Of the differences of two arrays' finite numbers; 0 for text."""
+    if one.dtype.kind not in "biuf" or not one.size:
+        return 0.0
+    away = one.astype(np.float64) - other.astype(np.float64)
+    return float(np.sqrt(np.mean(np.square(away[np.isfinite(away)]))))
+
+
 def tolerance(name: str, array: np.ndarray) -> float:
     """What step B allows in a case that is not chaotic; 0 for whole numbers and text."""
     if array.dtype.kind != "f":
@@ -286,12 +309,14 @@ def _finite(document: Any) -> Any:
 
 def table(verdicts: list[Verdict], every: bool) -> str:
     """A line a case: largest difference, what is allowed, verdict."""
-    lines = [f"{'case':48s} {'difference':>11s} {'allowed':>11s}  verdict"]
+    head = f"{'difference':>11s} {'allowed':>11s} {'rms':>11s} {'spread rms':>11s}"
+    lines = [f"{'case':48s} {head}  verdict"]
     for verdict in verdicts:
         word = "equal" if verdict.equal else ("within" if verdict.ok else "OUTSIDE")
         if every or not verdict.equal:
             numbers = f"{verdict.difference:11.3e} {verdict.allowed:11.3e}"
-            lines.append(f"{verdict.case:48s} {numbers}  {word}  {verdict.worst}")
+            rms = f"{verdict.rms:11.3e} {verdict.spread_rms:11.3e}"
+            lines.append(f"{verdict.case:48s} {numbers} {rms}  {word}  {verdict.worst}")
             lines += [f"    {remark}" for remark in verdict.remarks[:5]]
             if len(verdict.remarks) > 5:
                 lines.append(f"    … and {len(verdict.remarks) - 5} more")
