@@ -22,6 +22,7 @@ import argparse
 import fnmatch
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,11 +129,12 @@ def compare(
     step: str,
     renames: Renames,
     spread: list[Record],
-    only: str = "*",
+    only: Sequence[str] = ("*",),
 ) -> list[Verdict]:
-    """A verdict a case whose name fits `only`; cases that one record alone has are faults."""
+    """A verdict a case whose name fits one of `only`; cases of one record alone are faults."""
     verdicts = []
-    for name in fnmatch.filter(sorted(old.cases.keys() | new.cases.keys()), only):
+    names = sorted(old.cases.keys() | new.cases.keys())
+    for name in (n for n in names if any(fnmatch.fnmatch(n, pattern) for pattern in only)):
         verdict = Verdict(name)
         verdicts.append(verdict)
         if name not in old.cases or name not in new.cases:
@@ -334,7 +336,7 @@ def main() -> None:
     parser.add_argument("new", type=Path)
     parser.add_argument("--step", choices=("A", "B"), required=True)
     parser.add_argument("--spread", type=Path, nargs="*", default=[], help="perturbed old records")
-    parser.add_argument("--only", default="*", help="pattern of the names of cases")
+    parser.add_argument("--only", nargs="+", default=["*"], help="patterns of names of cases")
     parser.add_argument("--out", type=Path, help="JSON to write")
     parser.add_argument("--every", action="store_true", help="also print cases that are equal")
     arguments = parser.parse_args()

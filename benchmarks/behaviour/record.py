@@ -6,7 +6,7 @@
 
 The folder of inputs is made by the first run that names it, with that run's checkout. `--perturb`
 moves every input by one unit in the last place, up or down by a random seed, and records the
-chaotic cases alone (all with `--only ''`). The record is an `.npz` file: `index` is a JSON
+chaotic cases alone. The record is an `.npz` file: `index` is a JSON
 document, the other arrays are stored once each under their hash. Arrays over 0.8 MB are kept as
 evenly spaced rows, beside the hash of the whole.
 """
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="record to write (.npz)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--perturb", type=int, default=0, help="random seed; 0: not at all")
-    parser.add_argument("--only", default="*", help="pattern of the names of cases")
+    parser.add_argument("--only", nargs="+", default=["*"], help="patterns of names of cases")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
@@ -77,7 +77,11 @@ def _record(arguments: argparse.Namespace) -> None:
             moved = Path(scratch) / "inputs"
             numbers = perturb_inputs(inputs, moved, arguments.perturb)
             inputs = moved
-        asked = [c for c in all_cases() if fnmatch.fnmatch(c.name, arguments.only)]
+        asked = [
+            case
+            for case in all_cases()
+            if any(fnmatch.fnmatch(case.name, pattern) for pattern in arguments.only)
+        ]
         if arguments.perturb:
             asked = [c for c in asked if c.chaotic]
         blobs: dict[str, np.ndarray] = {}
