@@ -53,8 +53,6 @@ class Case:
     one unit in the last place, others to a few units in the last place of their results."""
     spread_of: str = ""
     """The case whose spread is used where this one has no inputs to perturb."""
-    files: tuple[str, ...] = ()
-    """Outputs to leave out, by suffix, with the reason beside the case."""
 
 
 def all_cases() -> tuple[Case, ...]:

@@ -53,7 +53,6 @@ _SWINGS = {
     "LeftLeg": (32, 0.0),
     "RightUpLeg": (-28, np.pi),
     "RightLeg": (32, np.pi),
-    "LeftForeArm": (0, 0.0),
     "Spine": (4, 0.5),
 }
 """Joint → degrees about x at the top of a step, phase."""
