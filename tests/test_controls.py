@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from corporeal.anatomy.layered.deformer import LayeredControls
+from corporeal.assets.default_body import load_default_body
 from corporeal.body.controls import Control, Controls, control
 from corporeal.body.deformer import Traits, controls_for
 from corporeal.cli.animate import Animate
@@ -24,7 +25,18 @@ from corporeal.pipelines.controls import (
     plain_controls,
     read_controls,
 )
-from corporeal.pipelines.deformers import contract_problem, deformer_class, deformer_names
+from corporeal.pipelines.deformer_options import deformer_for
+from corporeal.pipelines.deformers import (
+    contract_problem,
+    deformer_class,
+    deformer_names,
+    deformers_where,
+    in_words,
+    is_linear_blend,
+    make_deformer,
+    make_stateful,
+)
+from corporeal.pipelines.options import AnimateOptions
 from corporeal.viewer.catalogue import catalogue
 from corporeal.viewer.document import View, parse
 
@@ -335,3 +347,35 @@ def test_classes_that_break_the_contract_are_told_how(kind: Any, name: str, word
     problem = contract_problem(kind, name)
     assert problem is not None
     assert words in problem
+
+
+@pytest.mark.parametrize(
+    ("trait", "flags"),
+    [
+        ("accepts_maps", {"soft": ("belly=0.5",)}),
+        ("accepts_maps", {"stiffness_map": Path("map.npy")}),
+        ("accepts_maps", {"mass_map": Path("map.npy")}),
+        ("accepts_environment", {"scene": Path("scene.json")}),
+    ],
+)
+def test_what_a_deformer_does_not_take_is_refused(trait: str, flags: dict[str, Any]) -> None:
+    """By its traits, naming those that take it."""
+    template = load_default_body().template
+    able = in_words(deformers_where(**{trait: True}))
+    for name in deformers_where(**{trait: False}):
+        with pytest.raises(InputError, match=f"does not take it. Use --deformer {able}"):
+            deformer_for(AnimateOptions(deformer=name, **flags), template)
+
+
+def test_a_deformer_is_made_with_what_it_takes() -> None:
+    template = load_default_body().template
+    with pytest.raises(InputError, match="'lbs' has no memory; expected projective"):
+        make_stateful("lbs", template)
+    with pytest.raises(InputError, match="no deformer 'jelly'; expected one of lbs, dqs"):
+        make_deformer("jelly", template)
+    assert in_words(["a"]) == "a"
+    assert in_words(["a", "b", "c"]) == "a, b or c"
+    for name in deformer_names():
+        assert deformer_class(name).devices[0] == "cpu"
+    assert is_linear_blend("lbs")
+    assert not is_linear_blend("somebody's model")
