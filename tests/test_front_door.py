@@ -15,9 +15,10 @@ from small_body import small_animation, small_mesh, small_template
 
 import corporeal as cp
 from corporeal.cli.flags import measurement_flags, slider_flags
-from corporeal.cli.main import VERBS
+from corporeal.cli.main import VERBS, main
 from corporeal.errors import InputError
 from corporeal.motions.library import MOTIONS
+from corporeal.pipelines import people as pipeline
 from corporeal.pipelines.deformers import DEFORMERS
 from corporeal.pipelines.options import AnimateOptions, MotionOptions
 
@@ -52,7 +53,7 @@ heavier = cp.grow(layers, mass=+15)
 assert 14.9 < cp.measure(heavier).mass - cp.measure(layers).mass < 15.1
 like = cp.transfer_fat(heavier, layers, mass=5)
 assert 4.9 < cp.measure(like).mass - cp.measure(layers).mass < 5.1
-people = cp.sample_people(2, seed=1, jobs=1)
+people = cp.sample_people(2, seed=1)
 assert len(people) == 2 and isinstance(people[-1], cp.Body)
 """
 
@@ -305,6 +306,44 @@ def test_reshaping_adds_what_was_asked():
         cp.reshape(cp.make_body(), gain=8)
     given = cp.reshape(cp.make_body(), gain=8, gender="male").measurements["mass"]
     assert given - cp.make_body().measurements["mass"] == pytest.approx(8, abs=0.05)
+
+
+def test_the_command_line_writes_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """One implementation behind both: body, take and conversion are equal to the last byte."""
+    monkeypatch.chdir(tmp_path)
+    for line in (
+        "body --gender male --weight 0.8 --out ben.npz",
+        "animate --body ben.npz --motion hips --duration 2 --fps 10 --deformer dqs --out take.npz",
+        "convert take.npz take.pc2",
+    ):
+        assert main(line.split()) == 0
+    capsys.readouterr()
+    ben = cp.make_body(gender="male", weight=0.8)
+    cp.save(ben, "ben2.npz")
+    cp.save(cp.animate(ben, "hips", duration=2, fps=10, deformer="dqs"), "take2.npz")
+    cp.convert("take2.npz", "take2.pc2")
+    for name in ("ben{}.npz", "take{}.npz", "take{}.pc2"):
+        one, other = (Path(name.format(which)).read_bytes() for which in ("", "2"))
+        assert one == other, name
+
+
+def test_people_in_memory_are_those_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Whether kept in memory or written, persons are the same to the last bit."""
+    monkeypatch.setattr(pipeline, "GROUP", 2)
+    held = cp.sample_people(2, seed=4)
+    stored = cp.sample_people(2, seed=4, out=tmp_path / "p.zarr")
+    assert held.path is None
+    assert stored.path is not None
+    assert held.names == stored.names
+    assert np.array_equal(held.measured, stored.measured)
+    for one, other in zip(held, stored, strict=True):
+        assert np.array_equal(one.identity.rest_vertices, other.identity.rest_vertices)
+        assert one.measurements == other.measurements
+    assert cp.measure(held[-1]).mass == pytest.approx(held.mass[-1], abs=1e-3)
+    with pytest.raises(InputError, match="there is no person 2; the population has 2"):
+        _ = held[2]
 
 
 def test_the_template_knows_nothing_of_the_front_door():

@@ -162,7 +162,7 @@ def sample_people(
     women: Number = 0.5,
     table: str | Path | None = None,
     out: str | Path | None = None,
-    jobs: int | None = None,
+    jobs: int | None = 1,
     scheduler: str | None = None,
 ) -> People:
     """Draw `count` people whose measurements go together as people's do; `people[3]` is a `Body`.
@@ -172,14 +172,16 @@ def sample_people(
     their share. `table` gives persons instead: a `.csv` of measurements, or a file of ANSUR II.
 
     People are kept in memory (160 kB each), or in the store `out` (.zarr), which a stopped run
-    takes up again. `jobs` processes work at once, all cores unless given; `scheduler` is the
-    address of a Dask cluster to use instead.
+    takes up again. `jobs` above 1 are processes that work at once (None: one a core); a script that
+    asks for them needs the usual `if __name__ == "__main__":`. `scheduler` is the address of a Dask
+    cluster to use instead.
     """
     place = None if out is None else Path(out)
     given = None if table is None else Path(table)
     config = PeopleConfig(place, count, seed, crowd, float(women), given)
     if place is None:
-        return people_in_memory(config, jobs, scheduler)
-    if (error := make_people(config, jobs, scheduler).error()) is not None:
+        return people_in_memory(config, jobs, scheduler, in_process=jobs == 1)
+    report = make_people(config, jobs, scheduler, in_process=jobs == 1)
+    if (error := report.error()) is not None:
         raise error
     return read_people(place)

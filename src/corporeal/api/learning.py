@@ -56,7 +56,7 @@ def capture_people(
     points: int = ScannerSettings.points,
     landmarks: bool = False,
     scan_every: int = CaptureOptions.scan_every,
-    jobs: int | None = None,
+    jobs: int | None = 1,
     scheduler: str | None = None,
 ) -> Registrations:
     """Record people with the virtual 4D scanner into the store `out` (.zarr), and open it.
@@ -90,7 +90,7 @@ def capture_people(
         scan_every=scan_every,
         scans=ScannerSettings(points=points, landmarks=landmarks) if scans else None,
     )
-    if (error := record(config, jobs, scheduler).error()) is not None:
+    if (error := record(config, jobs, scheduler, in_process=jobs == 1).error()) is not None:
         raise error
     return read_dataset(out)
 

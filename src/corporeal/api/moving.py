@@ -112,7 +112,7 @@ def animate(
     motion: str | Path | Motion,
     *,
     deformer: str | Deformer | None = None,
-    controls: Mapping[str, Number] | None = None,
+    controls: Mapping[str, Any] | None = None,
     device: str = AnimateOptions.device,
     shape: Sequence[Number] | NumpyArray = (),
     skeleton: Skeleton | str | Path | None = None,
@@ -180,7 +180,7 @@ def animate(
     )
     given = None if deformer is None or isinstance(deformer, str) else deformer
     subject = _subject(body, shape, skeleton, options)
-    told = {name: float(value) for name, value in (controls or {}).items()}
+    told = {name: float(v) if type(v) is int else v for name, v in (controls or {}).items()}
     return animate_body(subject, _motion(motion), options, told, given).animation
 
 

@@ -105,7 +105,10 @@ class Captured:
 
 
 def capture(
-    config: CaptureConfig, workers: int | None = None, scheduler: str | None = None
+    config: CaptureConfig,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    in_process: bool = False,
 ) -> JobReport[Captured]:
     """Record everybody who is chosen; takes that are there already are kept.
 
@@ -121,6 +124,7 @@ def capture(
         jobs,
         workers=workers,
         scheduler=scheduler,
+        in_process=in_process,
         is_done=is_captured,
         label="recording people",
     )

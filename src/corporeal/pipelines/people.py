@@ -75,7 +75,10 @@ class GroupTask:
 
 
 def make_people(
-    config: PeopleConfig, workers: int | None = None, scheduler: str | None = None
+    config: PeopleConfig,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    in_process: bool = False,
 ) -> JobReport[int]:
     """Fill the store; takes up where a stopped run ended. The report counts people by group."""
     if config.out is None:
@@ -87,6 +90,7 @@ def make_people(
         tasks,
         workers=workers,
         scheduler=scheduler,
+        in_process=in_process,
         is_done=is_made,
         label="groups of people",
     )
@@ -96,12 +100,20 @@ def make_people(
 
 
 def people_in_memory(
-    config: PeopleConfig, workers: int | None = None, scheduler: str | None = None
+    config: PeopleConfig,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    in_process: bool = False,
 ) -> People:
     """The people that `make_people` would store, in memory; `JobError` if any cannot be made."""
     count, tasks = _planned(config)
     report = run_jobs(
-        made_group, tasks, workers=workers, scheduler=scheduler, label="groups of people"
+        made_group,
+        tasks,
+        workers=workers,
+        scheduler=scheduler,
+        in_process=in_process,
+        label="groups of people",
     )
     if (error := report.error()) is not None:
         raise error

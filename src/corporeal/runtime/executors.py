@@ -1,10 +1,15 @@
-"""Where jobs run: processes on this machine, or the workers of a Dask cluster."""
+"""Where jobs run: processes on this machine, this process, or the workers of a Dask cluster."""
 
 import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +59,13 @@ def local_workplace(workers: int) -> Iterator[Workplace]:
             child.terminate()
         raise
     executor.shutdown()
+
+
+@contextmanager
+def own_workplace() -> Iterator[Workplace]:
+    """This very process, one item after the other: scripts need no `__main__` guard for it."""
+    with ThreadPoolExecutor(1) as executor:
+        yield Workplace(executor, 1, ())
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from corporeal.errors import CorporealError, InputError, JobError
-from corporeal.runtime.executors import Workplace, dask_workplace, local_workplace
+from corporeal.runtime.executors import Workplace, dask_workplace, local_workplace, own_workplace
 from corporeal.runtime.progress import Step, progress
 
 Item = TypeVar("Item")
@@ -71,12 +71,14 @@ def run_jobs(
     *,
     workers: int | None = None,
     scheduler: str | None = None,
+    in_process: bool = False,
     is_done: Callable[[Item], bool] | None = None,
     label: str = "jobs",
 ) -> JobReport[Result]:
     """Run `function` on every item, by key; the report keeps the order of `items`.
 
-    The function must be importable by name, items and results picklable.
+    The function must be importable by name, items and results picklable, unless they stay
+    `in_process`: there one item is worked on after the other, whatever `workers` says.
     """
     if workers is not None and workers < 1:
         raise InputError(f"asked for {workers} worker processes; expected at least 1.")
@@ -91,6 +93,8 @@ def run_jobs(
         return report
 
     def workplace(alone: bool) -> AbstractContextManager[Workplace]:
+        if in_process and scheduler is None:
+            return own_workplace()
         if scheduler is not None:
             return dask_workplace(scheduler, 1 if alone else None)
         return local_workplace(1 if alone else min(workers or default_workers(), len(items)))
