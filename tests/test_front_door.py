@@ -37,7 +37,7 @@ VERB_NAMES = [name for name in cp.__all__ if name[0].islower()]
 
 SNIPPETS = """
 import corporeal as cp
-cp.save(cp.make_motion("punching", duration=2), "walk.bvh")
+cp.save(cp.make_motion("punching", duration=2, fps=10), "walk.bvh")
 anna = cp.make_body(gender="female", stature=1.70, mass=82)
 take = cp.animate(anna, "walk.bvh", deformer="projective")
 cp.save(take, "anna.glb")
@@ -69,6 +69,7 @@ for info in pkgutil.walk_packages(corporeal.__path__, "corporeal."):
 for name in corporeal.__all__:
     assert getattr(corporeal, name).__name__ == name, name
 os.chdir({str(tmp_path)!r})
+corporeal.pipelines.people.GROUP = 2  # people are realised a group at a time
 {SNIPPETS}
 print("ok")
 """
