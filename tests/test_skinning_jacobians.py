@@ -16,8 +16,6 @@ from corporeal.skinning.jacobians import (
     by_shape,
     centres_by_rotations,
     make_blend,
-    rotation_jacobian,
-    skin_support,
     translation_maps,
 )
 from corporeal.skinning.kinematics import (
@@ -29,6 +27,7 @@ from corporeal.skinning.kinematics import (
     relative_rotations,
     rotate_joints,
 )
+from corporeal.skinning.sparse_jacobians import rotation_jacobian, skin_support
 
 PARENTS = (-1, 0, 1, 1, 3, 0)
 COUNT, VERTICES, POSES = len(PARENTS), 9, 2

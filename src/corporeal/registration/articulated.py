@@ -25,10 +25,7 @@ from corporeal.physics.volumetric_mesh.simulation_mesh import simulation_mesh
 from corporeal.registration.shape_components import shape_components
 from corporeal.skinning.jacobians import (
     LinearBlend,
-    SkinSupport,
     by_shape,
-    rotation_jacobian,
-    skin_support,
 )
 from corporeal.skinning.kinematics import (
     KinematicState,
@@ -36,6 +33,7 @@ from corporeal.skinning.kinematics import (
     rotate_joints,
     rotated,
 )
+from corporeal.skinning.sparse_jacobians import SkinSupport, rotation_jacobian, skin_support
 
 BODY_JOINTS = 22
 """Joints that are posed; the rest are fingers."""

@@ -18,13 +18,11 @@ from corporeal.body.pose import RotationPose
 from corporeal.models.smpl.features import SIZES, Features, feature_slopes, feature_values
 from corporeal.skinning.jacobians import (
     Blend,
-    SkinSupport,
     by_shape,
     make_blend,
-    rotation_jacobian,
-    skin_support,
 )
 from corporeal.skinning.kinematics import KinematicState, descendants, kinematic_state
+from corporeal.skinning.sparse_jacobians import SkinSupport, rotation_jacobian, skin_support
 
 
 @dataclass(frozen=True)
