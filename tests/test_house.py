@@ -88,4 +88,5 @@ def test_ci_calls_the_second_readme_command():
         if line.startswith("pip install")
     ]
     assert len(commands) == 2
-    assert commands[1] in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert commands[1] in [line.strip() for line in lines]
