@@ -47,6 +47,7 @@ class DeformerInfo:
     """A deformer that there is."""
 
     name: str
+    """By which `animate` calls it."""
     summary: str
     """First sentence of its documentation."""
     controls: tuple[Parameter, ...]

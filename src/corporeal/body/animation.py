@@ -18,8 +18,11 @@ class Animation:
     deformer: str
     """Name of the deformer that made it."""
     template: Template
+    """Topology and rig."""
     identity: Identity
+    """Whose body it is."""
     motion: Motion
+    """What it was driven by."""
     vertices: Float[Array, "N V 3"]
     """Posed skin, metres."""
     world_from_joint: Float[Array, "N J 4 4"]

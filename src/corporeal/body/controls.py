@@ -78,16 +78,23 @@ class Control:
     """One control, as read from its field."""
 
     name: str
+    """Of the field, as JSON has it."""
     kind: Kind
+    """`number`, `count`, `switch` or `choice`."""
     default: ControlValue
+    """Value unless given, in `unit`."""
     help: str
     """What it is; of a switch, what it does when on."""
     unit: str
+    """Unit of a number; empty where there is none."""
     low: float
+    """Smallest number, included, in `unit`."""
     high: float
+    """Largest number, included, in `unit`."""
     slider: tuple[float, float]
     """Range of a slider, in `unit`."""
     logarithmic: bool
+    """Whether a slider goes by ratios."""
     off: str
     """What a switch does when off."""
     off_flag: str
@@ -95,7 +102,9 @@ class Control:
     choices: Mapping[str, str]
     """The words of a choice, and what they mean."""
     advanced: bool
+    """Whether it comes last, for those who know it."""
     live: bool
+    """Whether it may change while a body moves; else it is for whole clips."""
 
     @property
     def flag(self) -> str:

@@ -59,19 +59,33 @@ class Deformer(Protocol):
     """
 
     name: str
+    """By which commands, files and manifests call it."""
     title: str
+    """What people are shown; see `Traits`."""
     summary: str
+    """One sentence on what it does."""
     Controls: type[body_controls.Controls]
+    """Dataclass of its controls."""
     stateful: bool
+    """Whether a frame depends on the frames before."""
     devices: tuple[str, ...]
+    """Where it can run: `cpu`, `gpu`."""
     accepts_maps: bool
+    """Whether it takes painted maps of stiffness and mass."""
     accepts_environment: bool
+    """Whether it takes colliders, wind and grabs."""
     needs_layers: bool
+    """Whether it needs a body's bone and muscle surfaces."""
     accepts_custom_mesh: bool
+    """Whether it moves meshes other than the default body's."""
     changes_topology: bool
+    """Whether its vertices differ from the template's."""
     is_linear_blend: bool
+    """Whether it is exactly what engines compute: linear blend skinning without offsets."""
     tolerance: float
+    """Metres that its solver may stop short of balance; 0 for closed forms."""
     template: Template
+    """The rigged surface that it moves."""
 
     def animate(
         self,

@@ -34,11 +34,17 @@ class Format:
     """One row of the table."""
 
     suffix: str
+    """With its dot."""
     title: str
+    """Name of the format."""
     reads: tuple[Noun, ...]
+    """What can be read from it."""
     writes: tuple[Noun, ...]
+    """What can be written to it."""
     survives: str
+    """What a round trip keeps, in words."""
     lost: str
+    """What it loses, in words."""
 
 
 _CHARACTER = (

@@ -33,9 +33,11 @@ class LeastSquaresResult:
     """Where the minimiser stopped, and why."""
 
     values: Float[NumpyArray, "K"]
+    """Unknowns within their bounds."""
     cost: float
     """½‖r‖² there."""
     iterations: int
+    """Steps tried."""
     status: str
     """In words."""
 

@@ -41,6 +41,7 @@ class KernelChoice:
     """The kernel of a solve, and why this one."""
 
     name: Kernel
+    """`vector` or `plain`."""
     reason: str
     """In words, for users."""
     by_need: bool = False

@@ -39,9 +39,13 @@ class Descent(Generic[Point]):
     """Where the search ended."""
 
     point: Point
+    """Where the energy is least."""
     energy: float
+    """Its value there."""
     iterations: int
+    """Steps tried."""
     converged: bool
+    """Whether the last step was smaller than the tolerance."""
 
 
 def descend(

@@ -24,6 +24,7 @@ class Damping:
     """How λ of (H + λ diag H) δ = −g goes on; numbers, or arrays with one a problem."""
 
     first: float
+    """λ of the first step."""
     after_gain: Callable[[Any], Any]
     """λ after a step that was taken."""
     after_refusal: Callable[[Any], Any]
@@ -34,6 +35,7 @@ class Trial(NamedTuple):
     """What came of one step."""
 
     taken: bool
+    """Whether the step lowered the energy, and was kept."""
     gain: float
     """Energy before less energy after."""
     length: float
@@ -47,8 +49,11 @@ class DampedDescent(Generic[Here]):
     """Where a search ended, and why."""
 
     here: Here
+    """The best point."""
     energy: float
+    """Its energy."""
     iterations: int
+    """Steps tried."""
     status: str
     """In words."""
 
@@ -86,6 +91,7 @@ class Attempts(NamedTuple):
     rows: Rows
     """Unknowns, and what else is known there."""
     energies: Float[NumpyArray, "a"]
+    """Energy after each step."""
     lengths: Float[NumpyArray, "a"]
     """Largest number of each step."""
     promised: Float[NumpyArray, "a"] | None = None
@@ -96,8 +102,11 @@ class Trials(NamedTuple):
     """What came of one step of every problem that still runs."""
 
     attempts: Attempts
+    """The steps themselves."""
     taken: Bool[NumpyArray, "a"]
+    """Which of them lowered the energy, and were kept."""
     gains: Float[NumpyArray, "a"]
+    """Energy before less energy after."""
     damping: Float[NumpyArray, "a"]
     """λ of the next steps."""
 
@@ -107,8 +116,11 @@ class DampedDescents:
     """Where every search ended."""
 
     rows: Rows
+    """Unknowns of every problem at its best point."""
     energies: Float[NumpyArray, "n"]
+    """Energy there."""
     iterations: Int[NumpyArray, "n"]
+    """Steps tried, by problem."""
 
 
 def descend_damped_many(

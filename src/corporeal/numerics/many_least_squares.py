@@ -54,9 +54,11 @@ class ManyResults:
     """Where each problem stopped."""
 
     values: Float[NumpyArray, "n K"]
+    """Unknowns of every problem, within their bounds."""
     costs: Float[NumpyArray, "n"]
     """½‖r‖² there."""
     iterations: Int[NumpyArray, "n"]
+    """Steps tried, by problem."""
 
 
 def minimise_many(

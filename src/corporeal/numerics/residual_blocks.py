@@ -33,6 +33,7 @@ class Residuals:
     values: Float64[NumpyArray, "m k"]
     """r, in the block's unit."""
     kernel: RobustKernel = field(default_factory=Squared)
+    """ρ, by which large residuals count less."""
     weights: Float64[NumpyArray, "m"] | float = 1.0
     """u, one a vector or one for all; not below 0."""
 
@@ -59,6 +60,7 @@ class LinearisedResiduals:
     """A block with its derivatives."""
 
     residuals: Residuals
+    """The block itself."""
     jacobian: csr_array
     """m k × n: the rows of a vector's k numbers follow each other."""
 

@@ -28,7 +28,9 @@ class PrincipalComponents:
     """Mean and orthonormal directions, those of most variance first."""
 
     mean: Float64[NumpyArray, "d"]
+    """Of the rows, in their unit."""
     directions: Float64[NumpyArray, "c d"]
+    """Orthonormal rows."""
     deviations: Float64[NumpyArray, "c"]
     """Standard deviation along every direction, in the rows' unit."""
     variance: float

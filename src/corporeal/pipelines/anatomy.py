@@ -40,7 +40,9 @@ class FitConfig:
     """One body in, its layers out."""
 
     body: Path
+    """Body file to read."""
     out: Path
+    """Layers file to write."""
     sex: str | None = None
     """`female` or `male`; the body's own by default."""
     age: float | None = None
@@ -62,6 +64,7 @@ class Growth:
     regions: tuple[str, ...] = ()
     """Where; everywhere if none is named."""
     tissue: Tissue = "fat"
+    """What grows: `fat` or `muscle`."""
     visceral: bool = False
     """Put part of the belly's new fat behind its muscles."""
 
@@ -71,7 +74,9 @@ class GrowConfig(Growth):
     """Layers in, the same person with more or less fat or muscle out."""
 
     layers: Path
+    """Layers file to read."""
     out: Path
+    """Layers file to write."""
     donor: Path | None = None
     """Layers whose fat distribution the new fat takes."""
 
@@ -81,7 +86,9 @@ class AnatomyMade:
     """What came of it."""
 
     out: Path
+    """The layers file."""
     manifest: Path
+    """Its manifest."""
     before: Masses
     """Fitting: what was asked or predicted; growing: what the layers held."""
     after: Masses

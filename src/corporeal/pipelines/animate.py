@@ -45,6 +45,7 @@ class AnimateConfig(AnimateOptions):
     """One body, one motion, one deformer, one file."""
 
     out: Path
+    """File to write; its suffix decides what."""
     motion: str
     """Name of an authored motion, or path of a motion file."""
     body: Path | None = None
@@ -58,11 +59,17 @@ class Animated:
     """What came of it; small enough to travel between processes."""
 
     out: Path
+    """The file that was written."""
     manifest: Path
+    """Its manifest."""
     frames: int
+    """Number of frames."""
     fps: float
+    """Frames a second."""
     deformer: str
+    """Name of the deformer."""
     report: dict[str, Any]
+    """What the run has to say in numbers; JSON values."""
 
 
 Subject = Body | LayeredBody | CustomBody | ModelPerson
@@ -76,6 +83,7 @@ class Moved:
     animation: Animation
     """With the body's measurements, and with notes on how body and motion came."""
     body: Body
+    """The body that was moved, at rest."""
     report: dict[str, Any]
     """What there is to tell, for a manifest: notes by what they are about, figures by name."""
     deformer: Deformer

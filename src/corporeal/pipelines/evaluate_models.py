@@ -95,7 +95,9 @@ class HeldOutSet:
     """Registrations that models are tried on, what messages call them, and how they are tried."""
 
     name: str
+    """What messages call the set."""
     held: Registrations
+    """The registrations."""
     counts: tuple[int, ...] = ()
     """Numbers of shape coefficients to try; a few up to all by default."""
     most: int = 20

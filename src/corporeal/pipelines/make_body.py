@@ -21,6 +21,7 @@ class MakeBodyConfig:
     """One person, and where to put it."""
 
     out: Path
+    """Body file to write."""
     sliders: Mapping[str, float] = field(default_factory=dict)
     """Phenotype by name; see `PhenotypeModel.parameters`."""
     measurements: Mapping[str, float] = field(default_factory=dict)
@@ -32,8 +33,11 @@ class MadeBody:
     """What came of it; small enough to travel between processes."""
 
     out: Path
+    """The body file."""
     manifest: Path
+    """Its manifest."""
     parameters: Mapping[str, float]
+    """Phenotype sliders and local modifiers, by name."""
     measurements: Mapping[str, float]
     """SI units."""
     solver: Mapping[str, Any] | None

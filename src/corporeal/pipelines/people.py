@@ -54,7 +54,9 @@ class PeopleConfig:
     count: int = 0
     """How many to draw; 0 with a table."""
     seed: int = 0
+    """Random seed of those drawn."""
     crowd: Crowd = "adults"
+    """Whose ages and sizes are drawn: `adults` or `soldiers`."""
     women: float = 0.5
     """Share of women among those drawn."""
     table: Path | None = None
@@ -66,10 +68,13 @@ class GroupTask:
     """One group of people to make."""
 
     out: Path | None
+    """The store."""
     number: int
+    """Of the group."""
     count: int
     """How many of the group are wanted."""
     config: PeopleConfig
+    """Settings of the whole run."""
     persons: Persons | None
     """Given persons; None for drawn ones."""
 

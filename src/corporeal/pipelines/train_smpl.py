@@ -99,7 +99,9 @@ class RegistrationSet:
     """Registrations, and what messages call them."""
 
     name: str
+    """What messages call the set."""
     held: Registrations
+    """The registrations."""
 
 
 def train_smpl_model(

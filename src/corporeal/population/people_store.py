@@ -155,13 +155,16 @@ class StoredGroup:
     """A group of people on the disk, read when asked for."""
 
     part: GroupReader
+    """Where its arrays lie."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
+        """Of the people of the group."""
         return tuple(_texts(self.part, "names"))
 
     @cached_property
     def sexes(self) -> tuple[str, ...]:
+        """ "female" or "male", one a person."""
         return tuple(_texts(self.part, "sexes"))
 
     def array(self, name: str) -> NumpyArray:
@@ -193,6 +196,7 @@ class People:
     store: ZarrStore | None = None
     """None for people in memory."""
     held: tuple[PeopleGroup, ...] = ()
+    """Groups in memory; empty where they lie in a store."""
 
     @property
     def path(self) -> Path | None:

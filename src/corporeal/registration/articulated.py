@@ -51,15 +51,19 @@ class ArticulatedBody:
     vertices: Float[NumpyArray, "v 3"]
     """Mean rest skin, metres."""
     triangles: Int[NumpyArray, "f 3"]
+    """Corner indices of the coarse skin."""
     vertex_shapes: Float[NumpyArray, "v 3 K"]
     """Change of the skin with a standard deviation of each component, metres."""
     joints: Float[NumpyArray, "J 3"]
+    """Mean joints, metres."""
     joint_shapes: Float[NumpyArray, "J 3 K"]
+    """Change of the joints with a standard deviation of each component, metres."""
     weights: Float[NumpyArray, "v b"]
     """Skin weights of the posed joints."""
 
     @property
     def parents(self) -> tuple[int, ...]:
+        """Parent of every posed joint, −1 for the root."""
         return self.skeleton.parents[:BODY_JOINTS]
 
     @cached_property
@@ -83,9 +87,11 @@ class Stance:
     """Shape, pose and place of an articulated body."""
 
     shape: Float[NumpyArray, "K"]
+    """Coefficients of the components, standard deviations."""
     pose: RotationPose
     """L_j of the posed joints; its translation is the place t, metres."""
     log_size: float
+    """Logarithm of the size over the mean person's."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ class PosedArticulatedBody:
     """An articulated body in a stance."""
 
     vertices: Float[NumpyArray, "v 3"]
+    """Metres."""
     world_rotations: Float[NumpyArray, "b 3 3"]
     """R_j."""
     joints: Float[NumpyArray, "J 3"]

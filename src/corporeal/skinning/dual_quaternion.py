@@ -97,6 +97,7 @@ class DualQuaternionSkinning(GeometricSkinning):
         return blend_dual_quaternions(world_from_rest, pairs, weights)
 
     def kernel(self) -> SkinKernel:
+        """Blend of the joints' motions, vertex by vertex."""
         from corporeal.skinning.dual_quaternion_cpu import pose_and_skin_dual
 
         return pose_and_skin_dual

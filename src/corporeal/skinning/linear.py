@@ -119,6 +119,7 @@ class LinearBlendSkinning(GeometricSkinning):
         return self._dense[dtype]
 
     def kernel(self) -> SkinKernel:
+        """Blend of the joints' motions, vertex by vertex."""
         from corporeal.skinning.linear_cpu import pose_and_skin_linear
 
         return pose_and_skin_linear

@@ -27,6 +27,7 @@ class Moments:
     values: Float64[NumpyArray, "n J J 4 4"]
     """M_kl; n = 1 serves all poses."""
     parents: tuple[int, ...]
+    """Parent of every joint, −1 for the root."""
 
     @property
     def descendants(self) -> Float64[NumpyArray, "J J"]:

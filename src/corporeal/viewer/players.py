@@ -43,6 +43,7 @@ class Moment:
     """A place in the motion."""
 
     pose: Pose
+    """Joint rotations and translation."""
     time: float
     """Seconds from the motion's first frame."""
 
@@ -93,12 +94,15 @@ class SkinnedPlayer:
 
     @property
     def skin(self) -> Float32[NumpyArray, "V 3"]:
+        """Posed vertices of the moment, metres."""
         return self._skin
 
     def advance(self, moment: Moment, seconds: float, grabs: Sequence[Grab]) -> None:
+        """Go on to a moment; how is of no matter without memory."""
         self.jump(moment)
 
     def jump(self, moment: Moment) -> None:
+        """Go to a moment, wherever it is."""
         start = perf_counter()
         single = Pose(
             np.asarray(moment.pose.joint_rotations, np.float32),
@@ -141,14 +145,17 @@ class FleshPlayer:
 
     @property
     def ready(self) -> bool:
+        """Whether the simulation is there."""
         return self._live is not None
 
     @property
     def skin(self) -> Float32[NumpyArray, "V 3"]:
+        """Posed vertices of the moment, metres; plain skinning until it is ready."""
         return self._skin if self.ready else self._stand_in.skin
 
     @property
     def restless(self) -> bool:
+        """Whether flesh still moves, so that the show must go on."""
         return self.ready and (self._awake > 0 or self._speed > _QUIET)
 
     @property
@@ -194,6 +201,7 @@ class FleshPlayer:
         self._stand_in.identity = identity
 
     def advance(self, moment: Moment, seconds: float, grabs: Sequence[Grab]) -> None:
+        """Step to a moment `seconds` later, held by `grabs`."""
         if self._live is None:
             self._stand_in.jump(moment)
             return
@@ -205,6 +213,7 @@ class FleshPlayer:
         self.step_ms = 1e3 * (perf_counter() - start)
 
     def jump(self, moment: Moment) -> None:
+        """Begin anew in static balance at a moment."""
         if self._live is None:
             self._stand_in.jump(moment)
             return
@@ -229,12 +238,15 @@ class TakePlayer:
 
     @property
     def skin(self) -> Float32[NumpyArray, "V 3"]:
+        """Vertices of the frame that is shown, metres."""
         return self.vertices[self._frame]
 
     def advance(self, moment: Moment, seconds: float, grabs: Sequence[Grab]) -> None:
+        """Go on to a moment."""
         self.jump(moment)
 
     def jump(self, moment: Moment) -> None:
+        """Show the frame nearest to a moment."""
         self._frame = min(round(moment.time * self.fps), len(self.vertices) - 1)
 
 
@@ -243,7 +255,9 @@ class Begun:
     """A stepper ready to be stepped."""
 
     stepper: Stepper[Any]
+    """Takes the steps."""
     identity: Identity
+    """Whose body it is."""
     pose: Pose
     """Where the skeleton is."""
     state: Any | None

@@ -32,6 +32,7 @@ class TrainedSmpl:
     """A model, and how it came to be."""
 
     model: LinearBodyModel
+    """The new model."""
     report: Mapping[str, Any]
     """Settings, data, mean distances after every stage (metres), variance explained."""
 
@@ -41,7 +42,9 @@ class SmplTrainer:
     """Settings of one training; `fit` gives back a new model and changes nothing."""
 
     pose: PoseTraining = field(default_factory=PoseTraining)
+    """Settings of the training on many poses."""
     shape: ShapeTraining = field(default_factory=ShapeTraining)
+    """Settings of the training on many people."""
 
     def fit(
         self,

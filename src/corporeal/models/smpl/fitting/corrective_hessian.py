@@ -34,6 +34,7 @@ class CorrectiveMoments:
     """Of one rest skin and its pose blend shapes."""
 
     parts: tuple[PartSums, ...]
+    """Sums over the vertices of every part of the skin."""
     gram: Float64[NumpyArray, "k f k f"]
     """G_nm, by joint (without the root) and its features, m²."""
 

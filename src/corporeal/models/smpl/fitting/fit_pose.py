@@ -36,9 +36,11 @@ class PoseFit:
     """A pose, and how well it meets the mesh."""
 
     pose: RotationPose
+    """Joint rotations and translation."""
     mean_distance: float
     """Of vertices, metres."""
     converged: bool
+    """Whether the last step was smaller than the tolerance."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,13 @@ class PersonFit:
     """A pose and a shape, and how well they meet the mesh."""
 
     pose: RotationPose
+    """Joint rotations and translation."""
     betas: Float[NumpyArray, "S"]
+    """Shape coefficients, in standard deviations."""
     mean_distance: float
     """Of vertices, metres."""
     converged: bool
+    """Whether the last step was smaller than the tolerance."""
 
 
 def edge_differences(triangles: Int[NumpyArray, "F 3"], vertex_count: int) -> csr_array:

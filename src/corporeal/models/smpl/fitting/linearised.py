@@ -34,9 +34,13 @@ class SkinnedPerson:
     joints: Float[NumpyArray, "J 3"]
     """Metres."""
     weights: Float[NumpyArray, "V J"]
+    """Skin weights; every row sums to 1."""
     pose_offsets: Float[NumpyArray, "P V 3"]
+    """Offset of every pose feature of one, metres."""
     parents: tuple[int, ...]
+    """Parent of every joint, −1 for the root."""
     blending: Blending = "lbs"
+    """How joint motions are blended."""
     features: Features = "rotations"
     """What drives the pose offsets."""
 
@@ -95,9 +99,13 @@ class Posed:
     """A posed skin."""
 
     person: SkinnedPerson
+    """Who is posed."""
     pose: RotationPose
+    """Joint rotations and translation."""
     state: KinematicState
+    """World rotations and centres of the joints."""
     blend: Blend
+    """Joint motions, blended for every vertex."""
     corrected: Float[NumpyArray, "V 3"]
     """Rest vertices with their pose offsets, metres."""
     vertices: Float[NumpyArray, "V 3"]

@@ -32,7 +32,9 @@ class FoundPeople:
     """Poses and shapes, and how well they meet the registrations."""
 
     poses: RotationPose
+    """Pose of every registration."""
     betas: Float64[NumpyArray, "N S"]
+    """Shape coefficients of every registration."""
     distances: Float64[NumpyArray, "N"]
     """Mean distance of vertices, metres."""
 

@@ -29,6 +29,7 @@ class Found:
     """Poses, and how well they meet the registrations."""
 
     poses: RotationPose
+    """Pose of every registration."""
     distances: Float64[NumpyArray, "N"]
     """Mean distance of vertices, metres."""
 

@@ -29,6 +29,7 @@ class Checkpoints:
     """A file beside the result, for one set of data and settings."""
 
     path: Path
+    """The file."""
     identifier: str
     """Of data, template and settings: a file of other ones is not gone on with."""
 

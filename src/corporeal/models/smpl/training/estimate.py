@@ -40,6 +40,7 @@ class PosedMeshes:
 
     @property
     def subject_count(self) -> int:
+        """Number I of subjects."""
         return int(self.subjects.max()) + 1
 
     def of_subject(self, subject: int) -> Int[NumpyArray, "n"]:
@@ -52,6 +53,7 @@ class Estimate:
     """Poses Θ, subjects {T̂, Ĵ}, blend weights W and pose blend shapes P, as far as found."""
 
     rotations: Float[NumpyArray, "N J 3 3"]
+    """Θ: parent-relative rotation of every joint in every registration."""
     translations: Float[NumpyArray, "N 3"]
     """Metres."""
     rests: Float[NumpyArray, "I V 3"]
@@ -59,10 +61,13 @@ class Estimate:
     joints: Float[NumpyArray, "I J 3"]
     """Ĵ_i, metres."""
     weights: Float[NumpyArray, "V J"]
+    """𝒲: skin weights; every row sums to 1."""
     pose_offsets: Float[NumpyArray, "P V 3"]
     """In the registrations' precision, metres."""
     parents: tuple[int, ...]
+    """Parent of every joint, −1 for the root."""
     blending: Blending = "lbs"
+    """How joint motions are blended."""
 
     @property
     def dtype(self) -> Any:
@@ -70,6 +75,7 @@ class Estimate:
         return self.pose_offsets.dtype
 
     def pose(self, registration: int) -> RotationPose:
+        """The pose of one registration."""
         return RotationPose(self.rotations[registration], self.translations[registration])
 
     def poses(self, which: NumpyArray) -> RotationPose:
@@ -77,6 +83,7 @@ class Estimate:
         return RotationPose(self.rotations[which], self.translations[which])
 
     def person(self, subject: int) -> SkinnedPerson:
+        """One subject, ready to be posed and differentiated."""
         return SkinnedPerson(
             self.rests[subject].astype(self.dtype),
             self.joints[subject],
@@ -96,11 +103,15 @@ class SomeRegistrations:
     """Neighbouring registrations of one subject, and the model's skins for them."""
 
     subject: int
+    """Whose they are."""
     which: Int[NumpyArray, "n"]
+    """Their numbers among all registrations."""
     tree: KinematicState
+    """Forward kinematics of their poses."""
     points: Float[NumpyArray, "n V 3"]
     """Rest skins with their pose offsets, metres."""
     targets: Float[NumpyArray, "n V 3"]
+    """Vertices of the registrations, metres."""
 
 
 def walk(meshes: PosedMeshes, estimate: Estimate) -> Iterator[SomeRegistrations]:

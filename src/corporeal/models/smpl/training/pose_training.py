@@ -81,6 +81,7 @@ class PoseTraining:
     regressor_rings: int = 6
     """Edges from the initial ring to the furthest vertex a joint may use."""
     blending: Blending = "lbs"
+    """How joint motions are blended: `lbs`, or `dqbs` for dual quaternions."""
     sparse: bool = False
     """Only the joints whose weights move a vertex may offset it (section 5.2)."""
     locality: float = 0.0
@@ -93,8 +94,11 @@ class PoseTraining:
     turn_vertices: int = 3000
     """Turns use about so many vertices of a larger mesh; the others follow at the end."""
     learn_weights: bool = True
+    """Whether skin weights change; else they stay the template's."""
     learn_pose_shapes: bool = True
+    """Whether pose blend shapes are learned; else P = 0."""
     pose_iterations: int = 4
+    """Gauss–Newton steps of the poses in every round."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,11 @@ class PoseModel:
     """What pose training found."""
 
     estimate: Estimate
+    """Poses, subjects, weights and pose blend shapes."""
     regressor: Float64[NumpyArray, "J V"]
+    """𝒥: joints are these weighted sums of rest vertices."""
     initial: InitialModel
+    """What it began with."""
     history: tuple[tuple[str, float], ...] = field(default=())
     """After every turn: what was done, mean distance of vertices in metres."""
 

@@ -36,6 +36,7 @@ class SubjectRule:
     mirror: Int[NumpyArray, "V"] | None
     """Vertex on the other side; None leaves out symmetry."""
     mirror_joints: Int[NumpyArray, "J"]
+    """Joint on the other side."""
     rest_symmetry: float
     """λ_Y: of the rest shape, against one registration's data."""
     joint_symmetry: float
