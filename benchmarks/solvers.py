@@ -8,11 +8,11 @@ given to SciPy's nearest equivalent too. Both answers are compared before a time
 are the smallest and the median of a few rounds, milliseconds.
 """
 
+import argparse
 import json
 import os
 import platform
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,8 +49,11 @@ SIDE = 224
 """Of the square grid: 50 176 unknowns."""
 
 
-def main(names: tuple[str, ...]) -> None:
-    """Measure the problems of these names, or all, and put them into the results."""
+def main() -> None:
+    """Measure the problems that are named, or all, and put them into the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help=f"problems: {', '.join(PROBLEMS)}")
+    names = tuple(parser.parse_args().names)
     report = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     report["machine"] = (
         f"{platform.machine()}, {thread_count()} threads, Python {platform.python_version()}, "
@@ -457,4 +460,4 @@ PROBLEMS: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 if __name__ == "__main__":
-    main(tuple(sys.argv[1:]))
+    main()

@@ -37,6 +37,8 @@ def asked_for_help(path: Path) -> None:
     assert Path(str(module.__file__)).resolve() == path.resolve(), f"imported {module.__file__}"
     if not hasattr(module, "main"):
         return
+    # asked before `main` is called: one that ignores its arguments would compute for minutes
+    assert "argparse" in path.read_text(encoding="utf-8"), "main() reads no arguments"
     printed, sys.argv, code = io.StringIO(), [path.name, "--help"], -1
     try:
         with contextlib.redirect_stdout(printed):

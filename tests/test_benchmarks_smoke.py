@@ -50,7 +50,8 @@ def test_a_script_with_main_is_a_program():
     ("text", "words"),
     [
         ("from corporeal.physics import nothing_of_the_kind", "ImportError"),
-        ("def main():\n    pass\n", "main() ran on"),
+        ("def main():\n    pass\n", "main() reads no arguments"),
+        ("import argparse\ndef main():\n    pass\n", "main() ran on"),
         ("import argparse\ndef main():\n    raise SystemExit(2)\n", "exits with 2"),
     ],
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import corporeal
-from corporeal.cli.references import BONES, REFERENCES, TOPICS
+from corporeal.cli.references import BONES, REFERENCES, topics
 from corporeal.runtime.manifest import finish_run, read_manifest, start_run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -168,7 +168,7 @@ def test_the_bones_are_credited():
     assert "MuscleMimic" in notice
     assert "MyoSuite" in notice
     for topic in ("anatomy", "layered", "bones"):
-        assert set(BONES) <= set(TOPICS[topic])
+        assert set(BONES) <= set(topics()[topic])
     assert {REFERENCES[key].title.split(":")[0] for key in BONES} >= {
         "MuscleMimic Models",
         "MyoSuite",
@@ -176,4 +176,4 @@ def test_the_bones_are_credited():
 
 
 def test_every_topic_leads_to_references():
-    assert {key for keys in TOPICS.values() for key in keys} == set(REFERENCES)
+    assert {key for keys in topics().values() for key in keys} == set(REFERENCES)
