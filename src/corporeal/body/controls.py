@@ -162,13 +162,15 @@ class Control:
         return value
 
     def _refused(self, value: Any) -> InputError:
-        kinds = {"number": "one number, ", "count": "one whole number, ", "choice": "one of "}
-        expected = f"{kinds.get(self.kind, 'on or off (true or false)')}{self.range_text}"
-        came = f"{value:g}" if isinstance(value, float) else repr(value)[:60]
-        unit = f" {self.unit}" if self.unit and isinstance(value, int | float) else ""
-        return InputError(
-            f"control {self.name!r} is {came}{unit}; expected {expected} ({self.help})."
-        )
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        expected = {
+            "number": self.range_text if is_number else f"one number, {self.range_text}",
+            "count": f"a whole number, {self.range_text}",
+            "switch": "on or off (true or false)",
+            "choice": f"one of {self.range_text}",
+        }[self.kind]
+        came = f"{value:g} {self.unit}".rstrip() if is_number else repr(value)[:60]
+        return InputError(f"control {self.name!r} is {came}; expected {expected} ({self.help}).")
 
 
 @dataclass(frozen=True, kw_only=True)
