@@ -170,7 +170,7 @@ class Control:
             "choice": f"one of {self.range_text}",
         }[self.kind]
         came = f"{value:g} {self.unit}".rstrip() if is_number else repr(value)[:60]
-        return InputError(f"control {self.name!r} is {came}; expected {expected} ({self.help}).")
+        return InputError(f"control {self.name} is {came}; expected {expected} ({self.help}).")
 
 
 @dataclass(frozen=True, kw_only=True)

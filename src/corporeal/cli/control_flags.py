@@ -48,7 +48,7 @@ def given_controls(flags: Flags) -> dict[str, ControlValue]:
         if value is None or value is False:
             continue
         if name in values:
-            raise InputError(f"control {name!r} was switched on and off; expected one of the two.")
+            raise InputError(f"control {name} was switched on and off; expected one of the two.")
         values[name] = value if entry.name == name else False
     return values
 
