@@ -89,6 +89,20 @@ def skin_blocks_dual(motions, starts, joints, weights, rest, vertices, out):
 
 
 @kernel()
+def joint_motions_dual(
+    joint_rotations, root_translation, rest_joints, parents, motions, first, last
+):
+    """Write the unit dual quaternion of every joint's motion from rest, of the poses `first` …
+    `last` − 1 of one identity, to `motions`, N×J×8."""
+    local = np.empty((3, 3), np.float64)
+    world = np.empty((parents.shape[0] + 1, 3, 4), np.float64)
+    for n in range(first, last):
+        pose_joints(joint_rotations[n], root_translation[n], rest_joints, parents, local, world)
+        for j in range(parents.shape[0]):
+            write_dual_quaternion(world[j], motions[n, j])
+
+
+@kernel()
 def pose_and_skin_dual(
     joint_rotations, root_translation, identity_of_pose, rest_joints, parents,
     starts, joints, weights, rest, vertices, out, first, last,

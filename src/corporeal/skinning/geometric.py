@@ -108,8 +108,12 @@ class GeometricSkinning(Traits, ABC):
         """The template's weights laid out for the kernel; made once."""
         exact = np.result_type(dtype, np.float32)  # half precision is computed in single
         if exact not in self._blocks:
-            self._blocks[exact] = pack_blocks(self.template.weights, exact)
+            self._blocks[exact] = self.pack(exact)
         return self._blocks[exact]
+
+    def pack(self, dtype: np.dtype) -> SkinBlocks:
+        """How the template's weights are laid out for this deformer's kernel."""
+        return pack_blocks(self.template.weights, dtype)
 
     def vertex_motions(self, identity: Identity, pose: Pose) -> MotionRows:
         """The affine motion that carries each rest vertex to its posed place."""

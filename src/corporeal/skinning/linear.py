@@ -9,6 +9,7 @@ from corporeal._typing import Array, Float, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.template import Template
 from corporeal.runtime.arrays import as_one_kind, dtype_name, full_precision, namespace_of
+from corporeal.skinning.blocks import SkinBlocks, pack_consecutive_blocks
 from corporeal.skinning.geometric import GeometricSkinning, MotionRows, blend_rows
 from corporeal.skinning.prepared import SkinKernel
 
@@ -117,6 +118,10 @@ class LinearBlendSkinning(GeometricSkinning):
         if dtype not in self._dense:
             self._dense[dtype] = self.template.weights.dense().astype(dtype)
         return self._dense[dtype]
+
+    def pack(self, dtype: np.dtype) -> SkinBlocks:
+        """Consecutive vertices side by side, where that is worth it."""
+        return pack_consecutive_blocks(self.template.weights, dtype)
 
     def kernel(self) -> SkinKernel:
         """Blend of the joints' motions, vertex by vertex."""

@@ -37,6 +37,28 @@ def skin_blocks_linear(motions, starts, joints, weights, rest, vertices, out):
 
 
 @kernel()
+def joint_motions_linear(
+    joint_rotations, root_translation, rest_joints, parents, motions, first, last
+):
+    """Write world_from_rest of every joint, its first three rows, of the poses `first` … `last` − 1
+    of one identity to `motions`, N×J×12."""
+    local = np.empty((3, 3), np.float64)
+    world = np.empty((parents.shape[0] + 1, 3, 4), np.float64)
+    for n in range(first, last):
+        pose_joints(joint_rotations[n], root_translation[n], rest_joints, parents, local, world)
+        _write_motions(world, motions[n])
+
+
+@kernel()
+def _write_motions(world, motions):
+    """Round the first rows of every joint's motion to the dtype of the skin."""
+    for j in range(motions.shape[0]):
+        for r in range(3):
+            for c in range(4):
+                motions[j, 4 * r + c] = world[j, r, c]
+
+
+@kernel()
 def pose_and_skin_linear(
     joint_rotations, root_translation, identity_of_pose, rest_joints, parents,
     starts, joints, weights, rest, vertices, out, first, last,
@@ -48,8 +70,5 @@ def pose_and_skin_linear(
     for n in range(first, last):
         i = identity_of_pose[n]
         pose_joints(joint_rotations[n], root_translation[n], rest_joints[i], parents, local, world)
-        for j in range(parents.shape[0]):
-            for r in range(3):
-                for c in range(4):
-                    motions[j, 4 * r + c] = world[j, r, c]
+        _write_motions(world, motions)
         skin_blocks_linear(motions, starts, joints, weights, rest[i], vertices, out[n])

@@ -80,6 +80,14 @@ def result_array(shape: tuple[int, ...], dtype: Array, out: NumpyArray | None) -
     return out
 
 
+def aligned_zeros(shape: tuple[int, ...], dtype: Array) -> NumpyArray:
+    """Zeros that begin at a multiple of 64 bytes, so that no vector is in two cache lines."""
+    size = prod(shape) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
 def common_batch(*batches: tuple[int, ...]) -> tuple[int, ...]:
     """What the leading axes broadcast to; the usual cases without NumPy's slow general rule."""
     distinct = {batch for batch in batches if batch}

@@ -13,12 +13,21 @@ from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.runtime.arrays import namespace_of
 from corporeal.runtime.threads import over_slices
 from corporeal.skinning.blocks import SkinBlocks
+from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 from corporeal.skinning.geometric import GeometricSkinning
-from corporeal.skinning.prepared import common_batch, flatten_batch, result_array
+from corporeal.skinning.prepared import (
+    aligned_zeros,
+    common_batch,
+    flatten_batch,
+    result_array,
+)
 
-_POSES_AT_ONCE = 8
-"""So many rest skins a thread holds between the two passes: 1.3 MB on the default body."""
-_POSES_A_SLICE = 4
+_POSES_AT_ONCE = 256
+"""So many poses go through the tiles together; their joints' motions take 0.6 MB."""
+_POSES_A_SLICE = 16
+"""Fewer poses are not worth waking a thread for their joints' motions."""
+_WORK_A_SLICE = 8192
+"""Nor are fewer tiles, times poses, times correctives for what is done with them."""
 _WHOLE = 32767
 """Correctives are held as whole numbers up to this where skins are in float32: half the memory to
 read, and 0.002 mm off where a corrective moves a vertex by 5 cm."""
@@ -38,7 +47,7 @@ class PackedCorrectives:
 
     drivers: Int[NumpyArray, "d"]
     """Joints that drive."""
-    shares: Float64[NumpyArray, "k P"]
+    shares: Float64[NumpyArray, "P k"]
     """Share of every pose feature in every weight, times the size of the shapes' unit."""
     shapes: NumpyArray
     """B × k × 48: rest-pose displacements; metres, or whole numbers."""
@@ -56,15 +65,15 @@ def pack_correctives(
     exact = blocks.weights.dtype
     count = len(correctives.offsets)
     padded = count + -count % STRIDE
-    shares = np.zeros((padded, correctives.feature_weights.shape[1]))
-    shares[:count] = correctives.feature_weights
+    shares = np.zeros((correctives.feature_weights.shape[1], padded))
+    shares[:, :count] = correctives.feature_weights.T
     kind = np.dtype(np.int16) if exact == np.float32 else exact
     shapes = np.zeros((len(blocks.vertices), padded, blocks.vertices.shape[1] * 3), kind)
     for k, offsets in enumerate(np.asarray(correctives.offsets)):
         lanes = blocks.rest_lanes(offsets[None]).reshape(len(shapes), -1)
         if kind == np.int16:
             unit = float(np.abs(lanes).max()) / _WHOLE or 1.0
-            shares[k] *= unit
+            shares[:, k] *= unit
             lanes = np.rint(lanes / unit)
         shapes[:, k] = lanes
     return PackedCorrectives(np.asarray(drivers, np.int32), shares, shapes)
@@ -80,12 +89,20 @@ class PosedSkin:
         correctives: PackedCorrectives,
         blocks: SkinBlocks,
     ) -> None:
+        from corporeal.models.smpl import posing_cpu
+        from corporeal.skinning.dual_quaternion_cpu import joint_motions_dual
+        from corporeal.skinning.linear_cpu import joint_motions_linear
+
         rest = np.asarray(identity.rest_vertices, blocks.weights.dtype)
-        self._blocks, self._kernel = blocks, skinning.kernel()
-        self._correctives = correctives
+        self._blocks, self._correctives = blocks, correctives
+        if isinstance(skinning, DualQuaternionSkinning):
+            self._kernels = (joint_motions_dual, posing_cpu.correct_and_skin_dual)
+            self._motion_size = 8
+        else:
+            self._kernels = (joint_motions_linear, posing_cpu.correct_and_skin_linear)
+            self._motion_size = 12
         self._rest = blocks.rest_lanes(rest[None]).reshape(len(blocks.vertices), -1)
-        joints = np.asarray(identity.joints, np.float64)
-        self._joints = np.array(np.broadcast_to(joints, (_POSES_AT_ONCE, *joints.shape)))
+        self._joints = np.array(identity.joints, np.float64)
         self._parents = np.asarray(skinning.template.skeleton.parents, np.int32)
         self._vertex_count = len(rest)
 
@@ -101,38 +118,44 @@ class PosedSkin:
         result = result_array(shape, self._blocks.weights.dtype, out)
         flat = result.reshape(-1, self._vertex_count, 3)
 
-        def work(first: int, last: int) -> None:
-            self._pose_some(rotations, translation, flat, first, last)
-
-        over_slices(work, prod(batch), _POSES_A_SLICE)
+        for start in range(0, prod(batch), _POSES_AT_ONCE):
+            some = slice(start, start + _POSES_AT_ONCE)
+            self._pose_some(rotations[some], translation[some], flat[some])
         return result
 
     def _pose_some(
         self,
-        rotations: NumpyArray,
-        translation: NumpyArray,
-        out: NumpyArray,
-        first: int,
-        last: int,
+        rotations: Float[NumpyArray, "n J 3"],
+        translation: Float[NumpyArray, "n 3"],
+        out: Float[NumpyArray, "n V 3"],
     ) -> None:
-        """t_P = t̄ + b_S + Σ_b w_b(θ) d_b a few poses at a time, then the skin of each."""
-        from corporeal.models.smpl.posing_cpu import correct_blocks, corrective_coefficients
+        """The joints' motions and w(θ), pose by pose; then t_P = t̄ + b_S + Σ_b w_b(θ) d_b and the
+        skin, tile by tile."""
+        from corporeal.models.smpl.posing_cpu import (
+            BLOCK,
+            MANY,
+            TILE,
+            TOGETHER,
+            corrective_coefficients,
+        )
 
-        blocks, packed = self._blocks, self._correctives
-        together = min(_POSES_AT_ONCE, last - first)
-        rest = np.empty((together, *self._rest.shape), self._rest.dtype)
-        lanes = rest.reshape(together, len(self._rest), 3, -1)
-        weights = np.empty((last - first, len(packed.shares)), self._rest.dtype)
-        some = rotations[first:last]
-        corrective_coefficients(some, packed.drivers, packed.shares, weights, 0, last - first)
-        own = ((np.arange(last) - first) % _POSES_AT_ONCE).astype(np.int32)
-        for start in range(first, last, _POSES_AT_ONCE):
-            stop = min(start + _POSES_AT_ONCE, last)
-            correct_blocks(
-                weights[start - first : stop - first], packed.shapes, self._rest,
-                rest[: stop - start],
+        blocks, packed, count = self._blocks, self._correctives, len(rotations)
+        move_joints, correct_and_skin = self._kernels
+        weights = np.empty((count, packed.shares.shape[1]), out.dtype)
+        motions = np.empty((count, len(self._parents), self._motion_size), out.dtype)
+
+        def move(first: int, last: int) -> None:
+            move_joints(rotations, translation, self._joints, self._parents, motions, first, last)
+            corrective_coefficients(rotations, packed.drivers, packed.shares, weights, first, last)
+
+        def skin(first: int, last: int) -> None:
+            rows = packed.shares.shape[1] if count >= MANY else 0
+            correct_and_skin(
+                weights, packed.shapes, self._rest, motions, blocks.starts, blocks.joints,
+                blocks.weights, blocks.vertices, aligned_zeros((rows, TILE, BLOCK), out.dtype),
+                aligned_zeros((TOGETHER, TILE, BLOCK), out.dtype), out, first, last,
             )  # fmt: skip
-            self._kernel(
-                rotations, translation, own, self._joints, self._parents, blocks.starts,
-                blocks.joints, blocks.weights, lanes, blocks.vertices, out, start, stop,
-            )  # fmt: skip
+
+        over_slices(move, count, _POSES_A_SLICE)
+        work_a_tile = max(count * packed.shares.shape[1], 1)
+        over_slices(skin, -(-len(self._rest) // TILE), max(_WORK_A_SLICE // work_a_tile, 1))
