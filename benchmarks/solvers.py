@@ -126,21 +126,8 @@ def bounded(rounds: int) -> dict[str, Any]:
         count[0] += 1
         return residuals(x)
 
-    kept: dict[bytes, tuple] = {}
-
-    def both(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """SciPy asks for residuals and Jacobian apart; they come together here."""
-        if x.tobytes() not in kept:
-            kept.clear()
-            kept[x.tobytes()] = counted(x)
-        return kept[x.tobytes()]
-
     def peer(tolerance: float) -> Any:
-        kept.clear()
-        inside = np.clip(start, low + 1e-9, high - 1e-9)
-        return least_squares(
-            lambda x: both(x)[0], inside, lambda x: both(x)[1], (low, high), ftol=tolerance
-        )
+        return _reflective(counted, start, (low, high), tolerance)
 
     ours = minimise(residuals, start, low, high)
     theirs = peer(1e-3)
@@ -161,6 +148,25 @@ def bounded(rounds: int) -> dict[str, Any]:
     }
 
 
+def _reflective(
+    residuals: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    start: np.ndarray,
+    bounds: tuple[np.ndarray, np.ndarray],
+    tolerance: float,
+) -> Any:
+    """SciPy's method; it asks for residuals and Jacobian apart, which come together here."""
+    kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+    def both(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if x.tobytes() not in kept:
+            kept.clear()
+            kept[x.tobytes()] = residuals(x)
+        return kept[x.tobytes()]
+
+    inside = np.clip(start, bounds[0] + 1e-9, bounds[1] - 1e-9)
+    return least_squares(lambda x: both(x)[0], inside, lambda x: both(x)[1], bounds, ftol=tolerance)
+
+
 def many_bounded(rounds: int) -> dict[str, Any]:
     """Bodies of women: `minimise_many`, and SciPy's method person by person."""
     from corporeal.numerics.many_least_squares import minimise_many
@@ -172,19 +178,14 @@ def many_bounded(rounds: int) -> dict[str, Any]:
     (residuals, start, low, high), _ = calls[0]
 
     def peer() -> list[Any]:
-        found = []
-        for i in range(len(start)):
-            row = np.array([i])
-            found.append(
-                least_squares(
-                    lambda x, row=row: residuals(row, x[None])[0][0],
-                    np.clip(start[i], low + 1e-9, high - 1e-9),
-                    lambda x, row=row: residuals(row, x[None])[1][0],
-                    (low, high),
-                    ftol=1e-3,
-                )
-            )
-        return found
+        def of(i: int) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+            def one(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                residual, jacobian = residuals(np.array([i]), x[None])
+                return residual[0], jacobian[0]
+
+            return one
+
+        return [_reflective(of(i), start[i], (low, high), 1e-3) for i in range(len(start))]
 
     ours = minimise_many(residuals, start, low, high)
     started = time.perf_counter()
