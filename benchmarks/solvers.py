@@ -4,8 +4,9 @@
     python benchmarks/solvers.py cholesky   # one, into the same results
 
 The problems are not made up: the callers are run, and what they hand to the solver is caught and
-given to SciPy's nearest equivalent too. Both answers are compared before a time is written. Times
-are the smallest and the median of a few rounds, milliseconds.
+given to SciPy's nearest equivalent too. Answers are compared before a time is written, or, where two
+methods end in different places, their costs are written beside it. Times are the smallest and the
+median of a few rounds, milliseconds.
 """
 
 import argparse
@@ -201,6 +202,32 @@ def many_bounded(rounds: int) -> dict[str, Any]:
         "ours_ms": timed(lambda: minimise_many(residuals, start, low, high), rounds),
         "scipy_ms": round(scipy_ms, 1),
     }
+
+
+def small_steps(rounds: int) -> dict[str, Any]:
+    """One bounded step of 1 000 random problems: all in one solve, and one after the other."""
+    from corporeal.numerics.bounded_least_squares import bounded_step
+    from corporeal.numerics.many_least_squares import bounded_steps
+
+    report: dict[str, Any] = {"problems": 1000}
+    for unknowns in (3, 8, 16, 32):
+        random = np.random.default_rng(unknowns)
+        residuals = random.normal(size=(1000, unknowns + 20))
+        jacobians = random.normal(size=(1000, unknowns + 20, unknowns))
+        bounds = np.full(unknowns, -0.1), np.full(unknowns, 0.1)
+        values = np.clip(random.normal(0, 0.1, (1000, unknowns)), *bounds)
+        damping = np.full(1000, 1e-3)
+        both = (
+            lambda r=residuals, j=jacobians, x=values, b=bounds: bounded_steps(r, j, x, b, damping),
+            lambda r=residuals, j=jacobians, x=values, b=bounds: np.array(
+                [bounded_step(r[i], j[i], x[i], b, 1e-3) for i in range(1000)]
+            ),
+        )
+        together, apart = both[0](), both[1]()
+        require("one solve for all", float(np.abs(together - apart).max()), 1e-9)
+        report[f"{unknowns}_together_ms"] = timed(both[0], rounds)
+        report[f"{unknowns}_apart_ms"] = timed(both[1], 1)
+    return report
 
 
 def sparse_robust(rounds: int) -> dict[str, Any]:
@@ -457,7 +484,16 @@ def simplex(rounds: int) -> dict[str, Any]:
 
 PROBLEMS: dict[str, Callable[[int], dict[str, Any]]] = {
     problem.__name__: problem
-    for problem in (bounded, many_bounded, sparse_robust, cholesky, pca, conjugate, simplex)
+    for problem in (
+        bounded,
+        many_bounded,
+        small_steps,
+        sparse_robust,
+        cholesky,
+        pca,
+        conjugate,
+        simplex,
+    )
 }
 
 if __name__ == "__main__":
