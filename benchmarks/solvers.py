@@ -4,9 +4,9 @@
     python benchmarks/solvers.py cholesky   # one, into the same results
 
 The problems are not made up: the callers are run, and what they hand to the solver is caught and
-given to SciPy's nearest equivalent too. Answers are compared before a time is written, or, where two
-methods end in different places, their costs are written beside it. Times are the smallest and the
-median of a few rounds, milliseconds.
+given to SciPy's nearest equivalent too. Answers are compared before a time is written, or, where
+two methods end in different places, their costs are written beside it. Times are the smallest and
+the median of a few rounds, milliseconds.
 """
 
 import argparse
@@ -210,13 +210,13 @@ def small_steps(rounds: int) -> dict[str, Any]:
     from corporeal.numerics.many_least_squares import bounded_steps
 
     report: dict[str, Any] = {"problems": 1000}
+    damping = np.full(1000, 1e-3)
     for unknowns in (3, 8, 16, 32):
         random = np.random.default_rng(unknowns)
         residuals = random.normal(size=(1000, unknowns + 20))
         jacobians = random.normal(size=(1000, unknowns + 20, unknowns))
         bounds = np.full(unknowns, -0.1), np.full(unknowns, 0.1)
         values = np.clip(random.normal(0, 0.1, (1000, unknowns)), *bounds)
-        damping = np.full(1000, 1e-3)
         both = (
             lambda r=residuals, j=jacobians, x=values, b=bounds: bounded_steps(r, j, x, b, damping),
             lambda r=residuals, j=jacobians, x=values, b=bounds: np.array(
