@@ -140,6 +140,16 @@ def test_geodesic_angle_is_the_turn(vector: np.ndarray, angle: float) -> None:
     np.testing.assert_allclose(geodesic_angle(np.eye(3), turned), angle, atol=1e-14)
 
 
+def test_geodesic_angle_of_two_turns_is_that_of_their_quotient() -> None:
+    """|log(Aᵀ B)|, by SciPy, for pairs of which neither is the identity."""
+    pairs = Rotation.random(40, random_state=5)
+    left, right = pairs[:20], pairs[20:]
+    expected = (left.inv() * right).magnitude()
+    np.testing.assert_allclose(
+        geodesic_angle(left.as_matrix(), right.as_matrix()), expected, atol=1e-12
+    )
+
+
 @settings(max_examples=30)
 @given(arrays(float, 3, elements=st.floats(-np.pi, np.pi)), st.sampled_from(EULER_ORDERS))
 def test_euler_angles(angles: np.ndarray, order: str) -> None:
