@@ -240,9 +240,9 @@ FAULTS = (
     ),
     # registration
     Fault(
-        "points are sampled by triangle, not by area",
-        "chosen = np.minimum(np.searchsorted(np.cumsum(area), places), len(area) - 1)",
-        "chosen = (places / area.sum() * len(area)).astype(int)",
+        "a surface that is inside out is not turned",
+        "return Cloud(points, outwards * normals)",
+        "return Cloud(points, normals)",
         ("test_skeleton_fit.py::test_points_are_spread_evenly_and_look_outwards",),
     ),
     # evaluation

@@ -6,7 +6,7 @@ import numpy as np
 import public_data
 import pytest
 from creatures import coarse_dragon
-from solids import icosphere
+from solids import box, icosphere
 
 from corporeal.body.mesh import Mesh
 from corporeal.body.pose import Pose
@@ -90,6 +90,17 @@ def test_points_are_spread_evenly_and_look_outwards():
         cloud = sample_surface(Mesh(vertices, faces), 4000)
         assert (np.sum(cloud.points * cloud.normals, axis=1) > 0.9).all()
         np.testing.assert_allclose(cloud.points.mean(axis=0), 0.0, atol=0.02)
+
+
+@pytest.mark.quick
+def test_points_follow_area_and_not_triangles():
+    """The faces of a box of 1 × 2 × 3, two triangles each, have 6, 3 and 2 of 11 parts of its area;
+    their shares of n points are within 4 standard deviations √(p (1 − p)/n) of that."""
+    count = 4000
+    cloud = sample_surface(Mesh(*box(1.0, 2.0, 3.0)), count)
+    found = (np.abs(cloud.normals) > 0.5).mean(axis=0)
+    share = np.array([6.0, 3.0, 2.0]) / 11
+    assert (np.abs(found - share) < 4 * np.sqrt(share * (1 - share) / count)).all()
 
 
 def test_known_joints_are_found_on_a_turned_noisy_scan_in_centimetres_with_holes():
