@@ -15,13 +15,13 @@ from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.anatomy.layered.softness import fat_softness
 from corporeal.anatomy.template import layered_template
 from corporeal.body.deformer import Deformer
+from corporeal.body.grab import Grab
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.errors import InputError
-from corporeal.physics.contact.grabs import Grab
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.parts import BodyParts, Carrier
 from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state

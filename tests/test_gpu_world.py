@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import synthetic
 
+from corporeal.body.grab import grab_vertex
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError, SolverError
 from corporeal.physics.contact.colliders.box import Box
@@ -16,7 +17,6 @@ from corporeal.physics.contact.colliders.mesh import MeshSolid
 from corporeal.physics.contact.colliders.sphere import Sphere
 from corporeal.physics.contact.gpu.detection import Capacity
 from corporeal.physics.contact.gpu.environment import _distances, wind_forces
-from corporeal.physics.contact.grabs import grab_vertex
 from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.physics.fast_projective_skinning.gpu.environment import device_world

@@ -10,10 +10,11 @@ from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
+from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.npz import write_npz
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
-from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparations
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state
@@ -34,7 +35,7 @@ def identity(template: Template) -> Identity:
     return synthetic.identity_of(template)
 
 
-def painted_simulation(template: Template, maps: Maps) -> ProjectiveSimulation:
+def painted_simulation(template: Template, maps: TissueMaps) -> ProjectiveSimulation:
     """A simulation with painted maps."""
     return ProjectiveSimulation(template, preparations=Preparations(template, maps=maps))
 
@@ -128,7 +129,7 @@ def test_maps_stiffen_and_weigh_where_painted(template: Template, identity: Iden
     half = np.asarray(template.mesh.vertices)[:, 0] > 0.5
     sags = []
     for painted in (np.ones(count), np.where(half, 10.0, 1.0)):
-        simulation = painted_simulation(template, Maps(stiffness=painted))
+        simulation = painted_simulation(template, TissueMaps(stiffness=painted))
         over = simulation.skin(simulation.start(identity, turned(np.pi)))
         sag = unturned(over, np.pi) - identity.rest_vertices
         sags.append([np.abs(sag[where, 1]).mean() for where in (half, ~half)])
@@ -136,9 +137,9 @@ def test_maps_stiffen_and_weigh_where_painted(template: Template, identity: Iden
     assert hard < 0.25 * soft
     assert left_after == pytest.approx(left, rel=0.2)
     for maps, words in (
-        (Maps(mass=np.zeros(count)), "mass map has 122 values from 0"),
-        (Maps(stiffness=np.ones(count + 1)), "expected 122"),
-        (Maps(stiffness=np.full(count, np.nan)), "finite"),
+        (TissueMaps(mass=np.zeros(count)), "mass map has 122 values from 0"),
+        (TissueMaps(stiffness=np.ones(count + 1)), "expected 122"),
+        (TissueMaps(stiffness=np.full(count, np.nan)), "finite"),
     ):
         with pytest.raises(InputError, match=words):
             Preparations(template, maps=maps)

@@ -5,11 +5,11 @@ import pytest
 import synthetic
 from solids import circle, tube
 
+from corporeal.body.grab import Grab, grab_vertex
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.physics.contact.grabs import Grab, grab_vertex
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation

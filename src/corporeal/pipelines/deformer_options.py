@@ -9,8 +9,8 @@ from corporeal._typing import Float64, NumpyArray
 from corporeal.body.deformer import Deformer, Traits
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
+from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import FormatError, InputError
-from corporeal.physics.fast_projective_skinning.preparation import Maps
 from corporeal.pipelines.custom_mesh import CustomBody
 from corporeal.pipelines.deformers import (
     deformer_class,
@@ -55,13 +55,13 @@ def deformer_for(
     )
 
 
-def _maps(options: AnimateOptions, template: Template, own: CustomBody | None) -> Maps:
+def _maps(options: AnimateOptions, template: Template, own: CustomBody | None) -> TissueMaps:
     """The painted factors that a run asks for."""
     stiffness = painted_map(options.stiffness_map, template, own)
     if options.soft:
         by_part = soft_parts(options.soft, template, own)
         stiffness = by_part if stiffness is None else by_part * stiffness
-    return Maps(stiffness, painted_map(options.mass_map, template, own))
+    return TissueMaps(stiffness, painted_map(options.mass_map, template, own))
 
 
 def _require_taken(options: AnimateOptions, traits: type[Traits]) -> None:

@@ -7,8 +7,8 @@ not grabbed, one that cannot be relocated or resumed is started anew.
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from corporeal.body.grab import Grab
 from corporeal.body.pose import Pose
-from corporeal.physics.contact.grabs import Grab
 
 
 @runtime_checkable

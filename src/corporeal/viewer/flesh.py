@@ -10,7 +10,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
-from corporeal.physics.fast_projective_skinning.preparation import Maps
+from corporeal.body.tissue_maps import TissueMaps
 from corporeal.pipelines.controls import read_controls
 from corporeal.pipelines.deformers import make_stateful
 from corporeal.viewer.document import View
@@ -56,7 +56,7 @@ class FleshMaker:
 
     def _deformer(self, name: str) -> StatefulDeformer:
         if name not in self._deformers:
-            maps = Maps(stiffness=self._painted)
+            maps = TissueMaps(stiffness=self._painted)
             self._deformers[name] = make_stateful(
                 name, self._template, maps=maps, layers=self._layers
             )

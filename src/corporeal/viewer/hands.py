@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal._typing import Float, Float32, Float64, Int, NumpyArray
+from corporeal.body.grab import Grab
 from corporeal.errors import InputError
-from corporeal.physics.contact.grabs import Grab
 
 _REACH = 0.035
 """Metres around the held point that the fingers take."""

@@ -10,11 +10,11 @@ import numpy as np
 from corporeal._typing import Array, Float, Float32, NumpyArray
 from corporeal.body.controls import Controls
 from corporeal.body.deformer import Deformer
+from corporeal.body.grab import Grab
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.stepper import Stepper
-from corporeal.physics.contact.grabs import Grab
 from corporeal.viewer.capabilities import Holdable, Relocatable, Resumable
 from corporeal.viewer.playhead import FPS
 

@@ -10,7 +10,8 @@ from corporeal.anatomy.layered.preparation import LayeredPreparation
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
-from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparations
+from corporeal.body.tissue_maps import TissueMaps
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.volumetric_mesh.simulation_mesh import DEFAULT_VERTEX_COUNT
 
 
@@ -21,7 +22,7 @@ class LayeredBodies:
         self,
         template: Template,
         layers: Layers | None = None,
-        maps: Maps | None = None,
+        maps: TissueMaps | None = None,
         vertex_count: int = DEFAULT_VERTEX_COUNT,
     ) -> None:
         """Without `layers` they are fitted to each body's predicted composition; `vertex_count` is

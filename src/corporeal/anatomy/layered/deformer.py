@@ -10,8 +10,8 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
+from corporeal.body.tissue_maps import TissueMaps
 from corporeal.physics.fast_projective_skinning.environment import Environment
-from corporeal.physics.fast_projective_skinning.preparation import Maps
 from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.take import simulated_take
@@ -98,7 +98,7 @@ class LayeredSkinning(Traits):
         self,
         template: Template,
         layers: Layers | None = None,
-        maps: Maps | None = None,
+        maps: TissueMaps | None = None,
         environment: Environment | None = None,
         device: str = "cpu",
         vertex_count: int = DEFAULT_VERTEX_COUNT,

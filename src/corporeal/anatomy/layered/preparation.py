@@ -19,12 +19,13 @@ from corporeal.anatomy.template import layered_template
 from corporeal.body.layers import Layers
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
+from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import InputError
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.blended import BlendedCarrier
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
-from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparation
+from corporeal.physics.fast_projective_skinning.preparation import Preparation
 from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
 from corporeal.physics.materials import Material
@@ -51,7 +52,7 @@ class LayeredPreparation:
         layers: Layers,
         sex: str,
         muscle_ratio: float,
-        maps: Maps | None = None,
+        maps: TissueMaps | None = None,
     ) -> None:
         _require_same_skin(layers, two_layer)
         self.layers, self.muscle_ratio = layers, muscle_ratio
@@ -60,7 +61,7 @@ class LayeredPreparation:
         self.upsampler: Upsampler | None = two_layer.upsampler
         self.surface: Mesh = two_layer.surface
         self.mesh: LayeredMesh = layered_mesh(layers, two_layer.coarse)
-        self._two_layer, self._sex, self._maps = two_layer, sex, maps or Maps()
+        self._two_layer, self._sex, self._maps = two_layer, sex, maps or TissueMaps()
         self._kept = LruCache()
 
     def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:

@@ -6,8 +6,9 @@ from corporeal.body.deformer import Traits, controls_for
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
+from corporeal.body.tissue_maps import TissueMaps
 from corporeal.physics.fast_projective_skinning.environment import Environment
-from corporeal.physics.fast_projective_skinning.preparation import Maps, Preparations
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.take import simulated_take
@@ -33,7 +34,7 @@ class ProjectiveSkinning(Traits):
     def __init__(
         self,
         template: Template,
-        maps: Maps | None = None,
+        maps: TissueMaps | None = None,
         environment: Environment | None = None,
         device: str = "cpu",
     ) -> None:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.grab import Grab
 from corporeal.errors import InputError
 from corporeal.physics.contact.colliders.collider import Collider, MovingSkin, Touch, placed
 from corporeal.physics.contact.colliders.ground import Ground
 from corporeal.physics.contact.contacts import Contacts, joined
-from corporeal.physics.contact.grabs import Grab, grab_rows
+from corporeal.physics.contact.grabs import grab_rows
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.solver.integration import State
 from corporeal.physics.wind import Wind

@@ -12,7 +12,6 @@ solver          those of the system, damping, iterations, length of step
 `dynamics`, `loop`, `ground` and `collisions` make nothing anew.
 """
 
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,6 +21,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
+from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import InputError
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.contact.skin_contacts import SkinContacts
@@ -50,21 +50,11 @@ from corporeal.physics.volumetric_mesh.simulation_mesh import (
 )
 
 
-@dataclass(frozen=True)
-class Maps:
-    """Factors at every vertex of the full skin; None is 1 everywhere."""
-
-    stiffness: Float64[NumpyArray, "W"] | None = None
-    """Factor on Young's modulus."""
-    mass: Float64[NumpyArray, "W"] | None = None
-    """Factor on the density."""
-
-
 class Preparation:
     """The parts of one person's simulation, each made when first asked for."""
 
     def __init__(
-        self, template: Template, identity: Identity, vertex_count: int, maps: Maps
+        self, template: Template, identity: Identity, vertex_count: int, maps: TissueMaps
     ) -> None:
         self.template = template
         self.joints = np.asarray(identity.joints, np.float64)
@@ -177,11 +167,11 @@ class Preparations:
         self,
         template: Template,
         vertex_count: int = DEFAULT_VERTEX_COUNT,
-        maps: Maps | None = None,
+        maps: TissueMaps | None = None,
     ) -> None:
         self.template = template
         self._vertex_count = vertex_count
-        self._maps = maps or Maps()
+        self._maps = maps or TissueMaps()
         _require_maps(self._maps, template.mesh.vertex_count)
         self._of: WeakKeyDictionary[Identity, Preparation] = WeakKeyDictionary()
 
@@ -212,7 +202,7 @@ def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
     )
 
 
-def _require_maps(maps: Maps, vertex_count: int) -> None:
+def _require_maps(maps: TissueMaps, vertex_count: int) -> None:
     """Refuse maps that do not have a finite factor above 0 for every vertex of the skin."""
     for name in ("stiffness", "mass"):
         values = getattr(maps, name)

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from corporeal._typing import Array, Float, Float64, NumpyArray
+from corporeal.body.grab import Grab
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
@@ -23,7 +24,6 @@ from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
 from corporeal.physics.contact.contacts import both
 from corporeal.physics.contact.extreme_poses import extreme_poses
-from corporeal.physics.contact.grabs import Grab
 from corporeal.physics.contact.local_pairs import (
     WEIGHT,
     LocalPairs,
