@@ -60,6 +60,19 @@ def stroke(page: StudioPage) -> None:
     page.tab.mouse.up()
 
 
+def test_controls_are_set_by_what_they_are(page: StudioPage):
+    """A choice by its words, a switch by its box; the command says the flags that do the same."""
+    page.open_panel("physics")
+    page.tab.get_by_label("contact of skin with skin").select_option("local")
+    page.wait("studio.document.views[studio.view].controls.collisions === 'local'")
+    page.tab.get_by_label("Ground").locator("visible=true").click()
+    page.wait("studio.document.views[studio.view].controls.ground === true")
+    assert "--collisions local --ground" in page.tell("studio.commands.join()")
+    page.press("Reset flesh")
+    page.wait("Object.keys(studio.document.views[studio.view].controls).length === 0")
+    page.settle()
+
+
 def test_stiffness_and_exaggeration_are_painted(page: StudioPage):
     """Softer is a factor below one; livelier one above, which moves the shown skin at once."""
     page.settle()
