@@ -58,7 +58,7 @@ class Bend:
     """A joint (or several) that turns, and where to look."""
 
     name: str
-    turns: tuple[tuple[str, tuple[float, float, float]], ...]
+    rotation_vectors: tuple[tuple[str, tuple[float, float, float]], ...]
     """Joints, and the axis that each turns about, scaled by its share of the angle."""
     degrees: tuple[float, ...]
     stations: tuple[tuple[str, str, float], ...]
@@ -123,13 +123,13 @@ def main() -> None:
     stage = Stage(model, identity)
     rows = []
     for bend in BENDS:
-        skins: dict[str, np.ndarray] = {}
+        posed_vertices: dict[str, np.ndarray] = {}
         for degrees in bend.degrees:
-            skins = stage.skins(bend, degrees)
-            rows.append(stage.row(bend, degrees, skins))
+            posed_vertices = stage.posed_vertices(bend, degrees)
+            rows.append(stage.row(bend, degrees, posed_vertices))
             print(json.dumps(rows[-1]), flush=True)
         if asked.pictures:
-            shown = stage.picture(bend, bend.degrees[-1], skins)
+            shown = stage.picture(bend, bend.degrees[-1], posed_vertices)
             write_png(asked.pictures / f"{bend.name}.png", shown)
     report = {
         "commit": commit(),
@@ -153,7 +153,7 @@ class Stage:
         self.volume = union_volume(self.rest, self.triangles)
         self._preparations = Preparations(model.template)
 
-    def skins(self, bend: Bend, degrees: float) -> dict[str, np.ndarray]:
+    def posed_vertices(self, bend: Bend, degrees: float) -> dict[str, np.ndarray]:
         """The skin in a pose, by deformer."""
         pose = self._pose(bend, degrees)
         motion = Motion(
@@ -163,24 +163,26 @@ class Stage:
             pose.root_translation[None],
             self.template.skeleton,
         )
-        skins = {}
+        posed_vertices = {}
         for name in ("lbs", "dqs"):
             moved = make_deformer(name, self.template).animate(self.identity, motion)
-            skins[name] = np.asarray(moved.vertices[0], np.float64)
+            posed_vertices[name] = np.asarray(moved.vertices[0], np.float64)
         for name, settings in SETTINGS.items():
             simulation = ProjectiveSimulation(
                 self.template, settings, preparations=self._preparations
             )
-            skins[name] = simulation.skin(simulation.start(self.identity, pose))
+            posed_vertices[name] = simulation.skin(simulation.start(self.identity, pose))
             if name != SEED:
-                skins[f"{name}, settled"] = self._settled(simulation, bend, degrees)
-        return skins
+                posed_vertices[f"{name}, settled"] = self._settled(simulation, bend, degrees)
+        return posed_vertices
 
-    def row(self, bend: Bend, degrees: float, skins: dict[str, np.ndarray]) -> dict[str, object]:
+    def row(
+        self, bend: Bend, degrees: float, posed_vertices: dict[str, np.ndarray]
+    ) -> dict[str, object]:
         """Volume errors in millilitres and least radii over those at rest."""
         change = {
             name: 1e6 * (union_volume(skin, self.triangles) - self.volume)
-            for name, skin in skins.items()
+            for name, skin in posed_vertices.items()
         }
         least = abs(change["lbs"]) / 3
         ours = [abs(change[name]) for name in (TOUCHING, f"{TOUCHING}, settled")]
@@ -189,13 +191,16 @@ class Stage:
             "degrees": degrees,
             "volume_change_ml": {name: round(value, 1) for name, value in change.items()},
             "least_radius": {
-                name: round(min(self._radii(bend, skin)), 3) for name, skin in skins.items()
+                name: round(min(self._radii(bend, skin)), 3)
+                for name, skin in posed_vertices.items()
             },
             "of_lbs": round(max(ours) / abs(change["lbs"]), 3),
             "within_a_third_of_lbs": max(ours) < least,
         }
 
-    def picture(self, bend: Bend, degrees: float, skins: dict[str, np.ndarray]) -> np.ndarray:
+    def picture(
+        self, bend: Bend, degrees: float, posed_vertices: dict[str, np.ndarray]
+    ) -> np.ndarray:
         """Four deformers side by side, close up, with their names beneath."""
         size, panels = 320, []
         for name in PICTURED:
@@ -205,7 +210,7 @@ class Stage:
             field = np.radians(20)
             eye = target + away * 0.5 * bend.width / np.tan(field / 2)
             camera = Camera(tuple(eye.tolist()), tuple(target.tolist()), float(field))
-            moved = self._animation(bend, degrees, skins[name])
+            moved = self._animation(bend, degrees, posed_vertices[name])
             actor = Wardrobe(Performance(moved, self.attachments)).actor(0)
             shown = render(
                 Scene([actor], camera, ground_height=None), size, size, samples=3, refinement=1
@@ -224,7 +229,7 @@ class Stage:
 
     def _pose(self, bend: Bend, degrees: float) -> Pose:
         rotations = np.zeros((len(self.joints), 3))
-        for name, axis in bend.turns:
+        for name, axis in bend.rotation_vectors:
             rotations[self.template.skeleton.index(name)] = np.radians(degrees) * np.asarray(axis)
         return Pose(rotations, np.zeros(3))
 

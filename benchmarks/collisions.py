@@ -99,9 +99,9 @@ class Subject:
         self.twice_at_rest = overlap(rest, self.triangles)[0]
         self.thickness = np.linalg.norm(flesh.skin - flesh.inner, axis=1)
 
-    def pose(self, turns: dict[str, tuple[float, float, float]]) -> Pose:
+    def pose(self, rotation_vectors: dict[str, tuple[float, float, float]]) -> Pose:
         rotations = np.zeros((len(self.body.joints), 3))
-        for name, turn in turns.items():
+        for name, turn in rotation_vectors.items():
             rotations[self.body.skeleton.index(name)] = turn
         return Pose(rotations, np.zeros(3))
 
@@ -259,7 +259,10 @@ def main() -> None:
     if asked.times:
         report = json.loads(RESULTS.read_text()) | {"times": times(subject)}
     else:
-        named = {name: measured(subject, subject.pose(turns)) for name, turns in POSES.items()}
+        named = {
+            name: measured(subject, subject.pose(rotation_vectors))
+            for name, rotation_vectors in POSES.items()
+        }
         found = {}
         for name, pose in clip_poses(subject, asked.frames).items():
             found[name] = measured(subject, pose)

@@ -93,8 +93,8 @@ def drop(person: Person, template) -> dict[str, np.ndarray]:
     stand = a_pose(person, template)
     root = np.zeros((len(time), 3))
     root[:, 1] = DROP - fall
-    turns = np.repeat(stand[None], len(time), axis=0)
-    motion = Motion("heel drop", FPS, turns, root, template.skeleton)
+    rotations = np.repeat(stand[None], len(time), axis=0)
+    motion = Motion("heel drop", FPS, rotations, root, template.skeleton)
     flesh = flesh_of(person, template, "layered", seed=None)
     skin = flesh.perform(Recording(motion, moving=True), "off")
     vertices = skin.astype(np.float64) - root[:, None]

@@ -119,11 +119,11 @@ def frame() -> dict[str, object]:
             ("reference", SolverOptions(accelerated=False, kernels=GPU)),
             ("fast", SolverOptions(kernels=GPU)),
         ):
-            _, skins, _ = run_clip(
+            _, posed_vertices, _ = run_clip(
                 subject.body, subject.local, subject.rule, solver_state, frames,
                 steps=STEPS, piece=120, wanted=wanted, options=options,
             )  # fmt: skip
-            got = ended(skins, origins)
+            got = ended(posed_vertices, origins)
             difference = np.abs(got - clip[key][: len(got)]).max() / subject.height
             agreement[name][key] = float(difference)
             require(difference < AGREEMENT, f"{name} differs from {key} by {difference}")
@@ -192,14 +192,14 @@ def ended_clip(name: str) -> dict[str, object]:
     for title, world in (("in the air", None), ("on the ground", ground)):
 
         def run(world: DeviceWorld | None = world) -> tuple[Skins, Touched | None]:
-            _, skins, touched = run_clip(
+            _, posed_vertices, touched = run_clip(
                 body, inverse, rule, solver_state, frames, None, world, preservation,
                 steps=STEPS, piece=120, wanted=wanted, options=options,
             )  # fmt: skip
-            return skins, touched
+            return posed_vertices, touched
 
-        skins, touched = run()
-        got = ended(skins, origins[:, 0])
+        posed_vertices, touched = run()
+        got = ended(posed_vertices, origins[:, 0])
         away = np.linalg.norm(got - data["fast"][: len(got)], axis=1) / height
         off = {"max": float(away.max()), "rms": float(np.sqrt(np.mean(away**2)))}
         near = world is not None or off["rms"] < AGREEMENT
@@ -258,9 +258,9 @@ def material() -> dict[str, object]:
     }
 
 
-def ended(skins: Skins, origins: np.ndarray) -> np.ndarray:
+def ended(posed_vertices: Skins, origins: np.ndarray) -> np.ndarray:
     """The simulated skin in the last frame, metres."""
-    return np.asarray(skins.simulated, np.float64)[-1, :, :, 0].T + origins[-1]
+    return np.asarray(posed_vertices.simulated, np.float64)[-1, :, :, 0].T + origins[-1]
 
 
 def solve_us(inverse: Inverse, free: int) -> float:

@@ -58,11 +58,11 @@ def crowd() -> dict[str, object]:
         few = SkeletonFrames(
             frames.start, frames.path[: STEPS * count], frames.shifts[: STEPS * count]
         )
-        _, skins, _ = run_clip(
+        _, posed_vertices, _ = run_clip(
             subject.body, subject.local, subject.rule, solver_state, few,
             steps=STEPS, piece=1, options=SolverOptions(unrolled=1),
         )  # fmt: skip
-        ends.append(np.asarray(skins.vertices[-1, 0]))
+        ends.append(np.asarray(posed_vertices.vertices[-1, 0]))
     sizes = (16, 64, 256, 1024) if GPU else (4,)
     for size in sizes:
         chosen = [singles[k % len(singles)] for k in range(size)]
@@ -128,8 +128,10 @@ def many_people(
     last, off = np.asarray(run()[1][-1]), []
     for chosen in (0, len(bodies) - 1):
         body, inverse, state = bodies[chosen], inverses[chosen], states[chosen]
-        _, skins, _ = run_clip(body, inverse, rule, state, frames, steps=STEPS, options=options)
-        off.append(float(np.abs(np.asarray(skins.vertices[-1, 0]) - last[chosen]).max()))
+        _, posed_vertices, _ = run_clip(
+            body, inverse, rule, state, frames, steps=STEPS, options=options
+        )
+        off.append(float(np.abs(np.asarray(posed_vertices.vertices[-1, 0]) - last[chosen]).max()))
     require(max(off) / 1.7 < AGREEMENT, f"people differ from singles by {off} m")
     return {
         "off_m": off,

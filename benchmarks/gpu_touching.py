@@ -55,9 +55,9 @@ def touching_clip(ways: list[tuple[Capacity, SolverOptions]]) -> dict[str, objec
             subject.body, subject.local, subject.rule, solver_state, frames, collisions,
             steps=STEPS, piece=60, wanted=Wanted(True, True, True), options=w, capacity=r,
         )  # fmt: skip
-        _, skins, touched = run()
+        _, posed_vertices, touched = run()
         require_capacity(touched.full, capacity)
-        got = np.asarray(skins.simulated[0, :, :, 0], np.float64).T + origins[STEPS, 0]
+        got = np.asarray(posed_vertices.simulated[0, :, :, 0], np.float64).T + origins[STEPS, 0]
         off = np.abs(got - data["after"][: len(got)])
         report[f"room {capacity.contacts}, {options.rounds} rounds"] = {
             "ms": round(1e3 * timed(run) / 60, 4),
@@ -67,7 +67,9 @@ def touching_clip(ways: list[tuple[Capacity, SolverOptions]]) -> dict[str, objec
                 "max": float(1e3 * off.max()),
                 "rms": float(1e3 * np.sqrt((off**2).mean())),
             },
-            "overlap": overlap(subject, skin, skins.simulated[-1], frames.path[-1, 0], capacity),
+            "overlap": overlap(
+                subject, skin, posed_vertices.simulated[-1], frames.path[-1, 0], capacity
+            ),
         }
     return report
 
@@ -99,13 +101,13 @@ def many() -> dict[str, object]:
     def run(
         capacity: Capacity, collisions: Collisions | None
     ) -> tuple[SolverState, Skins, Touched]:
-        moving_on, skins, touched = run_clip(
+        moving_on, posed_vertices, touched = run_clip(
             subject.body, subject.local, subject.rule, solver_state, frames, collisions,
             steps=STEPS, piece=count, wanted=Wanted(True, True, True),
             options=SolverOptions(kernels=GPU, unrolled=1), capacity=capacity,
         )  # fmt: skip
         nothing = Touched(no_pairs(subject.body), jnp.zeros(count, int), jnp.zeros(count, bool))
-        return moving_on, skins, touched or nothing
+        return moving_on, posed_vertices, touched or nothing
 
     _, apart, touched = run(MANY, collisions)
     require_capacity(touched.full, MANY)
@@ -113,8 +115,8 @@ def many() -> dict[str, object]:
     _, through, _ = run(MANY, None)
     pose = frames.path[-1, 0]
     left, otherwise = (
-        overlap(subject, skin, jnp.asarray(skins.simulated)[-1], pose, MANY)
-        for skins in (apart, through)
+        overlap(subject, skin, jnp.asarray(posed_vertices.simulated)[-1], pose, MANY)
+        for posed_vertices in (apart, through)
     )
     require(left["depths_m"] < otherwise["depths_m"], f"{left} is left of {otherwise}")
     for few in (MANY._replace(contacts=1024), MANY._replace(candidates=2**16)):

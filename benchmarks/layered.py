@@ -97,8 +97,8 @@ def person(model: PhenotypeModel, gender: float, bmi: float, height: float) -> d
     moved: dict[str, tuple[Moved, Moved]] = {}
     for name, deformer in kinds(model, layers).items():
         moved[name] = (landed(deformer, identity), twisted(deformer, identity))
-        skins = moved[name][0].skins()
-        off = np.linalg.norm(skins - np.asarray(identity.rest_vertices), axis=-1)
+        posed_vertices = moved[name][0].posed_vertices()
+        off = np.linalg.norm(posed_vertices - np.asarray(identity.rest_vertices), axis=-1)
         found[name] = {
             part: round(float(1e3 * np.sqrt((off[:, inside] ** 2).mean(axis=1)).max()), 1)
             for part, inside in where.items()
@@ -133,7 +133,7 @@ class Moved:
     body: SimulatedBody
     positions: Float64[NumpyArray, "N n 3"]
 
-    def skins(self) -> Float64[NumpyArray, "N V 3"]:
+    def posed_vertices(self) -> Float64[NumpyArray, "N V 3"]:
         return np.asarray(self.body.skin(self.positions), np.float64)
 
 
@@ -143,7 +143,7 @@ def skin_strain(
     """Root mean square over the region, in the worst frame."""
     rest = np.asarray(identity.rest_vertices, np.float64)
     triangles = np.asarray(model.template.mesh.triangles)
-    return float(np.max(mean_strain(rest, moved.skins(), triangles, region)))
+    return float(np.max(mean_strain(rest, moved.posed_vertices(), triangles, region)))
 
 
 def muscle_strains(
@@ -233,10 +233,10 @@ def landing(deformer: Deformer, frames: int = 24, fall: int = 6) -> Motion:
 def twisted(deformer: LayeredSkinning | ProjectiveSkinning, identity: Identity) -> Moved:
     """In static balance with the trunk twisted."""
     skeleton = deformer.template.skeleton
-    turns = np.zeros((skeleton.joint_count, 3))
-    turns[[skeleton.index(name) for name in ("spine1", "spine2", "spine3")], 1] = TWIST / 3
+    rotations = np.zeros((skeleton.joint_count, 3))
+    rotations[[skeleton.index(name) for name in ("spine1", "spine2", "spine3")], 1] = TWIST / 3
     simulation = deformer.simulation(controls(deformer))
-    flesh = simulation.start(identity, Pose(turns, np.zeros(3))).flesh
+    flesh = simulation.start(identity, Pose(rotations, np.zeros(3))).flesh
     return Moved(simulation.body(identity), flesh.positions[None])
 
 

@@ -80,8 +80,8 @@ def jump(layered: Flesh, two_layer: Flesh, identity: Identity, path: Path) -> No
 
 def twist(layered: Flesh, two_layer: Flesh, identity: Identity, out: Path) -> None:
     """Static, 0.8 rad from hips to shoulders."""
-    turns = dict.fromkeys(SPINE, (0.0, 0.8 / 3, 0.0))
-    moved = [still(deformer, identity, turns) for deformer in (layered, two_layer)]
+    rotation_vectors = dict.fromkeys(SPINE, (0.0, 0.8 / 3, 0.0))
+    moved = [still(deformer, identity, rotation_vectors) for deformer in (layered, two_layer)]
     triangles = np.asarray(layered.template.mesh.triangles)
     scale, shown = ColourScale(0.0, 50.0, "strain", "%"), []
     for each, label in zip(moved, ("layered", "two-layer"), strict=True):
@@ -104,12 +104,12 @@ def twist(layered: Flesh, two_layer: Flesh, identity: Identity, out: Path) -> No
 
 def bend(layered: Flesh, two_layer: Flesh, identity: Identity, path: Path) -> None:
     """Static, 0.9 rad backwards, with the bone surface free at joints, held there, and without."""
-    turns = dict.fromkeys(SPINE, (-0.3, 0.0, 0.0))
+    rotation_vectors = dict.fromkeys(SPINE, (-0.3, 0.0, 0.0))
     parts = attachments_of(layered.template, identity)
     shown = [
-        Performance(still(layered, identity, turns), parts, "sliding regions"),
-        Performance(still(layered, identity, turns, sliding=0.0), parts, "none"),
-        Performance(still(two_layer, identity, turns), parts, "two-layer"),
+        Performance(still(layered, identity, rotation_vectors), parts, "sliding regions"),
+        Performance(still(layered, identity, rotation_vectors, sliding=0.0), parts, "none"),
+        Performance(still(two_layer, identity, rotation_vectors), parts, "two-layer"),
     ]
     picture(shown, path, width=WIDTH, height=HEIGHT, azimuth=np.radians(60))
 
@@ -136,13 +136,13 @@ def inside(model: PhenotypeModel, bodies: LayeredBodies, out: Path) -> None:
 def still(
     deformer: Flesh,
     identity: Identity,
-    turns: dict[str, tuple[float, float, float]],
+    rotation_vectors: dict[str, tuple[float, float, float]],
     **chosen: float,
 ) -> Animation:
     """One frame in static balance."""
     skeleton = deformer.template.skeleton
     rotations = np.zeros((1, skeleton.joint_count, 3))
-    for name, turn in turns.items():
+    for name, turn in rotation_vectors.items():
         rotations[0, skeleton.index(name)] = turn
     motion = Motion("still", 60.0, rotations, np.zeros((1, 3)), skeleton)
     given = {name: np.asarray(value) for name, value in chosen.items()}

@@ -151,8 +151,8 @@ def rivals(data: Sets, out: Path) -> None:
         learned = train_pose(meshes, template, settings, callback, begin=begin)
         first = model_of(learned, template)
         edges = learned.initial.edges
-        rests, rule = learned.estimate.rests, replace(SHAPES, rounds=1)
-        model, found = train_shape(standing, first, edges, rule, rests)
+        rest_shapes, rule = learned.estimate.rest_shapes, replace(SHAPES, rounds=1)
+        model, found = train_shape(standing, first, edges, rule, rest_shapes)
         write_smpl(out / f"{name}.npz", model)
         report = {
             "stages": [{"stage": s, "mean_distance": m} for s, m in learned.history],

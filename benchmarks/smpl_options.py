@@ -66,7 +66,7 @@ class Experiment:
         self.estimate = replace(
             whole,
             weights=whole.weights[::STRIDE],
-            rests=whole.rests[:, ::STRIDE],
+            rest_shapes=whole.rest_shapes[:, ::STRIDE],
             pose_offsets=np.ascontiguousarray(whole.pose_offsets[:, ::STRIDE]),
         )
         self._fit_test_people(data)
@@ -121,7 +121,7 @@ class Experiment:
             self.estimate,
             rotations=self.estimate.rotations[kept],
             translations=self.estimate.translations[kept],
-            rests=self.estimate.rests[~left_out],
+            rest_shapes=self.estimate.rest_shapes[~left_out],
             joints=self.estimate.joints[~left_out],
         )
         shapes = solved_pose_shapes(meshes, estimate, ridge(estimate, len(kept)))
@@ -210,7 +210,7 @@ def by_shape(it: Experiment, strength: float) -> float:
 def subject_betas(model: LinearBodyModel, whole: Estimate) -> np.ndarray:
     """Coefficients of the people who train, from their rest skins."""
     root = model.joint_regressor[0]
-    centred = whole.rests - np.einsum("v,iva->ia", root, whole.rests)[:, None]
+    centred = whole.rest_shapes - np.einsum("v,iva->ia", root, whole.rest_shapes)[:, None]
     apart = centred - (model.mean_vertices - root @ model.mean_vertices)
     flat = model.shape_offsets.reshape(model.shape_count, -1)
     return np.linalg.lstsq(flat.T, apart.reshape(len(apart), -1).T, rcond=None)[0].T

@@ -40,10 +40,10 @@ SETTINGS = PoseTraining(joint_rounds=12, shape_rounds=16, pose_ridge=1e-5)
 def joint_errors(found: Estimate, truth: Estimate) -> np.ndarray:
     """Distance of every subject's joints from the true ones, in the found rest pose, metres."""
     rows = []
-    for subject, rest in enumerate(found.rests):
+    for subject, rest in enumerate(found.rest_shapes):
         person = replace(truth.person(subject), pose_offsets=np.zeros_like(truth.pose_offsets))
         still = np.tile(np.eye(3), (1, len(truth.parents), 1, 1))
-        start = RotationPose(still, np.mean(rest - truth.rests[subject], axis=0)[None])
+        start = RotationPose(still, np.mean(rest - truth.rest_shapes[subject], axis=0)[None])
         target = rest[None].astype(person.rest.dtype)
         poses = solve_poses(person, target, start, iterations=30).poses
         centres = person.kinematics(poses).centres[0]
@@ -63,14 +63,14 @@ def held_out(known: KnownSmpl, trained: PoseModel) -> dict[str, float]:
     model = model_of(trained, known.template)
     standing, _ = sample_people(known, 40, 40, seed=11, bend=0.05)
     edges = trained.initial.edges
-    settings, rests = ShapeTraining(count=8, rounds=3), trained.estimate.rests
-    model, _ = train_shape(standing.vertices, model, edges, settings, rests)
+    settings, rest_shapes = ShapeTraining(count=8, rounds=3), trained.estimate.rest_shapes
+    model, _ = train_shape(standing.vertices, model, edges, settings, rest_shapes)
     meshes, _ = sample_people(known, 4, 24, seed=12, bend=0.35)
     fitted, errors, poses = FittedSmpl(model, iterations=25), [], []
     for subject in range(4):
         frames = meshes.vertices[meshes.of_subject(subject)]
-        shapes, skins = fitted.fit_people(frames, 8)
-        errors.append(np.linalg.norm(skins - frames, axis=2).mean())
+        shapes, posed_vertices = fitted.fit_people(frames, 8)
+        errors.append(np.linalg.norm(posed_vertices - frames, axis=2).mean())
         rest = fitted.fit_poses(frames[1:], shapes[0])
         poses.append(np.linalg.norm(rest - frames[1:], axis=2).mean())
     return {
@@ -97,7 +97,7 @@ def run(vertices: int, people: int, poses: int, scale: float) -> tuple[dict, Pos
     known = known_smpl(vertices, pose_scale=scale)
     meshes, truth = sample_people(known, people, poses)
     rings = initial_model(known.template).regressor
-    near = np.einsum("jv,iva->ija", rings, truth.rests, optimize=True)
+    near = np.einsum("jv,iva->ija", rings, truth.rest_shapes, optimize=True)
     began = time.process_time()
     trained = train_pose(meshes, known.template, SETTINGS)
     seconds = time.process_time() - began

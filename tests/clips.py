@@ -25,12 +25,12 @@ def _authored(name: str, fps: float, duration: float) -> Motion:
     skeleton = Skeleton(
         whole.names[:BODY_JOINTS], whole.parents[:BODY_JOINTS], whole.joints[:BODY_JOINTS]
     )
-    turns = np.asarray(motion.joint_rotations)[:, :BODY_JOINTS]
+    rotations = np.asarray(motion.joint_rotations)[:, :BODY_JOINTS]
     way = np.asarray(motion.root_translation)
     return Motion(
         name,
         fps,
-        np.concatenate([np.zeros_like(turns[:1]), turns]),
+        np.concatenate([np.zeros_like(rotations[:1]), rotations]),
         np.concatenate([np.zeros_like(way[:1]), way]),
         skeleton,
     )

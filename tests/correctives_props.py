@@ -31,10 +31,10 @@ def small_correctives(seed: int = 0) -> PoseCorrectives:
 
 def random_poses(count: int = 40, joints: int = 4, seed: int = 1) -> Rotation:
     """Turns of all joints, pose after pose, uniform over all rotations; the first is the rest."""
-    turns = Rotation.random(count * joints, random_state=seed).as_matrix()
-    turns[:joints] = np.eye(3)
-    turns[joints : 2 * joints] = np.diag([1.0, -1.0, -1.0])  # half turns
-    return Rotation.from_matrix(turns)
+    rotations = Rotation.random(count * joints, random_state=seed).as_matrix()
+    rotations[:joints] = np.eye(3)
+    rotations[joints : 2 * joints] = np.diag([1.0, -1.0, -1.0])  # half turns
+    return Rotation.from_matrix(rotations)
 
 
 def xyzw(poses: Rotation, joints: int = 4) -> np.ndarray:
@@ -46,12 +46,12 @@ def xyzw(poses: Rotation, joints: int = 4) -> np.ndarray:
 
 def signed_weights(correctives: PoseCorrectives, poses: Rotation, joints: int = 4) -> np.ndarray:
     """w_b = Σ_n B_bn (R_n − I_n), summed element by element."""
-    turns = poses.as_matrix().reshape(-1, joints, 3, 3)[:, ORDER]
-    weights = np.zeros((len(turns), MORPHS))
+    rotations = poses.as_matrix().reshape(-1, joints, 3, 3)[:, ORDER]
+    weights = np.zeros((len(rotations), MORPHS))
     for joint in range(len(ORDER)):
         for row in range(3):
             for column in range(3):
-                feature = turns[:, joint, row, column] - (row == column)
+                feature = rotations[:, joint, row, column] - (row == column)
                 share = correctives.feature_weights[:, 9 * joint + 3 * row + column]
                 weights += feature[:, None] * share
     return weights

@@ -24,9 +24,9 @@ def soft_take(frames: int = 24, rank: int = 6, size: float = 0.03, seed: int = 0
     curves = size * random.normal(size=(frames, rank)) * 0.8 ** np.arange(rank)
     offsets = np.tensordot(curves, modes, axes=1)
     weights = still.template.weights.dense()
-    turns = np.asarray(still.world_from_joint)[:, :, :3, :3]
+    rotations = np.asarray(still.world_from_joint)[:, :, :3, :3]
     # x'_tv = x_tv + Σ_j w_vj R_tj d_tv
-    moved = np.einsum("vj,njab,nvb->nva", weights, turns, offsets)
+    moved = np.einsum("vj,njab,nvb->nva", weights, rotations, offsets)
     vertices = np.asarray(still.vertices) + moved
     return replace(still, deformer="soft", vertices=vertices, dynamic_offsets=offsets)
 

@@ -19,13 +19,13 @@ def off(turn: np.ndarray, source: np.ndarray, target: np.ndarray, weights: np.nd
 
 
 def test_a_turn_of_the_vectors_is_found_exactly_in_a_batch():
-    turns = Rotation.random(50, random_state=1).as_matrix()
+    rotations = Rotation.random(50, random_state=1).as_matrix()
     source = RANDOM.normal(size=(50, 7, 3))
-    target = np.einsum("bxy,bny->bnx", turns, source)
-    np.testing.assert_allclose(best_rotation(source, target), turns, atol=1e-12)
+    target = np.einsum("bxy,bny->bnx", rotations, source)
+    np.testing.assert_allclose(best_rotation(source, target), rotations, atol=1e-12)
     one = source[0]
-    moved = np.einsum("bxy,ny->bnx", turns, one)
-    np.testing.assert_allclose(best_rotation(one, moved), turns, atol=1e-12)
+    moved = np.einsum("bxy,ny->bnx", rotations, one)
+    np.testing.assert_allclose(best_rotation(one, moved), rotations, atol=1e-12)
 
 
 def test_no_small_turn_away_is_nearer():
@@ -73,12 +73,12 @@ def test_whatever_comes_a_proper_rotation_comes_out():
     matrices[50:100, :, 2] = 0.0
     matrices[100:150] = matrices[100:150, :, :1] * matrices[100:150, :1, :]
     matrices[150:] = 0.0
-    turns = nearest_rotation(matrices)
+    rotations = nearest_rotation(matrices)
     np.testing.assert_allclose(
-        turns @ turns.swapaxes(1, 2), np.tile(np.eye(3), (200, 1, 1)), atol=1e-12
+        rotations @ rotations.swapaxes(1, 2), np.tile(np.eye(3), (200, 1, 1)), atol=1e-12
     )
-    np.testing.assert_allclose(np.linalg.det(turns), 1.0, atol=1e-12)
-    np.testing.assert_allclose(turns[150:], np.tile(np.eye(3), (50, 1, 1)), atol=1e-15)
+    np.testing.assert_allclose(np.linalg.det(rotations), 1.0, atol=1e-12)
+    np.testing.assert_allclose(rotations[150:], np.tile(np.eye(3), (50, 1, 1)), atol=1e-15)
 
 
 def test_vectors_on_a_line_are_carried_over_but_leave_the_turn_open():

@@ -90,9 +90,9 @@ def test_standing_still_nothing_moves(man, deformer):
     """The rest shape is in balance under gravity: forces cancel to single precision, and quadratic
     upsampling gives the rest skin back within 0.1 mm."""
     template = man[0]
-    skins = deformer.animate(man[2], still(template, 4)).vertices
-    assert np.abs(skins - skins[0]).max() < 5e-5
-    assert np.linalg.norm(skins[0] - template.skin, axis=1).max() < 2e-3
+    posed_vertices = deformer.animate(man[2], still(template, 4)).vertices
+    assert np.abs(posed_vertices - posed_vertices[0]).max() < 5e-5
+    assert np.linalg.norm(posed_vertices[0] - template.skin, axis=1).max() < 2e-3
 
 
 def test_a_shifted_skeleton_carries_every_layer_along(man, body):
@@ -175,14 +175,14 @@ def test_flesh_that_keeps_its_volume_loses_less_of_it(man, deformer):
     """Bent deeply, the flesh of the trunk is squeezed; pressure brings part of it back."""
     template, _, identity = man
     pose = standing(template)
-    turns = np.array(pose.joint_rotations)
-    turns[[template.body.skeleton.index(f"spine{k}") for k in (1, 2)], 0] = 0.4
+    rotations = np.array(pose.joint_rotations)
+    rotations[[template.body.skeleton.index(f"spine{k}") for k in (1, 2)], 0] = 0.4
     lost = []
     for volume in (0.0, 50.0):
         simulation = deformer.simulation({"volume": np.asarray(volume)})
         body = simulation.body(identity)
         corners = body._preparation.mesh.whole_prisms
-        flesh = simulation.start(identity, Pose(turns, np.zeros(3))).flesh.positions
+        flesh = simulation.start(identity, Pose(rotations, np.zeros(3))).flesh.positions
         before, after = (prism_volumes(x[corners]).sum() for x in (body.rest, flesh))
         lost.append(abs(after / before - 1.0))
     assert lost[0] > 2e-3

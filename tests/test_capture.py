@@ -154,14 +154,14 @@ def test_distances_of_segments_against_a_minimiser() -> None:
 def test_drawn_poses_cover_and_keep_the_ranges() -> None:
     """Every stratum of every axis is used: the ellipse moves few turns, and none past its end."""
     count = 45
-    turns = draw_poses(TEMPLATE.skeleton, count, np.random.default_rng(3))
+    rotations = draw_poses(TEMPLATE.skeleton, count, np.random.default_rng(3))
     low, high = joint_limits(TEMPLATE.skeleton.names)
     body = slice(1, 22)
-    assert np.all(turns[:, body] >= low[body] - 1e-12)
-    assert np.all(turns[:, body] <= high[body] + 1e-12)
+    assert np.all(rotations[:, body] >= low[body] - 1e-12)
+    assert np.all(rotations[:, body] <= high[body] + 1e-12)
     for name, axis in (("left_knee", 0), ("right_elbow", 1), ("left_hip", 0), ("neck", 1)):
         joint = TEMPLATE.skeleton.index(name)
-        seen = np.ptp(turns[:, joint, axis]) / (high - low)[joint, axis]
+        seen = np.ptp(rotations[:, joint, axis]) / (high - low)[joint, axis]
         assert seen > 0.75
 
 
@@ -232,18 +232,18 @@ def test_hands_rest_on_wide_hips() -> None:
         body = body_at_bmi(PhenotypeModel(), 0.0, bmi, 1.65)
         her = Person("eva", "female", 40.0, body, Composition(0.2 * bmi, 20.0), measure(body))
         motion = make_motion("hips", body, TEMPLATE, fps=10.0, duration=3.0, a_pose=True)
-        turns = np.asarray(motion.joint_rotations, np.float64)
-        clear, share = cleared_motion(motion, her, TEMPLATE, turns[0])
+        rotations = np.asarray(motion.joint_rotations, np.float64)
+        clear, share = cleared_motion(motion, her, TEMPLATE, rotations[0])
         capsules = capsules_of(TEMPLATE, body)
-        allowed, arms = capsules.allowed(turns[0]), np.isin(capsules.limbs, ARMS)
+        allowed, arms = capsules.allowed(rotations[0]), np.isin(capsules.limbs, ARMS)
         places = len(capsules.bones) * len(ALONG)
         of_arms = np.repeat(arms[capsules.bones[:, 0]], len(ALONG))
         found = np.asarray(clear.joint_rotations)
-        np.testing.assert_array_equal(found[:, ~arms], turns[:, ~arms])
-        np.testing.assert_array_equal(found[0], turns[0])
+        np.testing.assert_array_equal(found[:, ~arms], rotations[:, ~arms])
+        np.testing.assert_array_equal(found[0], rotations[0])
         before, after = (
             max(float((capsules.overlaps(r) - allowed)[-places:][of_arms].max()) for r in rows)
-            for rows in (turns, found)
+            for rows in (rotations, found)
         )
         deepest.append((before, after, share))
     slim, heavy = deepest

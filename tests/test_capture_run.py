@@ -149,10 +149,10 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
     assert take.truth is not None
     assert take.truth.materials["dynamics"] == 1.0
     way = np.asarray(take.truth.root_translation[0 : take.frame_count], np.float64)
-    turns = np.asarray(take.truth.joint_rotations[0 : take.frame_count], np.float64)
+    rotations = np.asarray(take.truth.joint_rotations[0 : take.frame_count], np.float64)
     speed = np.linalg.norm(way[-1, [0, 2]] - way[0, [0, 2]]) * 30.0 / (take.frame_count - 1)
     assert 2.0 < speed < 6.0  # m/s
-    motion = Motion("run", 30.0, turns, way, TEMPLATE.skeleton)
+    motion = Motion("run", 30.0, rotations, way, TEMPLATE.skeleton)
     plain = np.asarray(LinearBlendSkinning(TEMPLATE).animate(who, motion).vertices)
     away = np.linalg.norm(take.vertices[0 : take.frame_count] - plain, axis=2)
     assert away.mean() < 0.02

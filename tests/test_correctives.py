@@ -43,8 +43,8 @@ def test_weights_are_linear_in_the_rotation_matrices():
 
 
 def test_features_do_not_mind_the_length_of_quaternions():
-    turns = xyzw(random_poses())[..., WXYZ]
-    np.testing.assert_allclose(pose_features(3 * turns), pose_features(turns), atol=1e-14)
+    rotations = xyzw(random_poses())[..., WXYZ]
+    np.testing.assert_allclose(pose_features(3 * rotations), pose_features(rotations), atol=1e-14)
 
 
 def test_bounds_hold_for_every_pose_and_are_reached():
@@ -77,8 +77,8 @@ def test_an_attached_take_is_skinned_with_its_correctives():
     """Skinning of rest + Σ w d, with d added to the rest surface by hand, frame by frame."""
     plain, correctives = small_character(), small_correctives()
     character = attach_correctives(plain, correctives)
-    turns = np.asarray(plain.joint_rotations_wxyz)
-    poses = Rotation.from_quat(turns.reshape(-1, 4)[:, [1, 2, 3, 0]])
+    rotations = np.asarray(plain.joint_rotations_wxyz)
+    poses = Rotation.from_quat(rotations.reshape(-1, 4)[:, [1, 2, 3, 0]])
     offsets = np.tensordot(signed_weights(correctives, poses), correctives.offsets, axes=1)
     for frame in range(plain.frame_count):
         mesh = plain.template.mesh
@@ -209,10 +209,10 @@ def test_attaching_twice_is_refused():
 
 
 def test_bad_poses_are_refused():
-    turns = xyzw(random_poses())[..., WXYZ]
+    rotations = xyzw(random_poses())[..., WXYZ]
     skeleton = small_character().template.skeleton
     with pytest.raises(InputError, match="3 joints"):
-        corrective_weights(small_correctives(), skeleton, turns[:, :3])
+        corrective_weights(small_correctives(), skeleton, rotations[:, :3])
     with pytest.raises(InputError, match="not finite"):
         pose_features(np.full((2, 4), np.nan))
     with pytest.raises(InputError, match="length 0"):

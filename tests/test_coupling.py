@@ -68,15 +68,15 @@ def test_a_bent_joint_turns_half_way(arm):
     """Mean of the incident bones' quaternions: half the angle about the same axis."""
     model, skeleton = arm
     joints = np.asarray(skeleton.joints, float)
-    turns = node_rotations(
+    rotation_vectors = node_rotations(
         posed(skeleton, BEND), np.asarray(skeleton.parents), joints, model.bones, np.zeros(3)
     )
     half = matrix_from_axis_angle(np.array([0.0, 0.0, 0.7]))
-    np.testing.assert_allclose(turns[1], half, atol=1e-15)
-    np.testing.assert_allclose(turns[0], np.eye(3), atol=1e-15)
+    np.testing.assert_allclose(rotation_vectors[1], half, atol=1e-15)
+    np.testing.assert_allclose(rotation_vectors[0], np.eye(3), atol=1e-15)
     # the joint beyond the bend turns with both its bones, which turn alike
     whole = matrix_from_axis_angle(np.array([0.0, 0.0, 1.4]))
-    np.testing.assert_allclose(turns[2], whole, atol=1e-15)
+    np.testing.assert_allclose(rotation_vectors[2], whole, atol=1e-15)
 
 
 def test_vertices_far_from_joints_move_rigidly_with_their_bone(arm):

@@ -87,14 +87,14 @@ def test_different_people_move_each_on_their_own() -> None:
     cases = [moved(body, phase) for body, phase in zip(bodies, (0.0, 1.1), strict=True)]
     people = assembled_people(bodies, inverses, RULE)
     states = assembled_states(people, [c[0] for c in cases])
-    _, skins = run_people(
+    _, posed_vertices = run_people(
         people, RULE, states, together([c[1] for c in cases]), steps=2, options=WAY
     )
     for number, (solver_state, path, _) in enumerate(cases):
         _, single, _ = run_clip(
             bodies[number], inverses[number], RULE, solver_state, path, steps=2, options=WAY
         )
-        off = np.abs(np.asarray(skins)[:, number] - np.asarray(single.vertices)[:, 0])
+        off = np.abs(np.asarray(posed_vertices)[:, number] - np.asarray(single.vertices)[:, 0])
         assert off.max() < 5e-6
 
 

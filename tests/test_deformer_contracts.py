@@ -149,18 +149,18 @@ def test_a_stepper_plays_the_clip(case: Case) -> None:
     stepper = case.deformer.stepper()
     assert isinstance(stepper, Stepper)
     state = stepper.start(case.identity, Pose(rotations[0], motion.root_translation[0]))
-    skins = [np.asarray(stepper.skin(state))]
+    posed_vertices = [np.asarray(stepper.skin(state))]
     before, pose = state, Pose(rotations[0], motion.root_translation[0])
     for turned in rotations[1:]:
         pose = Pose(turned, motion.root_translation[0])
         before, state = state, stepper.step(state, pose, 1 / motion.fps)
-        np.testing.assert_array_equal(stepper.skin(before), skins[-1])
-        skins.append(np.asarray(stepper.skin(state)))
+        np.testing.assert_array_equal(stepper.skin(before), posed_vertices[-1])
+        posed_vertices.append(np.asarray(stepper.skin(state)))
     again = stepper.step(before, pose, 1 / motion.fps)
-    np.testing.assert_array_equal(stepper.skin(again), skins[-1])
+    np.testing.assert_array_equal(stepper.skin(again), posed_vertices[-1])
     clip = case.deformer.animate(case.identity, motion).vertices
     assert np.abs(clip[-1] - clip[0]).max() > 1e-2
-    np.testing.assert_allclose(skins, clip, rtol=0, atol=rounding(case))
+    np.testing.assert_allclose(posed_vertices, clip, rtol=0, atol=rounding(case))
 
 
 def test_animation_is_whole(case: Case) -> None:

@@ -24,7 +24,7 @@ from corporeal.physics.fast_projective_skinning.gpu.clip import (
     run_clip,
 )
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
-from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.gpu.solver import SolverOptions
@@ -77,15 +77,15 @@ def test_a_clip_ends_where_the_cpu_does(body: SimulatedBody, kind: int) -> None:
     near, origins = clip_frames(frames[:, None])
     solver_state = device_state(prepared, [start], origins[0], 1 / 120)
     inverse = prepared.inverse(RULE)
-    _, skins, _ = run_clip(
+    _, posed_vertices, _ = run_clip(
         prepared, inverse, RULE, solver_state, near, steps=2, piece=40,
         wanted=Wanted(simulated=True), options=WAY,
     )  # fmt: skip
-    found = np.asarray(skins.simulated[-1, :, :, 0]).T + origins[-1]
+    found = np.asarray(posed_vertices.simulated[-1, :, :, 0]).T + origins[-1]
     height = np.ptp(body.model.skin[:, 0])
     count = body.model.vertex_count
     assert np.abs(found - expected.positions[:count]).max() < 1e-4 * height
-    skin = np.asarray(skins.vertices[-1, 0]) + origins[-1]
+    skin = np.asarray(posed_vertices.vertices[-1, 0]) + origins[-1]
     assert np.abs(skin - body.skin(expected.positions)).max() < 1e-4 * height
 
 
@@ -145,8 +145,8 @@ rule = StepRule(1 / 120, 5, 10.0)
 solver_state = device_state(body, [resting(body.rest, 1 / 120)], origins[0], 1 / 120)
 options = SolverOptions(unrolled=1)
 inverse = body.inverse(rule)
-_, skins, _ = run_clip(body, inverse, rule, solver_state, frames, steps=2, options=options)
-print(np.isfinite(np.asarray(skins.vertices)).all(), skins.vertices.shape)
+_, posed_vertices, _ = run_clip(body, inverse, rule, solver_state, frames, steps=2, options=options)
+print(np.isfinite(np.asarray(posed_vertices.vertices)).all(), posed_vertices.vertices.shape)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == f"True (2, 1, {TEMPLATE.mesh.vertex_count}, 3)", done.stderr
@@ -159,7 +159,7 @@ def test_the_deformer_gives_the_same_skins_on_a_device() -> None:
     motion = Motion("bend", 60.0, rotations, np.zeros((8, 3)), TEMPLATE.skeleton)
     simulation = ProjectiveSimulation(TEMPLATE)
     clip = make_clip(simulation, BoundEnvironment(simulation.body(IDENTITY)), IDENTITY, motion)
-    np.testing.assert_allclose(device_skins(clip, "cpu"), clip.skins(), atol=1e-5)
+    np.testing.assert_allclose(device_posed_vertices(clip, "cpu"), clip.posed_vertices(), atol=1e-5)
 
 
 def test_what_only_the_cpu_offers_is_refused() -> None:
@@ -169,7 +169,7 @@ def test_what_only_the_cpu_offers_is_refused() -> None:
     simulation = ProjectiveSimulation(TEMPLATE, ProjectiveSettings(collisions="local"))
     clip = make_clip(simulation, BoundEnvironment(simulation.body(IDENTITY)), IDENTITY, motion)
     with pytest.raises(InputError, match="local collisions"):
-        device_skins(clip, "cpu")
+        device_posed_vertices(clip, "cpu")
 
 
 def test_broken_pieces_are_refused(body: SimulatedBody) -> None:

@@ -20,7 +20,7 @@ from corporeal.physics.fast_projective_skinning.gpu.crowd import (
     run_people,
 )
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
-from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.gpu.elements import system_matrix
@@ -44,9 +44,11 @@ def body() -> SimulatedBody:
 
 def bending(frames: int) -> np.ndarray:
     """World frames of a joint that bends by up to a radian."""
-    turns = np.zeros((frames + 1, len(synthetic.PARENTS), 3))
-    turns[:, 1, 2] = np.sin(np.pi / 2 * np.arange(frames + 1) / frames)
-    return forward_kinematics(turns, IDENTITY.joints, synthetic.PARENTS, np.zeros((frames + 1, 3)))
+    rotation_vectors = np.zeros((frames + 1, len(synthetic.PARENTS), 3))
+    rotation_vectors[:, 1, 2] = np.sin(np.pi / 2 * np.arange(frames + 1) / frames)
+    return forward_kinematics(
+        rotation_vectors, IDENTITY.joints, synthetic.PARENTS, np.zeros((frames + 1, 3))
+    )
 
 
 def test_steps_are_those_of_the_reference(body: SimulatedBody) -> None:
@@ -103,7 +105,7 @@ def test_a_clip_with_kept_volume_is_that_of_the_cpu(body: SimulatedBody) -> None
     rotations[:, 1, 2] = np.linspace(0.0, 0.06, 6)
     motion = Motion("bend", 60.0, rotations, np.zeros((6, 3)), TEMPLATE.skeleton)
     clip = make_clip(SIMULATION, BoundEnvironment(body), IDENTITY, motion)
-    np.testing.assert_allclose(device_skins(clip, "cpu"), clip.skins(), atol=3e-5)
+    np.testing.assert_allclose(device_posed_vertices(clip, "cpu"), clip.posed_vertices(), atol=3e-5)
 
 
 def test_people_keep_their_own_volumes(body: SimulatedBody, tmp_path) -> None:
@@ -126,13 +128,13 @@ def test_people_keep_their_own_volumes(body: SimulatedBody, tmp_path) -> None:
     )
     options = SolverOptions(unrolled=1)
     solver_state = assembled_states(everybody, states)
-    last, skins = run_people(everybody, RULE, solver_state, both, options=options)
+    last, posed_vertices = run_people(everybody, RULE, solver_state, both, options=options)
     for number, each in enumerate(bodies):
         preservation, start = each.preservation(RULE), states[number]
         after, alone, _ = run_clip(
             each, inverses[number], RULE, start, frames, preservation=preservation, options=options
         )
-        np.testing.assert_allclose(skins[:, number], alone.vertices[:, 0], atol=2e-6)
+        np.testing.assert_allclose(posed_vertices[:, number], alone.vertices[:, 0], atol=2e-6)
         found, expected = last.pressures[number, :, 0], after.pressures[0, :, 0]
         np.testing.assert_allclose(found, expected, atol=0.01 * np.abs(expected).max())
     with pytest.raises(InputError, match="all or none"):

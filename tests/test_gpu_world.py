@@ -21,7 +21,7 @@ from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.physics.fast_projective_skinning.gpu.environment import device_world
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_surface
-from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.wind import Wind
@@ -92,10 +92,10 @@ def test_a_ball_dents_as_on_the_cpu(dynamics: bool) -> None:
     settings = ProjectiveSettings(dynamics=dynamics)
     world = Environment((ball(0.0),))
     expected, found = (
-        clip_of(settings, world).skins(),
-        device_skins(clip_of(settings, world), "cpu"),
+        clip_of(settings, world).posed_vertices(),
+        device_posed_vertices(clip_of(settings, world), "cpu"),
     )
-    free = clip_of(settings).skins()
+    free = clip_of(settings).posed_vertices()
     assert np.abs(expected - free).max() > 2e-3
     assert np.abs(found - expected).max() < 2e-4
 
@@ -112,7 +112,11 @@ def test_grabs_draw_as_on_the_cpu(dynamics: bool) -> None:
         grabs=(grab_vertex(vertex, skin[vertex] + [0.0, 0.03, 0.0], 800.0),),
     )
     clip = clip_of(settings, world)
-    expected, found, free = clip.skins(), device_skins(clip, "cpu"), clip_of(settings).skins()
+    expected, found, free = (
+        clip.posed_vertices(),
+        device_posed_vertices(clip, "cpu"),
+        clip_of(settings).posed_vertices(),
+    )
     assert np.abs(expected[-1] - free[-1]).max() > 5e-3
     assert np.abs(found - expected).max() < 1e-4
 
@@ -120,7 +124,10 @@ def test_grabs_draw_as_on_the_cpu(dynamics: bool) -> None:
 def test_loops_close_as_on_the_cpu() -> None:
     """The last frame of a sway is its first; both engines run it until nothing changes."""
     settings = ProjectiveSettings(loop=True, damping=40.0, volume=0.0)
-    found, expected = device_skins(clip_of(settings), "cpu"), clip_of(settings).skins()
+    found, expected = (
+        device_posed_vertices(clip_of(settings), "cpu"),
+        clip_of(settings).posed_vertices(),
+    )
     np.testing.assert_allclose(found, expected, atol=3e-5)
     np.testing.assert_allclose(found[0], found[-1], atol=2e-4)
 
@@ -131,12 +138,12 @@ def test_room_grows_unless_it_was_given() -> None:
     settings = ProjectiveSettings()
     world = Environment((placed(Ground(), (0.0, low + 0.01, 0.0)),))
     with pytest.raises(SolverError, match="vertices near colliders"):
-        device_skins(clip_of(settings, world), "cpu", Capacity(8, 2**12, 2**12, touches=1))
-    assert np.isfinite(device_skins(clip_of(settings, world), "cpu")).all()
+        device_posed_vertices(clip_of(settings, world), "cpu", Capacity(8, 2**12, 2**12, touches=1))
+    assert np.isfinite(device_posed_vertices(clip_of(settings, world), "cpu")).all()
 
 
 def test_a_mesh_is_refused() -> None:
     mesh = replace(TEMPLATE.mesh, triangles=np.asarray(TEMPLATE.mesh.triangles)[:, ::-1])
     world = Environment((placed(MeshSolid(mesh)),))
     with pytest.raises(InputError, match="MeshSolid"):
-        device_skins(clip_of(ProjectiveSettings(), world), "cpu")
+        device_posed_vertices(clip_of(ProjectiveSettings(), world), "cpu")

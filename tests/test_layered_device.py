@@ -25,10 +25,10 @@ def case():
     )
     identity = Identity(template.skin, template.joints, {"gender": np.asarray(1.0)})
     skeleton, frames = template.body.skeleton, 34
-    turns, root = np.zeros((frames, skeleton.joint_count, 3)), np.zeros((frames, 3))
+    rotations, root = np.zeros((frames, skeleton.joint_count, 3)), np.zeros((frames, 3))
     root[:, 1] = 0.03 * np.sin(0.6 * np.arange(frames))
-    turns[:, skeleton.index("spine2"), 0] = 0.01 * np.arange(frames)
-    motion = Motion("hop", 60.0, turns, root, skeleton)
+    rotations[:, skeleton.index("spine2"), 0] = 0.01 * np.arange(frames)
+    motion = Motion("hop", 60.0, rotations, root, skeleton)
     return LayeredSkinning(template.body, layers, vertex_count=900), identity, motion
 
 
@@ -45,10 +45,10 @@ def test_a_device_gives_the_frames_of_the_cpu(case, around):
     """Float32 iterations from the same start agree within 0.2 mm while flesh moves by over 5 mm;
     in the air, and on slippery ground, where both engines solve the same rows."""
     pytest.importorskip("jax")
-    from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+    from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 
     clip = clip_of(case, Environment(around))
-    here, there = clip.skins(), device_skins(clip, "cpu")
+    here, there = clip.posed_vertices(), device_posed_vertices(clip, "cpu")
     root = np.asarray(case[2].root_translation)[:, None]
     assert np.linalg.norm(here - root - here[0], axis=-1).max() > 5e-3
     assert there.shape == here.shape
@@ -75,7 +75,7 @@ def test_bones_carry_layers_as_on_the_cpu(case):
 
 def test_what_a_device_does_not_simulate_is_refused(case):
     pytest.importorskip("jax")
-    from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+    from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 
     with pytest.raises(InputError, match="local collisions"):
-        device_skins(clip_of(case, collisions=1.0), "cpu")
+        device_posed_vertices(clip_of(case, collisions=1.0), "cpu")

@@ -122,7 +122,7 @@ def test_given_persons_become_bodies_and_a_rerun_makes_nothing(tmp_path, capsys)
 def test_a_body_does_not_depend_on_how_many_are_made(tmp_path, monkeypatch):
     """Of a group of three, one or two are kept: the first is the same to the last bit."""
     monkeypatch.setattr(pipeline, "GROUP", 3)
-    skins = []
+    posed_vertices = []
     for count in (1, 2):
         config = PeopleConfig(tmp_path / f"{count}.zarr", count, seed=5, crowd="even")
         store = create_people(config.out, {"seed": 5}, ("gender",), "abc", count)
@@ -130,8 +130,8 @@ def test_a_body_does_not_depend_on_how_many_are_made(tmp_path, monkeypatch):
         store.finish()
         assert store.part("groups", "00000").attributes["names"] == ["p00000", "p00001"][:count]
         part = store.part("groups", "00000")
-        skins.append(part.array("rest_vertices", "f", (count, None, 3))[0])
-    assert np.array_equal(skins[0], skins[1])
+        posed_vertices.append(part.array("rest_vertices", "f", (count, None, 3))[0])
+    assert np.array_equal(posed_vertices[0], posed_vertices[1])
 
 
 def test_a_file_of_the_survey_is_read_as_it_is(tmp_path):

@@ -98,13 +98,13 @@ def test_a_soup_of_triangles_moves_as_the_closed_skin_does():
     """Seams are closed in the simulation: each copy of a vertex goes where the vertex goes."""
     mesh, skeleton = limb()
     bent = Pose(np.array([[0.0, 0, 0], [0, 0, 0.8], [0, 0, 0]]), np.zeros(3))
-    skins = []
+    posed_vertices = []
     for skin in (mesh, soup(mesh)):
         template = own_template(skin, skeleton)
         identity = Identity(np.asarray(skin.vertices), np.asarray(skeleton.joints), {})
         simulation = ProjectiveSimulation(template)
-        skins.append(simulation.skin(simulation.start(identity, bent)))
-    closed, apart = skins
+        posed_vertices.append(simulation.skin(simulation.start(identity, bent)))
+    closed, apart = posed_vertices
     order = np.asarray(mesh.triangles).ravel()
     assert np.abs(closed - mesh.vertices).max() > 0.1
     # the soup's vertices are numbered otherwise, so its prisms are split otherwise

@@ -68,15 +68,15 @@ def play_javascript(script: str, job: dict, folder: Path) -> np.ndarray:
 
 
 def test_javascript_gives_the_weights(scripts, character: Character, tmp_path: Path):
-    turns = xyzw(random_poses())
+    rotations = xyzw(random_poses())
     job = {
         "module": str(scripts[1]),
         "joints": JOINTS,
         "morphs": character.morph_names,
-        "poses": turns.tolist(),
+        "poses": rotations.tolist(),
     }
     found = play_javascript("correctives_stub.mjs", job, tmp_path)
-    np.testing.assert_allclose(found, reference(turns), atol=TOLERANCE)
+    np.testing.assert_allclose(found, reference(rotations), atol=TOLERANCE)
     assert np.ptp(found, axis=0).max() > 0.3, "the weights must move, or the test shows nothing"
 
 
@@ -90,20 +90,20 @@ def test_javascript_names_what_a_mesh_lacks(scripts, character: Character, tmp_p
 
 def test_three_js_shows_live_poses(scripts, character: Character, tmp_path: Path):
     """A .glb posed by hand, away from its take, is skinned with the right correctives."""
-    turns = xyzw(random_poses(6))
+    rotations = xyzw(random_poses(6))
     write_glb_character(tmp_path / "a.glb", character)
     job = {
         "three": str(node_package("three")),
         "glb": str(tmp_path / "a.glb"),
         "module": str(scripts[1]),
-        "poses": turns.tolist(),
+        "poses": rotations.tolist(),
     }
     found = play_javascript("correctives_three.mjs", job, tmp_path)
     live = replace(
         small_character(1),
-        joint_rotations_wxyz=turns[..., WXYZ],
-        root_translation=np.zeros((len(turns), 3)),  # the file's nodes stand at rest
-        morph_weights=np.zeros((len(turns), 0)),
+        joint_rotations_wxyz=rotations[..., WXYZ],
+        root_translation=np.zeros((len(rotations), 3)),  # the file's nodes stand at rest
+        morph_weights=np.zeros((len(rotations), 0)),
     )
     expected = character_vertices(attach_correctives(live, small_correctives()))
     apart = np.linalg.norm(found - expected[:, split_seams(character.template.mesh).source], axis=2)
@@ -156,11 +156,11 @@ class StubBlender(ModuleType):
         self.app = SimpleNamespace(handlers=self.handlers)
         self.context = SimpleNamespace(scene=None, evaluated_depsgraph_get=lambda: None)
 
-    def pose(self, turns: np.ndarray) -> None:
+    def pose(self, rotations: np.ndarray) -> None:
         """Set the bones as Blender does: world rotations in its axes, times the bone's own."""
         world: list[np.ndarray] = []
         for j, parent in enumerate(self._parents):
-            world.append(turns[j] if parent < 0 else world[parent] @ turns[j])
+            world.append(rotations[j] if parent < 0 else world[parent] @ rotations[j])
             turned = self._axes @ world[j] @ self._axes.T
             self._posed[JOINTS[j]].matrix = 0.01 * turned @ self._rolls[j]
 
@@ -176,8 +176,8 @@ def test_blender_script_gives_the_weights(
     """In a stand-in for Blender whose bones have rolls, scale and either up axis."""
     bpy = StubBlender(character, AXES[axes])
     monkeypatch.setitem(sys.modules, "bpy", bpy)
-    turns = xyzw(random_poses())
-    matrices = Rotation.from_quat(turns.reshape(-1, 4)).as_matrix().reshape(-1, 4, 3, 3)
+    rotations = xyzw(random_poses())
+    matrices = Rotation.from_quat(rotations.reshape(-1, 4)).as_matrix().reshape(-1, 4, 3, 3)
     bpy.pose(matrices[0])
     code = compile(scripts[0].read_text(encoding="utf-8"), "blender", "exec")
     for _ in range(2):  # running it again replaces the handlers
@@ -189,7 +189,7 @@ def test_blender_script_gives_the_weights(
         bpy.pose(pose)
         bpy.handlers.frame_change_post[0](None, None)
         found.append([bpy.values[name].value for name in character.morph_names])
-    np.testing.assert_allclose(found, reference(turns), atol=TOLERANCE)
+    np.testing.assert_allclose(found, reference(rotations), atol=TOLERANCE)
 
 
 def unity_quaternions(turns_xyzw: np.ndarray) -> np.ndarray:
@@ -208,13 +208,13 @@ def unity_table(text: str, name: str) -> np.ndarray:
 def test_unity_tables_give_the_weights(scripts):
     """The component's arithmetic on its own tables, in Python."""
     text = scripts[2].read_text(encoding="utf-8")
-    turns = xyzw(random_poses())
-    x, y, z, w = np.moveaxis(unity_quaternions(turns).reshape(-1, 4, 4)[:, ORDER], -1, 0)
+    rotations = xyzw(random_poses())
+    x, y, z, w = np.moveaxis(unity_quaternions(rotations).reshape(-1, 4, 4)[:, ORDER], -1, 0)
     matrices = Rotation.from_quat(np.stack([x, -y, -z, w], -1).reshape(-1, 4)).as_matrix()
-    features = (matrices - np.eye(3)).reshape(len(turns), 9 * len(DRIVING))
+    features = (matrices - np.eye(3)).reshape(len(rotations), 9 * len(DRIVING))
     shares = unity_table(text, "Shares").reshape(-1, features.shape[1])
     found = np.clip(unity_table(text, "Constants") + features @ shares.T, 0, 1)
-    np.testing.assert_allclose(found, reference(turns), atol=TOLERANCE)
+    np.testing.assert_allclose(found, reference(rotations), atol=TOLERANCE)
 
 
 def compiled_player(script: Path, folder: Path) -> str:
@@ -234,9 +234,9 @@ def test_unity_component_gives_the_weights(
     """Compiled with Mono beside a stand-in for UnityEngine; percent in FBX, else 0 to 1."""
     script, runner = scripts[2], program("mono")
     player = compiled_player(script, tmp_path)
-    turns = xyzw(random_poses())
+    rotations = xyzw(random_poses())
     shapes = ["morphs.smile", *(f"morphs.{name}" for name in character.morph_names)]
-    rows = unity_quaternions(turns).reshape(len(turns), -1).tolist()
+    rows = unity_quaternions(rotations).reshape(len(rotations), -1).tolist()
     lines = ["\t".join(JOINTS), "\t".join(shapes), *("\t".join(map(repr, row)) for row in rows)]
     played = subprocess.run(
         [runner, player, script.stem, str(full_weight)],
@@ -248,16 +248,16 @@ def test_unity_component_gives_the_weights(
     assert played.returncode == 0, played.stderr[-2000:]
     found = np.array([line.split("\t") for line in played.stdout.splitlines()], float)
     np.testing.assert_array_equal(found[:, 0], 0)
-    np.testing.assert_allclose(found[:, 1:] / full_weight, reference(turns), atol=TOLERANCE)
+    np.testing.assert_allclose(found[:, 1:] / full_weight, reference(rotations), atol=TOLERANCE)
 
 
 def straightened_last_frame(character: Character, joint: str) -> Character:
     """The last frame alone, with one joint turned back to its rest."""
-    turns_wxyz = np.array(character.joint_rotations_wxyz[-1:])
-    turns_wxyz[:, JOINTS.index(joint)] = [1, 0, 0, 0]
+    rotations_wxyz = np.array(character.joint_rotations_wxyz[-1:])
+    rotations_wxyz[:, JOINTS.index(joint)] = [1, 0, 0, 0]
     plain = replace(
         small_character(1),
-        joint_rotations_wxyz=turns_wxyz,
+        joint_rotations_wxyz=rotations_wxyz,
         root_translation=character.root_translation[-1:],
     )
     return attach_correctives(plain, small_correctives())

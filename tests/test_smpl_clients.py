@@ -72,19 +72,19 @@ def test_three_js_follows_any_pose(folder: Path, take: Animation, tmp_path: Path
     """Posed by hand, away from the take, the script gives what the model gives."""
     glb = made("live.glb", folder)
     random = np.random.default_rng(1)
-    turns_wxyz = random.normal(size=(2, take.template.skeleton.joint_count, 4)) * 0.15
-    turns_wxyz[..., 0] = 1.0
-    turns_wxyz /= np.linalg.norm(turns_wxyz, axis=-1, keepdims=True)
+    rotations_wxyz = random.normal(size=(2, take.template.skeleton.joint_count, 4)) * 0.15
+    rotations_wxyz[..., 0] = 1.0
+    rotations_wxyz /= np.linalg.norm(rotations_wxyz, axis=-1, keepdims=True)
     job = {
         "three": str(node_package("three")),
         "glb": str(glb),
         "module": str(glb.with_name("live_correctives.mjs")),
-        "poses": turns_wxyz[..., [1, 2, 3, 0]].tolist(),
+        "poses": rotations_wxyz[..., [1, 2, 3, 0]].tolist(),
     }
     (tmp_path / "job.json").write_text(json.dumps(job))
     command = [program("node"), str(SCRIPTS / "correctives_three.mjs"), str(tmp_path / "job.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=400)
-    pose = Pose(axis_angle_from_quaternion(turns_wxyz), np.zeros((2, 3)))
+    pose = Pose(axis_angle_from_quaternion(rotations_wxyz), np.zeros((2, 3)))
     expected = SmplSkinning(take.template).vertices(take.identity, pose)
     source = split_seams(take.template.mesh).source
     found = np.array(json.loads(done.stdout))

@@ -17,9 +17,9 @@ from corporeal.models.smpl.fitting.fit_pose import (
 
 def random_pose(seed: int, scale: float = 0.5) -> RotationPose:
     random = np.random.default_rng(seed)
-    turns = random.normal(0, scale, (24, 3))
-    turns[0] = random.normal(0, 2.0, 3)  # standing anywhere, facing anywhere
-    return RotationPose(matrix_from_axis_angle(turns), random.normal(0, 3.0, 3))
+    rotation_vectors = random.normal(0, scale, (24, 3))
+    rotation_vectors[0] = random.normal(0, 2.0, 3)  # standing anywhere, facing anywhere
+    return RotationPose(matrix_from_axis_angle(rotation_vectors), random.normal(0, 3.0, 3))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -41,8 +41,8 @@ def test_edges_find_the_pose_of_another_person() -> None:
     edges, pose = small_smpl.edges(), random_pose(5, 0.3)
     other = person_of(model, np.array([0.5, -0.5]))
     found = fit_pose(person_of(model), other.posed(pose).vertices, edges, by="edges")
-    turns = np.swapaxes(found.pose.rotations, 1, 2) @ pose.rotations
-    angles = np.arccos(np.clip((np.trace(turns, axis1=1, axis2=2) - 1) / 2, -1, 1))
+    rotation_vectors = np.swapaxes(found.pose.rotations, 1, 2) @ pose.rotations
+    angles = np.arccos(np.clip((np.trace(rotation_vectors, axis1=1, axis2=2) - 1) / 2, -1, 1))
     assert np.degrees(angles[small_smpl.LARGE_PARTS]).mean() < 2.0
 
 

@@ -35,9 +35,11 @@ def some(blending: Blending = "lbs") -> tuple[SkinnedPerson, RotationPose, np.nd
     """One person, poses near the truth, and registrations of the truth."""
     _, meshes, truth = smpl_truth.sampled(120, 2, 8, pose_scale=0.005, blending=blending)
     own = meshes.of_subject(0)[:COUNT]
-    turns = np.random.default_rng(3).normal(0, 0.05, (COUNT, 24, 3))
+    rotation_vectors = np.random.default_rng(3).normal(0, 0.05, (COUNT, 24, 3))
     poses = truth.poses(own)
-    near = RotationPose(poses.rotations @ matrix_from_axis_angle(turns), poses.translation + 0.01)
+    near = RotationPose(
+        poses.rotations @ matrix_from_axis_angle(rotation_vectors), poses.translation + 0.01
+    )
     return truth.person(0), near, meshes.vertices[own]
 
 
@@ -159,8 +161,8 @@ def test_people_come_back() -> None:
     found = solve_people(model, meshes.vertices, start, 6, iterations=60, tolerance=1e-7)
     assert np.median(found.distances) < 1e-5
     assert found.distances.max() < 1e-4
-    rests = model.mean_vertices + np.tensordot(found.betas, model.shape_offsets, axes=1)
-    apart = np.linalg.norm(rests - truth.rests[meshes.subjects], axis=2)
+    rest_shapes = model.mean_vertices + np.tensordot(found.betas, model.shape_offsets, axes=1)
+    apart = np.linalg.norm(rest_shapes - truth.rest_shapes[meshes.subjects], axis=2)
     assert np.median(apart) < 1e-3
     with pytest.raises(InputError, match="asked for 7 shape coefficients; the model has 6"):
         solve_people(model, meshes.vertices, start, 7)

@@ -19,7 +19,7 @@ def test_a_shape_comes_back_from_any_pose() -> None:
     model, meshes, truth = smpl_truth.sampled(300, 4, 8)
     for n in range(8):
         came = in_zero_pose(model, meshes.vertices[n], truth.pose(n))
-        np.testing.assert_allclose(came, truth.rests[meshes.subjects[n]], atol=1e-9)
+        np.testing.assert_allclose(came, truth.rest_shapes[meshes.subjects[n]], atol=1e-9)
 
 
 def test_shape_space_of_standing_people() -> None:
@@ -29,8 +29,8 @@ def test_shape_space_of_standing_people() -> None:
     random = np.random.default_rng(5)
     people = []
     for _ in range(30):
-        turns = random.normal(0, 0.08, (24, 3))
-        pose = RotationPose(matrix_from_axis_angle(turns), random.normal(size=3))
+        rotation_vectors = random.normal(0, 0.08, (24, 3))
+        pose = RotationPose(matrix_from_axis_angle(rotation_vectors), random.normal(size=3))
         people.append(person_of(model, random.normal(0, 0.6, 6)).posed(pose).vertices)
     learned, found = train_shape(np.stack(people), model, edges, ShapeTraining(count=6, rounds=3))
     assert found.explained[5] > 0.995
@@ -45,23 +45,23 @@ def test_shape_space_of_standing_people() -> None:
 def standing(model: LinearBodyModel, count: int) -> tuple[np.ndarray, np.ndarray]:
     """People near the zero pose, and the same people in it."""
     random = np.random.default_rng(8)
-    posed, rests = [], []
+    posed, rest_shapes = [], []
     for _ in range(count):
         person = person_of(model, random.normal(0, 0.6, 6))
         pose = RotationPose(matrix_from_axis_angle(random.normal(0, 0.08, (24, 3))), np.zeros(3))
         posed.append(person.posed(pose).vertices)
-        rests.append(person.rest)
-    return np.stack(posed), np.stack(rests)
+        rest_shapes.append(person.rest)
+    return np.stack(posed), np.stack(rest_shapes)
 
 
-def outside(model: LinearBodyModel, rests: np.ndarray) -> float:
+def outside(model: LinearBodyModel, rest_shapes: np.ndarray) -> float:
     """Mean distance of people from the shape space, metres; where they stand does not count."""
     root = model.joint_regressor[0]
-    away = (rests - model.mean_vertices).reshape(len(rests), -1)
-    away = away - np.tile((rests - model.mean_vertices).transpose(0, 2, 1) @ root, len(root))
+    away = (rest_shapes - model.mean_vertices).reshape(len(rest_shapes), -1)
+    away = away - np.tile((rest_shapes - model.mean_vertices).transpose(0, 2, 1) @ root, len(root))
     basis, _ = np.linalg.qr(model.shape_offsets.reshape(model.shape_count, -1).T)
     left = away - away @ basis @ basis.T
-    return float(np.linalg.norm(left.reshape(rests.shape), axis=2).mean())
+    return float(np.linalg.norm(left.reshape(rest_shapes.shape), axis=2).mean())
 
 
 def test_people_with_many_registrations_say_what_the_zero_pose_is() -> None:
@@ -69,19 +69,19 @@ def test_people_with_many_registrations_say_what_the_zero_pose_is() -> None:
     nearer to the space than to one of the others alone."""
     model, _, _ = smpl_truth.sampled(300, 4, 8)
     edges = edge_differences(model.triangles, model.vertex_count)
-    posed, rests = standing(model, 24)
+    posed, rest_shapes = standing(model, 24)
     settings = ShapeTraining(count=6, rounds=1)
     alone, _ = train_shape(posed[12:], model, edges, settings)
-    beside, found = train_shape(posed[12:], model, edges, settings, rests[:12])
+    beside, found = train_shape(posed[12:], model, edges, settings, rest_shapes[:12])
     assert found.count == 24
-    assert outside(beside, rests[12:]) < 0.5 * outside(alone, rests[12:])
+    assert outside(beside, rest_shapes[12:]) < 0.5 * outside(alone, rest_shapes[12:])
 
 
 def test_rest_skins_alone_are_a_shape_space() -> None:
     """Nobody needs to stand: six directions of twelve people are those that made them."""
     model, _, _ = smpl_truth.sampled(300, 4, 8)
     edges = edge_differences(model.triangles, model.vertex_count)
-    _, rests = standing(model, 12)
+    _, rest_shapes = standing(model, 12)
     nobody = np.zeros((0, model.vertex_count, 3))
-    learned, _ = train_shape(nobody, model, edges, ShapeTraining(count=6), rests)
-    assert outside(learned, rests) < 1e-9
+    learned, _ = train_shape(nobody, model, edges, ShapeTraining(count=6), rest_shapes)
+    assert outside(learned, rest_shapes) < 1e-9

@@ -69,8 +69,8 @@ class TestReduction:
         values of C^{1/2} P, and no larger than that of targets chosen for other poses."""
         model = linear_models.random_model(vertex_count=60)
         random = np.random.default_rng(3)
-        turns = random.normal(0, 1, (400, 24, 3)) * random.uniform(0.05, 1, (24, 1))
-        moments = feature_moments(turns)
+        rotations = random.normal(0, 1, (400, 24, 3)) * random.uniform(0.05, 1, (24, 1))
+        moments = feature_moments(rotations)
         kept = dense_offsets(reduced_correctives(model, 20, moments))
         values, vectors = np.linalg.eigh(moments)
         half = (vectors * np.sqrt(values.clip(0))) @ vectors.T
@@ -81,10 +81,10 @@ class TestReduction:
         assert weighted_error(model, kept, moments) < weighted_error(model, plain, moments)
 
     def test_moments_are_those_of_the_features(self) -> None:
-        turns = np.random.default_rng(4).normal(size=(5, 24, 3))
-        features = pose_features(turns)
+        rotations = np.random.default_rng(4).normal(size=(5, 24, 3))
+        features = pose_features(rotations)
         expected = sum(np.outer(f, f) for f in features) / 5
-        np.testing.assert_allclose(feature_moments(turns), expected, atol=1e-14)
+        np.testing.assert_allclose(feature_moments(rotations), expected, atol=1e-14)
         assert usual_moments(24).shape == (207, 207)
 
     def test_counts_that_cannot_be_are_refused(self) -> None:
@@ -101,12 +101,12 @@ class TestFingers:
         data = learned_smpl().model()
         small, large = SmplModel(data), SmplModel(embedded_model(data))
         random = np.random.default_rng(5)
-        turns = np.zeros((3, 52, 3))
-        turns[:, :22] = random.normal(0, 0.5, (3, 22, 3))
+        rotations = np.zeros((3, 52, 3))
+        rotations[:, :22] = random.normal(0, 0.5, (3, 22, 3))
         still = np.zeros((3, 3))
         betas = random.normal(size=2)
-        came = large.vertices(large.prepare(betas), Pose(turns, still))
-        expected = small.vertices(small.prepare(betas), Pose(turns[:, :24], still))
+        came = large.vertices(large.prepare(betas), Pose(rotations, still))
+        expected = small.vertices(small.prepare(betas), Pose(rotations[:, :24], still))
         # weights are float32, of 13 380 × 4 whole steps
         np.testing.assert_allclose(came, expected, atol=1e-6)
         joints = [model.prepare(betas).joints[:22] for model in (small, large)]
@@ -187,9 +187,9 @@ def test_whole_numbers_are_near_enough() -> None:
     """In float32 correctives are whole numbers: the skin is within 0.01 mm of float64's."""
     deformer = make_deformer("smpl", load_default_body().template)
     identity = synthetic.identity_of(deformer.template, np.float64)
-    turns = np.random.default_rng(8).normal(0, 0.5, (5, 52, 3))
-    exact = deformer.vertices(identity, Pose(turns, np.zeros((5, 3))))  # pyright: ignore
-    single = Pose(turns.astype(np.float32), np.zeros((5, 3), np.float32))
+    rotations = np.random.default_rng(8).normal(0, 0.5, (5, 52, 3))
+    exact = deformer.vertices(identity, Pose(rotations, np.zeros((5, 3))))  # pyright: ignore
+    single = Pose(rotations.astype(np.float32), np.zeros((5, 3), np.float32))
     np.testing.assert_allclose(deformer.vertices(identity, single), exact, atol=1e-5)  # pyright: ignore
 
 

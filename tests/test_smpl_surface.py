@@ -14,7 +14,7 @@ from corporeal.models.smpl.training.estimate import distances
 from corporeal.models.smpl.training.pose_shapes import solved_pose_shapes
 from corporeal.models.smpl.training.pose_training import PoseTraining, stages, train_pose
 from corporeal.models.smpl.training.priors import ridge_of
-from corporeal.models.smpl.training.subjects import solved_rests
+from corporeal.models.smpl.training.subjects import solved_rest_shapes
 from corporeal.models.smpl.training.surface import (
     estimate_of_all,
     estimate_of_some,
@@ -57,10 +57,10 @@ def test_all_vertices_are_guessed_from_the_kept() -> None:
     fewer = thinned(whole_surface(template), 2)
     again = estimate_of_all(estimate_of_some(truth, fewer), fewer, template)
     kept = fewer.indices
-    np.testing.assert_allclose(again.rests[:, kept], truth.rests[:, kept], atol=1e-5)
+    np.testing.assert_allclose(again.rest_shapes[:, kept], truth.rest_shapes[:, kept], atol=1e-5)
     np.testing.assert_allclose(again.weights.sum(axis=1), 1, atol=1e-12)
     assert ((again.weights > 0).sum(axis=1) <= 4).all()
-    assert np.median(np.linalg.norm(again.rests - truth.rests, axis=2)) < 0.01
+    assert np.median(np.linalg.norm(again.rest_shapes - truth.rest_shapes, axis=2)) < 0.01
     part = some_vertices(meshes, fewer)
     np.testing.assert_array_equal(part.vertices, meshes.vertices[:, kept])
 
@@ -69,8 +69,8 @@ def test_all_vertices_are_guessed_from_the_kept() -> None:
 def test_rest_skins_of_known_poses(blending: Blending) -> None:
     """With everything else known they are exact."""
     _, meshes, truth = smpl_truth.sampled(200, 2, 8, blending=blending)
-    blank = replace(truth, rests=np.zeros_like(truth.rests))
-    np.testing.assert_allclose(solved_rests(meshes, blank), truth.rests, atol=1e-9)
+    blank = replace(truth, rest_shapes=np.zeros_like(truth.rest_shapes))
+    np.testing.assert_allclose(solved_rest_shapes(meshes, blank), truth.rest_shapes, atol=1e-9)
 
 
 def test_training_on_fewer_vertices_meets_all() -> None:
@@ -100,7 +100,7 @@ def test_priors_do_what_they_say() -> None:
 
     plain = solved()
     apart = np.linalg.norm(
-        truth.rests.mean(axis=0)[None] - truth.joints.mean(axis=0)[1:, None], axis=2
+        truth.rest_shapes.mean(axis=0)[None] - truth.joints.mean(axis=0)[1:, None], axis=2
     )
     far = np.repeat(apart > 0.3, 9, axis=0)
     local = solved(locality=30.0)

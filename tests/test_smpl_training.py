@@ -36,9 +36,9 @@ def hardly_held(truth_joints: int, vertices: int) -> SubjectRule:
 def test_subjects_of_known_poses(blending: Blending) -> None:
     """T̂ and Ĵ from ten poses each, exactly: the problem is linear."""
     model, meshes, truth = smpl_truth.sampled(VERTICES, PEOPLE, POSES, blending=blending)
-    blank = replace(truth, rests=0 * truth.rests, joints=0 * truth.joints)
+    blank = replace(truth, rest_shapes=0 * truth.rest_shapes, joints=0 * truth.joints)
     rest, joints = solved_subject(meshes, blank, 1, hardly_held(24, model.vertex_count))
-    np.testing.assert_allclose(rest, truth.rests[1], atol=1e-6)
+    np.testing.assert_allclose(rest, truth.rest_shapes[1], atol=1e-6)
     np.testing.assert_allclose(joints, truth.joints[1], atol=1e-5)
 
 
@@ -54,7 +54,7 @@ def test_symmetry_and_ring_are_what_they_say() -> None:
     rule = SubjectRule(ring, mirror, mirrored_joints(model.joint_names), 0.3, 2.0, 1.5)
 
     def energy(rest: np.ndarray, joints: np.ndarray) -> float:
-        changed = replace(truth, rests=np.stack([rest] * 2), joints=np.stack([joints] * 2))
+        changed = replace(truth, rest_shapes=np.stack([rest] * 2), joints=np.stack([joints] * 2))
         person, total = changed.person(0), 0.0
         for n in meshes.of_subject(0).tolist():
             off = person.posed(truth.pose(n)).vertices - meshes.vertices[n]
@@ -144,10 +144,10 @@ def test_regressor_gives_the_joints_back() -> None:
     model, _, truth = smpl_truth.sampled(VERTICES, 12, 12)
     initial = initial_model(smpl_truth.template_of(model))
     support = np.maximum(model.joint_regressor > 0, around(initial.regressor, initial.edges, 1))
-    came = solved_regressor(truth.rests, truth.joints, initial.regressor, support)
+    came = solved_regressor(truth.rest_shapes, truth.joints, initial.regressor, support)
     assert (came >= 0).all()
     np.testing.assert_allclose(came.sum(axis=1), 1, atol=1e-12)
-    found = np.einsum("jv,iva->ija", came, truth.rests)
+    found = np.einsum("jv,iva->ija", came, truth.rest_shapes)
     assert np.linalg.norm(found - truth.joints, axis=-1).max() < 1e-4
 
 

@@ -226,13 +226,18 @@ def test_a_motion_of_the_same_joints_is_put_in_their_order(model):
     names = tuple(skeleton.names[joint] for joint in swap)
     parents = tuple(-1 if up < 0 else swap[up] for up in ups)
     theirs = Skeleton(names, parents, np.asarray(skeleton.joints)[swap])
-    turns = np.random.default_rng(0).normal(size=(2, skeleton.joint_count, 3))
-    came = in_order(Motion("m", 60.0, turns[:, swap], np.zeros((2, 3)), theirs), skeleton)
+    rotation_vectors = np.random.default_rng(0).normal(size=(2, skeleton.joint_count, 3))
+    came = in_order(
+        Motion("m", 60.0, rotation_vectors[:, swap], np.zeros((2, 3)), theirs), skeleton
+    )
     assert came is not None
-    np.testing.assert_array_equal(came.joint_rotations, turns)
+    np.testing.assert_array_equal(came.joint_rotations, rotation_vectors)
     assert came.skeleton.names == skeleton.names
     other = Skeleton(("only",), (-1,), np.zeros((1, 3)))
-    assert in_order(Motion("m", 60.0, turns[:, :1], np.zeros((2, 3)), other), skeleton) is None
+    assert (
+        in_order(Motion("m", 60.0, rotation_vectors[:, :1], np.zeros((2, 3)), other), skeleton)
+        is None
+    )
 
 
 def test_a_take_of_another_topology_brings_its_triangles(visitor, tmp_path):

@@ -27,10 +27,10 @@ def deformer(model: PhenotypeModel) -> ProjectiveSkinning:
     return ProjectiveSkinning(model.template)
 
 
-def held(model: PhenotypeModel, **turns: tuple[float, float, float]) -> Motion:
+def held(model: PhenotypeModel, **rotation_vectors: tuple[float, float, float]) -> Motion:
     """Half a second in one pose, 30 frames a second."""
     rotations = np.zeros((16, model.template.skeleton.joint_count, 3))
-    for name, turn in turns.items():
+    for name, turn in rotation_vectors.items():
         rotations[:, model.template.skeleton.index(name)] = turn
     return Motion("held", 30.0, rotations, np.zeros((16, 3)), model.template.skeleton)
 
@@ -49,12 +49,12 @@ def test_a_pose_is_begun_in_balance(
     deformer: ProjectiveSkinning,
     model: PhenotypeModel,
     identity: Identity,
-    turns: dict[str, tuple[float, float, float]],
+    rotation_vectors: dict[str, tuple[float, float, float]],
 ) -> None:
     """No vertex leaves the first frame by a millimetre; standing, that frame is the input."""
-    skin = deformer.animate(identity, held(model, **turns)).vertices
+    skin = deformer.animate(identity, held(model, **rotation_vectors)).vertices
     assert np.abs(skin - skin[0]).max() < 1e-3
-    if not turns:
+    if not rotation_vectors:
         assert np.abs(skin[-1] - identity.rest_vertices).max() < 1e-3
 
 

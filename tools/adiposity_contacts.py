@@ -34,11 +34,11 @@ def trial_bodies(body: DefaultBody) -> list[np.ndarray]:
     ]
 
 
-def keep_apart(fields: Fields, anatomy: Anatomy, skins: list[np.ndarray]) -> Fields:
+def keep_apart(fields: Fields, anatomy: Anatomy, posed_vertices: list[np.ndarray]) -> Fields:
     """Take back what moves a side across the middle plane, region by region in proportion."""
     x = anatomy.vertices[:, 0]
     side = np.where(np.abs(x) < 1e-4, 0, np.sign(x))
-    nearest = np.min([skin[:, 0] * side for skin in skins], axis=0)
+    nearest = np.min([skin[:, 0] * side for skin in posed_vertices], axis=0)
     inwards = np.minimum(fields.vertices[:, :, 0] * side, 0)
     total = (fields.vertices[:, :, 0] * side).sum(axis=0)
     excess = np.maximum(closest_allowed(anatomy, nearest, side) - nearest - total, 0)

@@ -138,14 +138,16 @@ def model_of(
     regressor = smpl_joint_shares(body.template.skeleton) @ body.joint_regressor.astype(np.float64)
     regressor /= regressor.sum(axis=1, keepdims=True)
     identities = [held.subjects[take.subject].identity for take in held.takes]
-    rests = np.stack([np.asarray(i.rest_vertices, np.float64) for i in identities if i is not None])
-    rests += kept
-    roots = np.einsum("v,iva->ia", regressor[0], rests)
-    rests += (np.asarray(view.skeleton.joints, np.float64)[0] - roots)[:, None]
-    mean = rests.mean(axis=0)
-    flat = (rests - mean).reshape(len(rests), -1)
+    rest_shapes = np.stack(
+        [np.asarray(i.rest_vertices, np.float64) for i in identities if i is not None]
+    )
+    rest_shapes += kept
+    roots = np.einsum("v,iva->ia", regressor[0], rest_shapes)
+    rest_shapes += (np.asarray(view.skeleton.joints, np.float64)[0] - roots)[:, None]
+    mean = rest_shapes.mean(axis=0)
+    flat = (rest_shapes - mean).reshape(len(rest_shapes), -1)
     _, sizes, directions = np.linalg.svd(flat, full_matrices=False)
-    deviations = sizes[:SHAPES, None] / np.sqrt(len(rests) - 1)
+    deviations = sizes[:SHAPES, None] / np.sqrt(len(rest_shapes) - 1)
     pose_offsets = np.zeros((9 * (view.skeleton.joint_count - 1), *mean.shape))
     pose_offsets[: len(blends)] = blends
     return LinearBodyModel(

@@ -60,7 +60,7 @@ class StandingMap:
             return forward_kinematics(turned, joints, parents, np.zeros((*joints.shape[:-2], 3)))
 
         at_origin = frames(np.zeros((self.joint_count, 3)))
-        turns = at_origin[:, :3, :3]
+        rotation_vectors = at_origin[:, :3, :3]
         blended = blend_linear(at_origin, weights.dense().astype(np.float64))[..., :3]
         diagonal = np.arange(self.vertex_count + 1)
         self._skin_by_skin = bsr_array((blended, diagonal[:-1], diagonal)).tocsr()
@@ -68,7 +68,7 @@ class StandingMap:
         units = np.eye(3 * self.joint_count).reshape(-1, self.joint_count, 3)
         # p = P x, one column a joint coordinate; shifts p_j − R_j x_j
         self._placed = frames(units)[..., :3, 3].reshape(3 * self.joint_count, -1).T
-        self._shifted = self._placed - block_diag(*turns)
+        self._shifted = self._placed - block_diag(*rotation_vectors)
 
     def __call__(
         self, rest_vertices: Float[NumpyArray, "V 3"], joints: Float[NumpyArray, "J 3"]

@@ -181,8 +181,8 @@ def animate(
     )
     given = None if deformer is None or isinstance(deformer, str) else deformer
     subject = _subject(body, shape, skeleton, options)
-    told = {name: float(v) if type(v) is int else v for name, v in (controls or {}).items()}
-    return animate_body(subject, _motion(motion), options, told, given).animation
+    report = {name: float(v) if type(v) is int else v for name, v in (controls or {}).items()}
+    return animate_body(subject, _motion(motion), options, report, given).animation
 
 
 def bake(

@@ -168,9 +168,9 @@ def _mesh(mesh: Mesh) -> tuple[str, Animation]:
 
 def _body(body: Body) -> tuple[str, Animation | Draw]:
     known = body.measurements
-    told = [f"{known['stature']:.2f} m"] if "stature" in known else []
-    told += [f"{known['mass']:.0f} kg"] if "mass" in known else []
-    about = ", ".join(["body", *told])
+    report = [f"{known['stature']:.2f} m"] if "stature" in known else []
+    report += [f"{known['mass']:.0f} kg"] if "mass" in known else []
+    about = ", ".join(["body", *report])
     if not is_default_body(body.template):
         return about, at_rest(body.template, body.identity)
     return about, lambda path: _discard(write_body_result(path, body))

@@ -223,36 +223,36 @@ def _table(cls: type[Controls]) -> tuple[Control, ...]:
 
 
 def _row(cls: type, entry: Field[Any], hint: Any) -> Control:
-    told = entry.metadata.get(_KEY)
+    report = entry.metadata.get(_KEY)
     kind = "choice" if get_origin(hint) is Literal else _KINDS.get(hint)
     where = f"field {entry.name!r} of {cls.__name__}"
-    if not isinstance(told, _Declared) or kind is None:
+    if not isinstance(report, _Declared) or kind is None:
         raise TypeError(
             f"{where} is no control; expected float, int, bool or Literal words, made by control()."
         )
-    if kind == "choice" and tuple(told.choices) != get_args(hint):
+    if kind == "choice" and tuple(report.choices) != get_args(hint):
         raise TypeError(
-            f"{where} explains the words {tuple(told.choices)}; expected {get_args(hint)}."
+            f"{where} explains the words {tuple(report.choices)}; expected {get_args(hint)}."
         )
-    if kind in ("number", "count") and not -math.inf < told.low < told.high < math.inf:
+    if kind in ("number", "count") and not -math.inf < report.low < report.high < math.inf:
         raise TypeError(f"{where} is a number; say its range, finite, by `low` and `high`.")
-    if kind == "switch" and not told.off:
+    if kind == "switch" and not report.off:
         raise TypeError(f"{where} is a switch; say in `off` what it means to be off.")
     row = Control(
         name=entry.name,
         kind=kind,
         default=cast(ControlValue, entry.default),
-        help=told.help,
-        unit=told.unit,
-        low=told.low,
-        high=told.high,
-        slider=told.slider or (told.low, told.high),
-        logarithmic=told.logarithmic,
-        off=told.off,
-        off_flag=told.off_flag or f"no-{entry.name.replace('_', '-')}",
-        choices=dict(told.choices),
-        advanced=told.advanced,
-        live=told.live,
+        help=report.help,
+        unit=report.unit,
+        low=report.low,
+        high=report.high,
+        slider=report.slider or (report.low, report.high),
+        logarithmic=report.logarithmic,
+        off=report.off,
+        off_flag=report.off_flag or f"no-{entry.name.replace('_', '-')}",
+        choices=dict(report.choices),
+        advanced=report.advanced,
+        live=report.live,
     )
     row.read(row.default)
     return row

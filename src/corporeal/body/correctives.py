@@ -71,12 +71,12 @@ def pose_features(
     Quaternions are divided by their lengths, so that float32 tracks give rotations.
     """
     require_finite("joint rotations", joint_rotations_wxyz)
-    turns = np.asarray(joint_rotations_wxyz, np.float64)
-    lengths = np.linalg.norm(turns, axis=-1, keepdims=True)
+    rotation_vectors = np.asarray(joint_rotations_wxyz, np.float64)
+    lengths = np.linalg.norm(rotation_vectors, axis=-1, keepdims=True)
     if not (lengths > 0).all():
         raise InputError("joint rotations hold a quaternion of length 0; expected unit length.")
-    changes = matrix_from_quaternion(turns / lengths) - np.eye(3)
-    return changes.reshape(*turns.shape[:-2], FEATURES * turns.shape[-2])
+    changes = matrix_from_quaternion(rotation_vectors / lengths) - np.eye(3)
+    return changes.reshape(*rotation_vectors.shape[:-2], FEATURES * rotation_vectors.shape[-2])
 
 
 def driving_joints(correctives: PoseCorrectives, skeleton: Skeleton) -> list[int]:

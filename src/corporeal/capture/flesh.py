@@ -63,11 +63,11 @@ class PersonFlesh:
         limbs through each other.
         """
         simulation, who = self.deformer.simulation(values), self.person.identity
-        turns, roots = (
+        rotations, roots = (
             np.asarray(motion.joint_rotations, np.float64),
             np.asarray(motion.root_translation, np.float64),
         )
-        states = (simulation.start(who, Pose(*pose)) for pose in zip(turns, roots, strict=True))
+        states = (simulation.start(who, Pose(*pose)) for pose in zip(rotations, roots, strict=True))
         return np.stack([simulation.skin(state).astype(np.float32) for state in states])
 
 

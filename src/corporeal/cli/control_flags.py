@@ -72,13 +72,13 @@ def _entries(rows: dict[str, Control], whose: bool) -> list[tuple[str, Any, Any]
     """The fields of one control, which may belong to several deformers."""
     row = next(iter(rows.values()))
     if row.kind == "switch":
-        on = _told(rows, lambda r: (r.help, _mark(r.default)), whose)
-        off = _told(rows, lambda r: (r.off, _mark(not r.default)), whose)
+        on = _report(rows, lambda r: (r.help, _mark(r.default)), whose)
+        off = _report(rows, lambda r: (r.off, _mark(not r.default)), whose)
         return [
             (row.name, _annotation(bool, row.flag, *on), field(default=False)),
             (row.name + _OFF, _annotation(bool, row.off_flag, *off), field(default=False)),
         ]
-    text, hint = _told(rows, lambda r: (_with_range(r), f"(default: {r.default_text})"), whose)
+    text, hint = _report(rows, lambda r: (_with_range(r), f"(default: {r.default_text})"), whose)
     kind: Any = {"number": float, "count": int}.get(row.kind)
     metavar = {"number": "X", "count": "N"}.get(row.kind, "{" + ",".join(row.choices) + "}")
     if kind is None:
@@ -93,7 +93,7 @@ def _annotation(kind: Any, flag: str, text: str, hint: str, metavar: str | None 
     return Annotated[kind, argument]
 
 
-def _told(
+def _report(
     rows: dict[str, Control], say: Callable[[Control], tuple[str, str]], whose: bool
 ) -> tuple[str, str]:
     """Help and hint of a flag: the first deformer's, or with `whose` all deformers', by name, what

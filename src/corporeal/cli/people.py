@@ -64,7 +64,7 @@ class PeopleVerb:
         if self.json:
             print_json({"out": self.out, "count": people.count, "residuals": residuals(people)})
         else:
-            print(_told(people))
+            print(_report(people))
             print(f"\nwrote {self.out}")
         if self.picture is not None:
             draw_people(people, self.picture)
@@ -86,7 +86,7 @@ def residuals(people: People) -> dict[str, dict[str, float]]:
     }
 
 
-def _told(people: People) -> str:
+def _report(people: People) -> str:
     women = sum(sex == "female" for sex in people.sex)
     folds, contacts = (int((column > 0).sum()) for column in people.flaws.T)
     rows: list[tuple[str, dict[str, Any]]] = list(residuals(people).items())

@@ -39,7 +39,7 @@ class SkeletonVerb:
             print_json(made)
             return 0
         print(f"wrote {made.out} ({made.joints} joints, confidence {made.confidence:.2f})")
-        print(f"and   {made.manifest}\n\n{_told(made)}")
+        print(f"and   {made.manifest}\n\n{_report(made)}")
         print(f"\nmove it:  {self._next(made)}")
         return 0
 
@@ -52,7 +52,7 @@ class SkeletonVerb:
         )
 
 
-def _told(made: SkeletonMade) -> str:
+def _report(made: SkeletonMade) -> str:
     """Size, distance and heading in words."""
     if made.unit is None:
         size = f"{made.stature:.4g} units tall (a person's size in no unit)"

@@ -39,8 +39,10 @@ class FittedSmpl:
         start = first_poses(vertices, person_of(self.model, dtype=dtype), self.edges)
         found = solve_people(self.model, vertices, start, shape_count, iterations=self.iterations)
         people = [shaped_person(self.model, betas, dtype) for betas in found.betas]
-        skins = [posed_skins(person, found.poses[n : n + 1])[0] for n, person in enumerate(people)]
-        return people, np.stack(skins)
+        posed_vertices = [
+            posed_vertices_of(person, found.poses[n : n + 1])[0] for n, person in enumerate(people)
+        ]
+        return people, np.stack(posed_vertices)
 
     def fit_poses(
         self, vertices: Float[NumpyArray, "N V 3"], shape: SkinnedPerson
@@ -48,10 +50,10 @@ class FittedSmpl:
         """The skin of one person in its best pose for each registration, metres."""
         start = first_poses(vertices, shape, self.edges)
         found = solve_poses(shape, vertices, start, iterations=self.iterations, tolerance=1e-4)
-        return posed_skins(shape, found.poses)
+        return posed_vertices_of(shape, found.poses)
 
 
-def posed_skins(person: SkinnedPerson, poses: RotationPose) -> Float[NumpyArray, "N V 3"]:
+def posed_vertices_of(person: SkinnedPerson, poses: RotationPose) -> Float[NumpyArray, "N V 3"]:
     """One person in many poses, metres."""
     points, tree = person.corrected(poses.rotations), person.kinematics(poses)
     influences, owners = influences_of(person.weights), np.arange(len(points))

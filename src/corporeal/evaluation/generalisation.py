@@ -83,8 +83,8 @@ def generalisation(
         seen = frames[:1] if pose_alone else frames
         pose_errors = np.full((len(frames), len(shape_counts)), np.nan)
         for column, count in enumerate(shape_counts):
-            shapes, skins = model.fit_people(seen, count)
-            model_errors[: len(seen), column] = _apart(skins, seen).mean(axis=1)
+            shapes, posed_vertices = model.fit_people(seen, count)
+            model_errors[: len(seen), column] = _apart(posed_vertices, seen).mean(axis=1)
             off = _apart(model.fit_poses(frames[1:], shapes[0]), frames[1:])
             pose_errors[1:, column] = off.mean(axis=1)
             if column == len(shape_counts) - 1:
@@ -99,5 +99,5 @@ def generalisation(
     )
 
 
-def _apart(skins: NumpyArray, targets: NumpyArray) -> Float64[NumpyArray, "N V"]:
-    return np.linalg.norm(np.asarray(skins, np.float64) - targets, axis=2)
+def _apart(posed_vertices: NumpyArray, targets: NumpyArray) -> Float64[NumpyArray, "N V"]:
+    return np.linalg.norm(np.asarray(posed_vertices, np.float64) - targets, axis=2)

@@ -101,14 +101,14 @@ def sample_people(
     """
     random, model = np.random.default_rng(seed), known.model
     betas = random.normal(0, 0.7, (people, model.shape_count))
-    rests = model.mean_vertices + np.tensordot(betas, model.shape_offsets, axes=1)
-    turns = random.normal(0, bend, (poses, model.joint_count, 3))
-    turns[:, 0] = random.normal(0, 1.0, (poses, 3))
+    rest_shapes = model.mean_vertices + np.tensordot(betas, model.shape_offsets, axes=1)
+    rotation_vectors = random.normal(0, bend, (poses, model.joint_count, 3))
+    rotation_vectors[:, 0] = random.normal(0, 1.0, (poses, 3))
     truth = Estimate(
-        matrix_from_axis_angle(turns),
+        matrix_from_axis_angle(rotation_vectors),
         random.normal(0, 0.5, (poses, 3)),
-        rests,
-        np.einsum("jv,iva->ija", model.joint_regressor, rests, optimize=True),
+        rest_shapes,
+        np.einsum("jv,iva->ija", model.joint_regressor, rest_shapes, optimize=True),
         model.weights.dense(),
         model.pose_offsets.astype(dtype),
         model.parents,

@@ -66,9 +66,9 @@ def add_animation(
     layer, _ = document.add("AnimationLayer", "base", "AnimLayer", "")
     document.link(layer, stack)
     curves = _Curves(document, layer, ticks)
-    turns_deg = np.rad2deg(smooth_euler(character.joint_rotations_wxyz))
+    rotations_deg = np.rad2deg(smooth_euler(character.joint_rotations_wxyz))
     for joint, number in enumerate(joints):
-        curves.animate(number, "Lcl Rotation", "R", _xyz(turns_deg[:, joint]))
+        curves.animate(number, "Lcl Rotation", "R", _xyz(rotations_deg[:, joint]))
     path = character.joint_places[0] + character.root_translation
     curves.animate(joints[0], "Lcl Translation", "T", _xyz(centimetres(path)))
     for index, channel in enumerate(channels):

@@ -88,8 +88,8 @@ def write_glb_character(path: str | Path, character: Character) -> None:
     )
     tracks = _Tracks(document, np.arange(character.frame_count) / character.fps)
     for node, joint in zip(joint_nodes, range(template.skeleton.joint_count), strict=True):
-        turns_wxyz = character.joint_rotations_wxyz[:, joint]
-        tracks.add(node, "rotation", turns_wxyz[:, [1, 2, 3, 0]], "VEC4")
+        rotations_wxyz = character.joint_rotations_wxyz[:, joint]
+        tracks.add(node, "rotation", rotations_wxyz[:, [1, 2, 3, 0]], "VEC4")
     path_of_root = character.joint_places[0] + character.root_translation
     tracks.add(joint_nodes[0], "translation", path_of_root, "VEC3")
     if character.morph_count:
@@ -310,10 +310,10 @@ def _add_animation(document: GlbDocument, animation: Animation, joint_nodes: lis
     parents = animation.template.skeleton.parents
     rest = np.asarray(animation.identity.joints, np.float64)
     world = np.asarray(animation.world_from_joint, np.float64)
-    turns_wxyz = local_rotation_tracks(world, parents)
+    rotations_wxyz = local_rotation_tracks(world, parents)
     tracks = _Tracks(document, np.arange(len(world)) / animation.motion.fps)
     for joint, parent in enumerate(parents):
-        tracks.add(joint_nodes[joint], "rotation", turns_wxyz[:, joint, [1, 2, 3, 0]], "VEC4")
+        tracks.add(joint_nodes[joint], "rotation", rotations_wxyz[:, joint, [1, 2, 3, 0]], "VEC4")
         places = _local_places(world, joint, parent)
         home = rest[joint] - (rest[parent] if parent >= 0 else 0)
         if parent < 0 or np.abs(places - home).max() > _STILL_M:

@@ -126,7 +126,7 @@ class Pxr:
         """Matrices as `Matrix4dArray`, transposed: USD multiplies rows."""
         return self.Vt.Matrix4dArray([self.Gf.Matrix4d(value.T.tolist()) for value in values])
 
-    def turns(self, wxyz: NumpyArray) -> Any:
+    def rotation_vectors(self, wxyz: NumpyArray) -> Any:
         """Unit quaternions, w first, as `QuatfArray`."""
         return self.Vt.QuatfArray([self.Gf.Quatf(*map(float, row)) for row in wxyz])
 
@@ -177,7 +177,7 @@ def _add_take(pxr: Pxr, stage: Any, character: Character, joints: list[str]) -> 
     translations, rotations = take.CreateTranslationsAttr(), take.CreateRotationsAttr()
     for frame in range(character.frame_count):
         translations.Set(pxr.vectors(places[frame]), frame)
-        rotations.Set(pxr.turns(character.joint_rotations_wxyz[frame]), frame)
+        rotations.Set(pxr.rotation_vectors(character.joint_rotations_wxyz[frame]), frame)
     if character.morph_count:
         take.CreateBlendShapesAttr(_morph_words(character))
         weights = take.CreateBlendShapeWeightsAttr()

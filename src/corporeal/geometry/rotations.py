@@ -224,12 +224,12 @@ def matrix_from_euler(angles: Float[Array, "*batch 3"], order: str) -> Float[Arr
     xp = namespace_of(angles)
     axes = _require_euler_order(order)
     zero = xp.zeros_like(angles[..., 0])
-    turns = []
+    rotations = []
     for position, axis in enumerate(axes):
         vector = [zero, zero, zero]
         vector[axis] = angles[..., position]
-        turns.append(quaternion_from_axis_angle(xp.stack(vector, axis=-1)))
-    both = multiply_quaternions(multiply_quaternions(turns[0], turns[1]), turns[2])
+        rotations.append(quaternion_from_axis_angle(xp.stack(vector, axis=-1)))
+    both = multiply_quaternions(multiply_quaternions(rotations[0], rotations[1]), rotations[2])
     return matrix_from_quaternion(both)
 
 

@@ -13,9 +13,9 @@ def local_rotation_tracks(
 
     q and −q are one rotation; a jump between them would make engines spin the long way round.
     """
-    turns = world_from_joint[..., :3, :3]
-    local = turns.copy()
-    local[:, 1:] = turns[:, list(parents[1:])].swapaxes(-1, -2) @ turns[:, 1:]
+    rotation_vectors = world_from_joint[..., :3, :3]
+    local = rotation_vectors.copy()
+    local[:, 1:] = rotation_vectors[:, list(parents[1:])].swapaxes(-1, -2) @ rotation_vectors[:, 1:]
     tracks = quaternion_from_matrix(local)
     flips = np.sum(tracks[1:] * tracks[:-1], axis=-1) < 0
     tracks[1:][np.cumsum(flips, axis=0) % 2 == 1] *= -1

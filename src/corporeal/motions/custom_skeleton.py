@@ -87,7 +87,7 @@ def _by_name(source: Motion, skeleton: Skeleton, name: str) -> CustomMotion | No
     """The motion carried over by joint names; None where too few are shared."""
     shared = same_names(skeleton, source.skeleton)
     if skeleton.names[0] in shared and len(shared) >= _LEAST_SHARED * skeleton.joint_count:
-        return _told(transfer(source, skeleton, shared), name)
+        return _report(transfer(source, skeleton, shared), name)
     return None
 
 
@@ -210,7 +210,7 @@ def _require_human(path: str | Path, skeleton: Skeleton, options: IncomingOption
         ) from error
 
 
-def _told(result: Transferred, name: str) -> CustomMotion:
+def _report(result: Transferred, name: str) -> CustomMotion:
     count = len(result.matched) + len(result.unmatched)
     notes = [f"{len(result.matched)} of {count} joints matched by name"]
     if result.unmatched:

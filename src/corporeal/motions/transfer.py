@@ -45,14 +45,14 @@ def same_names(skeleton: Skeleton, source: Skeleton) -> dict[str, str]:
 
 def transfer(source: Motion, skeleton: Skeleton, partners: Mapping[str, str]) -> Transferred:
     """`source` as a motion of `skeleton`; `partners` are source joints by the skeleton's names."""
-    turns = rest_turns(skeleton, source.skeleton, partners)
+    rotation_vectors = rest_rotations(skeleton, source.skeleton, partners)
     frames = np.empty((source.frame_count, skeleton.joint_count, 3, 3))
     world = world_frames(source)
     for index, name in enumerate(skeleton.names):
         parent = skeleton.parents[index]
         if name in partners:
             turn = world[:, source.skeleton.index(partners[name]), :3, :3]
-            frames[:, index] = turn @ turns[index]
+            frames[:, index] = turn @ rotation_vectors[index]
         else:
             frames[:, index] = frames[:, parent] if parent >= 0 else np.eye(3)
     scale = size_ratio(skeleton, source.skeleton, partners)
@@ -62,7 +62,9 @@ def transfer(source: Motion, skeleton: Skeleton, partners: Mapping[str, str]) ->
         partner = source.skeleton.index(partners[root])
         rest = np.asarray(source.skeleton.joints, np.float64)[partner]
         way = scale * (world[:, partner, :3, 3] - rest)
-    angles = np.arccos(np.clip((np.trace(turns, axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0))
+    angles = np.arccos(
+        np.clip((np.trace(rotation_vectors, axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0)
+    )
     return Transferred(
         Motion(source.name, source.fps, local_rotations(frames, skeleton.parents), way, skeleton),
         tuple(name for name in skeleton.names if name in partners),
@@ -74,14 +76,14 @@ def transfer(source: Motion, skeleton: Skeleton, partners: Mapping[str, str]) ->
 
 def posed_like(skeleton: Skeleton, source: Skeleton, partners: Mapping[str, str]) -> Skeleton:
     """The skeleton with its own bone lengths in the rest pose of another, the root in its place."""
-    turns = rest_turns(skeleton, source, partners)
+    rotation_vectors = rest_rotations(skeleton, source, partners)
     joints = np.asarray(skeleton.joints, np.float64)
-    rotations = local_rotations(turns[None], skeleton.parents)[0]
+    rotations = local_rotations(rotation_vectors[None], skeleton.parents)[0]
     frames = forward_kinematics(rotations, joints, skeleton.parents, np.zeros(3))
     return Skeleton(skeleton.names, skeleton.parents, frames[:, :3, 3])
 
 
-def rest_turns(
+def rest_rotations(
     skeleton: Skeleton, source: Skeleton, partners: Mapping[str, str]
 ) -> Float[NumpyArray, "J 3 3"]:
     """Q_j: from the rest directions of a skeleton's bones to those of its partners'.
@@ -91,11 +93,11 @@ def rest_turns(
     """
     ours, theirs = (np.asarray(s.joints, np.float64) for s in (skeleton, source))
     short = _SHORT * max(float(np.ptp(ours, axis=0).max()), 1e-300)
-    turns = np.broadcast_to(np.eye(3), (skeleton.joint_count, 3, 3)).copy()
+    rotation_vectors = np.broadcast_to(np.eye(3), (skeleton.joint_count, 3, 3)).copy()
     for index, name in enumerate(skeleton.names):
         parent = skeleton.parents[index]
         if parent >= 0:
-            turns[index] = turns[parent]
+            rotation_vectors[index] = rotation_vectors[parent]
         bones = [
             (
                 ours[child] - ours[index],
@@ -107,10 +109,12 @@ def rest_turns(
         bones = [(a, b) for a, b in bones if min(np.linalg.norm(a), np.linalg.norm(b)) > short]
         if len(bones) == 1:
             here, there = bones[0]
-            turns[index] = swing(turns[index] @ here, there) @ turns[index]
+            rotation_vectors[index] = (
+                swing(rotation_vectors[index] @ here, there) @ rotation_vectors[index]
+            )
         elif bones:
-            turns[index] = best_rotation(*_directions(bones))
-    return turns
+            rotation_vectors[index] = best_rotation(*_directions(bones))
+    return rotation_vectors
 
 
 def size_ratio(skeleton: Skeleton, source: Skeleton, partners: Mapping[str, str]) -> float:

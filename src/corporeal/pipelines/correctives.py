@@ -40,18 +40,18 @@ def attach_correctives(character: Character, correctives: PoseCorrectives) -> Ch
     live = live_weights(correctives)
     _require_new_names(character, live)
     driving = driving_joints(correctives, character.template.skeleton)
-    turns_wxyz = np.asarray(character.joint_rotations_wxyz, np.float64)
+    rotations_wxyz = np.asarray(character.joint_rotations_wxyz, np.float64)
     offsets = np.asarray(correctives.offsets, np.float64)
     normals = None
     if character.morph_normals is not None or not character.morph_count:
-        signed = corrective_weights(correctives, character.template.skeleton, turns_wxyz)
+        signed = corrective_weights(correctives, character.template.skeleton, rotations_wxyz)
         change = _normal_changes(character.template.mesh, offsets, signed)
         normals = _joined(character.morph_normals, live.targets(change))
     return replace(
         character,
         morph_names=(*character.morph_names, *live.morph_names),
         morph_offsets=_joined(character.morph_offsets, live.targets(offsets)),
-        morph_weights=np.c_[character.morph_weights, live.weights(turns_wxyz[:, driving])],
+        morph_weights=np.c_[character.morph_weights, live.weights(rotations_wxyz[:, driving])],
         morph_normals=normals,
     )
 

@@ -223,15 +223,15 @@ def animation_of(registrations: Registrations, take: Take) -> Animation:
     fps = take.fps or 1.0
     if known and take.truth is not None and subject is not None and subject.identity is not None:
         identity = subject.identity
-        turns = np.asarray(take.truth.joint_rotations[0:frames], np.float64)
+        rotations = np.asarray(take.truth.joint_rotations[0:frames], np.float64)
         way = np.asarray(take.truth.root_translation[0:frames], np.float64)
     else:
         identity = Identity(vertices[0], np.asarray(template.skeleton.joints), {})
-        turns = np.zeros((frames, template.skeleton.joint_count, 3))
+        rotations = np.zeros((frames, template.skeleton.joint_count, 3))
         way = vertices.mean(axis=1).astype(np.float64) * [1.0, 0.0, 1.0]
-    motion = Motion(take.sequence, fps, turns, way, template.skeleton)
+    motion = Motion(take.sequence, fps, rotations, way, template.skeleton)
     world = forward_kinematics(
-        turns, np.asarray(identity.joints, np.float64), template.skeleton.parents, way
+        rotations, np.asarray(identity.joints, np.float64), template.skeleton.parents, way
     )
     return Animation("registered", template, identity, motion, vertices, world)
 

@@ -229,8 +229,8 @@ def _milliseconds(model: LinearBodyModel, counts: tuple[int, ...]) -> tuple[floa
     """Time to make a person and pose it, by the number of coefficients; the quickest of a few."""
     posed = SmplModel(model)
     random = np.random.default_rng(0)
-    turns = random.normal(0, 0.3, (model.joint_count, 3)).astype(np.float32)
-    pose, times = Pose(turns, np.zeros(3, np.float32)), []
+    rotations = random.normal(0, 0.3, (model.joint_count, 3)).astype(np.float32)
+    pose, times = Pose(rotations, np.zeros(3, np.float32)), []
     for count in counts:
         betas = random.normal(size=count).astype(np.float32)
         posed.vertices(posed.prepare(betas), pose)

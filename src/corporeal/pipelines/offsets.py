@@ -58,8 +58,8 @@ def static_take(
     deformer: Deformer, identity: Identity, motion: Motion, controls: GivenControls = None
 ) -> Animation:
     """The motion with every frame for itself: under the same controls, but without `dynamics`."""
-    told = controls_for(deformer.name, deformer.Controls, controls)
-    still = replace(told, dynamics=False) if deformer.stateful else told
+    report = controls_for(deformer.name, deformer.Controls, controls)
+    still = replace(report, dynamics=False) if deformer.stateful else report
     return deformer.animate(identity, motion, still)
 
 

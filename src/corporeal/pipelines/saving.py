@@ -108,14 +108,14 @@ def _save_layers(path: Path, layered: LayeredBody) -> Report:
 
 def _save_character(path: Path, character: Character, frame: int | None) -> Report:
     frames, mesh = character.frame_count, character.template.mesh
-    told = {"frames": frames, "fps": character.fps, "morphs": character.morph_count}
+    report = {"frames": frames, "fps": character.fps, "morphs": character.morph_count}
     suffix = path.suffix.lower()
     if frame is not None:
         if not -frames <= frame < frames:
             raise InputError(f"frame {frame} was asked for; there are {frames}.")
         vertices = character_vertices(character, np.array([frame % frames]))[0]
         write_mesh(path, replace(mesh, vertices=vertices))
-        return told | {"frame": frame}
+        return report | {"frame": frame}
     if suffix in SURFACE_SUFFIXES:
         raise InputError(
             f"{path} can hold one surface, not a moving character. Choose a frame, or write .glb, "
@@ -125,7 +125,7 @@ def _save_character(path: Path, character: Character, frame: int | None) -> Repo
         write_cache(path, mesh, character_vertices(character), character.fps)
     else:
         write_character(path, character)
-    return told
+    return report
 
 
 def _save_motion(path: Path, motion: Motion) -> None:

@@ -43,14 +43,14 @@ def shape_components(
     )
     used = np.flatnonzero(np.any(coefficients != 0, axis=0))
     coefficients = coefficients[:, used]
-    skins = np.asarray(model.base_vertices)[kept] + np.tensordot(
+    posed_vertices = np.asarray(model.base_vertices)[kept] + np.tensordot(
         coefficients, np.asarray(model.vertex_offsets)[used][:, kept], 1
     )
     joints = np.asarray(model.base_joints) + np.tensordot(
         coefficients, np.asarray(model.joint_offsets)[used], 1
     )
-    scale = (STATURE / np.ptp(skins[..., 1], axis=1))[:, None, None]
-    points = scale * (np.concatenate([skins, joints], axis=1) - joints[:, :1])
+    scale = (STATURE / np.ptp(posed_vertices[..., 1], axis=1))[:, None, None]
+    points = scale * (np.concatenate([posed_vertices, joints], axis=1) - joints[:, :1])
     flat = points.reshape(len(points), -1)
     mean = flat.mean(axis=0)
     _, spread, components = np.linalg.svd(flat - mean, full_matrices=False)

@@ -130,7 +130,7 @@ def _drawn(
     samples: int,
 ) -> UInt8[NumpyArray, "H W 3"]:
     """Everything that is solid, then skins as veils over it, then sections."""
-    solid, skins, sections = [], [], []
+    solid, posed_vertices, sections = [], [], []
     for figure, shift in zip(figures, shifts, strict=True):
         if figure.style == "cut":
             surfaces, rings = _cut_open(figure, shift)
@@ -138,11 +138,13 @@ def _drawn(
             sections += rings
         else:
             solid.append(Actor(_inside(figure, shift)))
-            skins.append(_surface(figure.layers.skin + shift, figure.layers.triangles, _TONE, SKIN))
+            posed_vertices.append(
+                _surface(figure.layers.skin + shift, figure.layers.triangles, _TONE, SKIN)
+            )
     pixels = render(Scene(solid, camera, ground_height=ground), *size, samples=samples)
-    if skins:
-        shells = Scene([Actor((skin,)) for skin in skins], camera, ground_height=ground)
-        pixels = veiled(pixels, render(shells, *size, samples=samples), skins, camera)
+    if posed_vertices:
+        shells = Scene([Actor((skin,)) for skin in posed_vertices], camera, ground_height=ground)
+        pixels = veiled(pixels, render(shells, *size, samples=samples), posed_vertices, camera)
     for section, colour in sections:
         pixels = _painted(pixels, filled_share(section, camera, *size), colour)
     return pixels

@@ -101,5 +101,5 @@ def _rigid(
 ) -> Float[NumpyArray, "N n 3"]:
     """`rest` under the rotation and shift of every frame that fits `moved` best (Kabsch 1976)."""
     centre, centres = rest.mean(axis=0), moved.mean(axis=1, keepdims=True)
-    turns = best_rotation(rest - centre, moved - centres)
-    return np.einsum("Nij,nj->Nni", turns, rest - centre) + centres
+    rotations = best_rotation(rest - centre, moved - centres)
+    return np.einsum("Nij,nj->Nni", rotations, rest - centre) + centres

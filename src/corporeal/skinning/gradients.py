@@ -86,8 +86,10 @@ def rotation_gradient(
 ) -> Float64[NumpyArray, "N m"]:
     """∂E/∂δ_j = Σ_{k desc. of j} (torque_k − g_j × force_k), then Σ_k force_k; m = 3 J + 3."""
     torque, force = descendants.T @ torques, descendants.T @ forces
-    turns = torque - np.cross(state.centres, force)
-    return np.concatenate([turns.reshape(len(turns), -1), force[:, 0]], axis=1)
+    rotation_vectors = torque - np.cross(state.centres, force)
+    return np.concatenate(
+        [rotation_vectors.reshape(len(rotation_vectors), -1), force[:, 0]], axis=1
+    )
 
 
 def posed_blocks(
@@ -117,9 +119,9 @@ def posed_blocks(
 
 def _dual_wrench(motions: NumpyArray, sums: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
     """From dq̂ = ½ (δ + ε g × δ) q̂: torque = ½ vec(s_b q* + s_d d*), force = ½ vec(s_d q*)."""
-    turns, duals = motions[..., :4], motions[..., 4:]
+    rotation_vectors, duals = motions[..., :4], motions[..., 4:]
     by_real, by_dual = sums[..., :4], sums[..., 4:]
-    forces = multiply_quaternions(by_dual, conjugate_quaternion(turns))
-    torques = multiply_quaternions(by_real, conjugate_quaternion(turns))
+    forces = multiply_quaternions(by_dual, conjugate_quaternion(rotation_vectors))
+    torques = multiply_quaternions(by_real, conjugate_quaternion(rotation_vectors))
     torques = torques + multiply_quaternions(by_dual, conjugate_quaternion(duals))
     return 0.5 * torques[..., 1:], 0.5 * forces[..., 1:]

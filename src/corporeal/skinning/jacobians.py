@@ -271,10 +271,12 @@ def translation_maps(
 ) -> Float[Array, "*batch J 3 m"]:
     """∂τ_k by all rest joints, rotations held; m = 3 J: D_km (Q_parent(m) − Q_m)."""
     xp = namespace_of(world_rotations)
-    turns = parent_rotations(world_rotations, parents) - world_rotations
-    rows = xp.reshape(xp.moveaxis(turns, -3, -2), (*turns.shape[:-3], 1, 3, -1))
+    rotation_vectors = parent_rotations(world_rotations, parents) - world_rotations
+    rows = xp.reshape(
+        xp.moveaxis(rotation_vectors, -3, -2), (*rotation_vectors.shape[:-3], 1, 3, -1)
+    )
     # (k, a, m b): D_km T_mab
-    return as_kind_of(turns, np.repeat(descendants(parents), 3, axis=1)[:, None]) * rows
+    return as_kind_of(rotation_vectors, np.repeat(descendants(parents), 3, axis=1)[:, None]) * rows
 
 
 def centres_by_rotations(

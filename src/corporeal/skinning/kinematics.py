@@ -162,11 +162,11 @@ def rotate_joints(
     """
     count = len(parents)
     xp = namespace_of(steps, world_rotations)
-    turns = matrix_from_axis_angle(
+    rotation_vectors = matrix_from_axis_angle(
         xp.reshape(steps[..., : 3 * count], (*steps.shape[:-1], count, 3))
     )
     above = parent_rotations(world_rotations, parents)
-    local = xp.matmul(xp.matmul(xp.matrix_transpose(above), turns), above)
+    local = xp.matmul(xp.matmul(xp.matrix_transpose(above), rotation_vectors), above)
     return RotationPose(
         xp.matmul(local, pose.rotations), pose.translation + steps[..., 3 * count : 3 * count + 3]
     )

@@ -8,7 +8,7 @@ from corporeal.runtime.kernels import kernel
 
 
 @kernel()
-def turn_about_axis(x, y, z, rotation):
+def rotation_about_axis(x, y, z, rotation):
     """Write the 3×3 matrix of the axis-angle vector (x, y, z), radians, to `rotation`."""
     x, y, z = np.float64(x), np.float64(y), np.float64(z)
     squared_angle = x * x + y * y + z * z
@@ -45,7 +45,9 @@ def pose_joints(joint_rotations, root_translation, joints, parents, local, world
             world[ground, r, c] = 1.0 if r == c else 0.0
         world[ground, r, 3] = root_translation[r]
     for j in range(parents.shape[0]):
-        turn_about_axis(joint_rotations[j, 0], joint_rotations[j, 1], joint_rotations[j, 2], local)
+        rotation_about_axis(
+            joint_rotations[j, 0], joint_rotations[j, 1], joint_rotations[j, 2], local
+        )
         x, y, z = joints[j, 0], joints[j, 1], joints[j, 2]
         above = parents[j] if parents[j] >= 0 else ground
         for r in range(3):

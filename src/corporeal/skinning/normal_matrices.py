@@ -78,9 +78,9 @@ def rotation_normal_matrices(
     arms += mass[..., None, None] * centres[:, :, None, :, None] * centres[:, None, :, None, :]
     size = 3 * joint_count
     result = np.zeros((count, size + 3, size + 3))
-    turns = np.trace(arms, axis1=3, axis2=4)[..., None, None] * np.eye(3)
-    turns = turns - np.swapaxes(arms, 3, 4)
-    result[:, :size, :size] = np.moveaxis(turns, 3, 2).reshape(count, size, size)
+    rotation_vectors = np.trace(arms, axis1=3, axis2=4)[..., None, None] * np.eye(3)
+    rotation_vectors = rotation_vectors - np.swapaxes(arms, 3, 4)
+    result[:, :size, :size] = np.moveaxis(rotation_vectors, 3, 2).reshape(count, size, size)
     # the root's column gathers all parts
     mean = first[:, :, 0] - mass[:, 0, None] * centres
     result[:, :size, size:] = cross_matrix(mean).reshape(count, size, 3)
@@ -101,11 +101,13 @@ def rotation_translation_products(
     below, mass = moments.descendants, moments.values[0, :, :, 3, 3]
     arms = (below.T @ first.reshape(count, joint_count, -1)).reshape(first.shape)
     arms -= (below.T @ mass)[:, :, None] * state.centres[:, :, None]
-    turns = np.moveaxis(cross_matrix(arms.reshape(count, -1, 3)).reshape(*arms.shape, 3), 2, 3)
-    turns = turns.reshape(count, 3 * joint_count, 3 * joint_count)
+    rotation_vectors = np.moveaxis(
+        cross_matrix(arms.reshape(count, -1, 3)).reshape(*arms.shape, 3), 2, 3
+    )
+    rotation_vectors = rotation_vectors.reshape(count, 3 * joint_count, 3 * joint_count)
     flat = maps.reshape(count, 3 * joint_count, -1)
     shared = np.einsum("l,nlap->nap", mass.sum(axis=0), maps)
-    return np.concatenate([turns @ flat, shared], axis=1)
+    return np.concatenate([rotation_vectors @ flat, shared], axis=1)
 
 
 def _posed(moments: Moments, state: KinematicState) -> tuple[NumpyArray, NumpyArray]:

@@ -24,15 +24,15 @@ def stepped_take(
     rotations, translation = motion.joint_rotations, motion.root_translation
     poses = [Pose(r, t) for r, t in zip(rotations, translation, strict=True)]
     state = stepper.start(identity, poses[0])
-    skins = [stepper.skin(state)]
+    posed_vertices = [stepper.skin(state)]
     for pose in poses[1:]:
         state = stepper.step(state, pose, 1.0 / motion.fps)
-        skins.append(stepper.skin(state))
+        posed_vertices.append(stepper.skin(state))
     return Animation(
         deformer=deformer,
         template=template,
         identity=identity,
         motion=motion,
-        vertices=np.stack(skins).astype(rotations.dtype),
+        vertices=np.stack(posed_vertices).astype(rotations.dtype),
         world_from_joint=world_from_joint,
     )

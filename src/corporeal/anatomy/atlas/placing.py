@@ -53,10 +53,12 @@ def place_bone(
     `other_side` is where the same bone of the other side has come: then the only start.
     """
     fit = _Fit(source, target)
-    turns = list(_starts(name))
+    rotations = list(_starts(name))
     if other_side is not None:
-        turns = [nearest_rotation(other_side.mirrored().matrix)]
-    states = [fit.run(_State(turn @ fit.axes, *fit.first()), TRIAL_ROUNDS, True) for turn in turns]
+        rotations = [nearest_rotation(other_side.mirrored().matrix)]
+    states = [
+        fit.run(_State(turn @ fit.axes, *fit.first()), TRIAL_ROUNDS, True) for turn in rotations
+    ]
     best = fit.run(min(states, key=fit.distance), ROUNDS, False)
     return PlacedBone(fit.affine(best), fit.distance(best))
 

@@ -75,25 +75,25 @@ def draw_poses(
         [random.permutation(count) for _ in range(skeleton.joint_count * 3)], axis=1
     ).reshape(count, *axes)
     shares = (strata + random.uniform(size=(count, *axes))) / max(count, 1)
-    turns = _REACH * (low + (high - low) * shares)
-    ends = np.where(turns > 0, high, -low)
-    reach = np.sqrt(np.sum((turns / np.maximum(ends, 1e-9)) ** 2, axis=2, keepdims=True))
-    turns = turns / np.maximum(reach / _REACH, 1.0)
+    rotation_vectors = _REACH * (low + (high - low) * shares)
+    ends = np.where(rotation_vectors > 0, high, -low)
+    reach = np.sqrt(np.sum((rotation_vectors / np.maximum(ends, 1e-9)) ** 2, axis=2, keepdims=True))
+    rotation_vectors = rotation_vectors / np.maximum(reach / _REACH, 1.0)
     spine = [skeleton.index(name) for name in _SPINE]
-    together = np.abs(turns[:, spine].sum(axis=1, keepdims=True))
-    turns[:, spine] /= np.maximum(together / (_REACH * _SPINE_SHARES), 1.0)
-    _relax_fingers(turns, skeleton, random)
-    return turns
+    together = np.abs(rotation_vectors[:, spine].sum(axis=1, keepdims=True))
+    rotation_vectors[:, spine] /= np.maximum(together / (_REACH * _SPINE_SHARES), 1.0)
+    _relax_fingers(rotation_vectors, skeleton, random)
+    return rotation_vectors
 
 
 def _relax_fingers(
-    turns: Float64[NumpyArray, "N J 3"], skeleton: Skeleton, random: np.random.Generator
+    rotation_vectors: Float64[NumpyArray, "N J 3"], skeleton: Skeleton, random: np.random.Generator
 ) -> None:
     """Fingers of a hand bend together, by an amount for every pose; thumbs lie beside them."""
     for side, sign in (("left", -1.0), ("right", 1.0)):
-        curl = random.uniform(0.0, _CURL, size=len(turns))
+        curl = random.uniform(0.0, _CURL, size=len(rotation_vectors))
         for index, name in enumerate(skeleton.names):
             if name.startswith(side) and any(finger in name for finger in (*_FINGERS, "thumb")):
-                turns[:, index] = 0.0
+                rotation_vectors[:, index] = 0.0
                 if "thumb" not in name:
-                    turns[:, index, 2] = sign * curl
+                    rotation_vectors[:, index, 2] = sign * curl

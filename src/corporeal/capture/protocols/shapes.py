@@ -34,8 +34,10 @@ class ShapesProtocol:
     def direct(self, person: Person, template: Template, sequence: str, seed: int) -> Recording:
         """One frame of an A-pose with small random rotations of the body's joints."""
         stand = a_pose(person, template)
-        turns = generator("shapes", seed).normal(scale=self.wobble, size=(_BODY_JOINTS, 3))
-        turns[0, 1] *= 3.0  # nobody faces the cameras exactly
+        rotation_vectors = generator("shapes", seed).normal(
+            scale=self.wobble, size=(_BODY_JOINTS, 3)
+        )
+        rotation_vectors[0, 1] *= 3.0  # nobody faces the cameras exactly
         rotations = stand.copy()
-        rotations[:_BODY_JOINTS] += np.clip(turns, -3 * self.wobble, 3 * self.wobble)
+        rotations[:_BODY_JOINTS] += np.clip(rotation_vectors, -3 * self.wobble, 3 * self.wobble)
         return Recording(on_the_ground(sequence, rotations[None], person, template), moving=False)

@@ -10,7 +10,7 @@ import numpy as np
 from corporeal.runtime.kernels import kernel
 from corporeal.skinning.blocks import LANES
 from corporeal.skinning.dual_quaternion_cpu import skin_blocks_dual
-from corporeal.skinning.kinematics_cpu import turn_about_axis
+from corporeal.skinning.kinematics_cpu import rotation_about_axis
 from corporeal.skinning.linear_cpu import skin_blocks_linear
 
 TILE = 16
@@ -39,7 +39,7 @@ def corrective_coefficients(joint_rotations, drivers, shares, coefficients, firs
     for n in range(first, last):
         for d in range(drivers.shape[0]):
             turn = joint_rotations[n, drivers[d]]
-            turn_about_axis(turn[0], turn[1], turn[2], local)
+            rotation_about_axis(turn[0], turn[1], turn[2], local)
             for r in range(3):
                 for c in range(3):
                     features[9 * d + 3 * r + c] = local[r, c] - (1.0 if r == c else 0.0)
@@ -161,7 +161,7 @@ def correct_and_skin_linear(
     `tile`, k × TILE × 48, and `corrected`, TOGETHER × TILE × 48.
     """
     count, spread = coefficients.shape[0], coefficients.shape[0] >= MANY
-    skins = corrected.reshape(TOGETHER, TILE, 3, LANES)
+    posed_vertices = corrected.reshape(TOGETHER, TILE, 3, LANES)
     for t in range(first, last):
         start, stop = t * TILE, min((t + 1) * TILE, vertices.shape[0])
         if spread:
@@ -173,7 +173,7 @@ def correct_and_skin_linear(
             )
             for i in range(n, end):
                 skin_blocks_linear(
-                    motions[i], starts[start : stop + 1], joints, weights, skins[i - n],
+                    motions[i], starts[start : stop + 1], joints, weights, posed_vertices[i - n],
                     vertices[start:stop], out[i],
                 )  # fmt: skip
 
@@ -185,7 +185,7 @@ def correct_and_skin_dual(
 ):  # fmt: skip
     """The same with dual quaternions; `motions` are N × J × 8."""
     count, spread = coefficients.shape[0], coefficients.shape[0] >= MANY
-    skins = corrected.reshape(TOGETHER, TILE, 3, LANES)
+    posed_vertices = corrected.reshape(TOGETHER, TILE, 3, LANES)
     for t in range(first, last):
         start, stop = t * TILE, min((t + 1) * TILE, vertices.shape[0])
         if spread:
@@ -197,6 +197,6 @@ def correct_and_skin_dual(
             )
             for i in range(n, end):
                 skin_blocks_dual(
-                    motions[i], starts[start : stop + 1], joints, weights, skins[i - n],
+                    motions[i], starts[start : stop + 1], joints, weights, posed_vertices[i - n],
                     vertices[start:stop], out[i],
                 )  # fmt: skip

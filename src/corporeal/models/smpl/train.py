@@ -67,8 +67,8 @@ class SmplTrainer:
         kept = None if checkpoints is None else Checkpoints(checkpoints, identifier)
         learned = train_pose(meshes, template, self.pose, callback, kept)
         first = model_of(learned, template)
-        rests = learned.estimate.rests
-        model, found = train_shape(standing, first, learned.initial.edges, self.shape, rests)
+        rest_shapes = learned.estimate.rest_shapes
+        model, found = train_shape(standing, first, learned.initial.edges, self.shape, rest_shapes)
         if callback is not None:
             callback("shape space", float(found.explained[-1]))
         errors = distances(meshes, learned.estimate)
@@ -129,8 +129,8 @@ def standing_meshes(
 def model_of(learned: PoseModel, template: Template) -> LinearBodyModel:
     """What pose training found, about the mean of its subjects, without a shape space."""
     estimate = learned.estimate
-    roots = np.einsum("v,iva->ia", learned.regressor[0], estimate.rests)
-    mean = (estimate.rests - roots[:, None]).mean(axis=0)
+    roots = np.einsum("v,iva->ia", learned.regressor[0], estimate.rest_shapes)
+    mean = (estimate.rest_shapes - roots[:, None]).mean(axis=0)
     # the root joint stands where the template's stands
     mean = mean + np.asarray(template.skeleton.joints, np.float64)[0]
     return LinearBodyModel(

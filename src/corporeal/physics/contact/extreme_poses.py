@@ -42,8 +42,8 @@ def extreme_poses(skeleton: Skeleton) -> list[Float64[NumpyArray, "J 3"]]:
     axis = bone / np.where(length > 0, length, 1.0)[:, None]
     across = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis), axis=1)])
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
-    turns = (across, -across, np.cross(axis, across), -np.cross(axis, across))
-    return [np.where(bent[:, None], BENT * turn, 0.0) for turn in turns]
+    rotation_vectors = (across, -across, np.cross(axis, across), -np.cross(axis, across))
+    return [np.where(bent[:, None], BENT * turn, 0.0) for turn in rotation_vectors]
 
 
 def _named(

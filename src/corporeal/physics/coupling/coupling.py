@@ -115,9 +115,9 @@ class Coupling:
 
         skeleton, bindings = self.model.bones, self.bindings
         twists = joint_twists(frames, self._parents, self._joints) * self.twisting
-        turns = node_rotations(frames, self._parents, self._joints, skeleton, twists)
+        rotation_vectors = node_rotations(frames, self._parents, self._joints, skeleton, twists)
         nodes = node_positions(frames, self._joints, skeleton)
-        bone_turns = np.ascontiguousarray(frames[self._bone_joints, :3, :3])
+        bone_rotations = np.ascontiguousarray(frames[self._bone_joints, :3, :3])
         positions = combine_anchors(
             bindings.nodes,
             bindings.bones,
@@ -126,8 +126,8 @@ class Coupling:
             skeleton.nodes,
             nodes,
             skeleton.bones,
-            turns,
-            bone_turns,
+            rotation_vectors,
+            bone_rotations,
             self._axes,
             np.append(twists, np.zeros(len(nodes) - len(twists)))[skeleton.bones[:, 1]],
         )

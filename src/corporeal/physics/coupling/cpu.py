@@ -33,8 +33,8 @@ def combine_anchors(
     rest_nodes,
     nodes,
     bones,
-    node_turns,
-    bone_turns,
+    node_rotation_vectors,
+    bone_rotations,
     axes,
     twists,
 ):
@@ -50,7 +50,7 @@ def combine_anchors(
             stretch[b, i] = nodes[end, i] - nodes[start, i]
             for j in range(3):
                 rest = rest_nodes[end, j] - rest_nodes[start, j]
-                stretch[b, i] -= bone_turns[b, i, j] * rest
+                stretch[b, i] -= bone_rotations[b, i, j] * rest
     for v in range(len(positions)):
         n, b, t = point_nodes[v], point_bones[v], shares[v]
         start = bones[b, 0]
@@ -58,8 +58,8 @@ def combine_anchors(
         for i in range(3):
             by_joint, by_bone = nodes[n, i], nodes[start, i] + places[v] * stretch[b, i]
             for j in range(3):
-                by_joint += node_turns[n, i, j] * from_joint[v, j]
-                by_bone += bone_turns[b, i, j] * point[j]
+                by_joint += node_rotation_vectors[n, i, j] * from_joint[v, j]
+                by_bone += bone_rotations[b, i, j] * point[j]
             positions[v, i] = (1.0 - t) * by_joint + t * by_bone
     return positions
 

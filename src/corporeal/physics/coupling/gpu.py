@@ -64,18 +64,18 @@ def carried_positions(
     coupling: DeviceCoupling, frames: Float[Array, "J 4 4"]
 ) -> Float[Array, "3 m"]:
     """Inner vertices, then rigid skin, while the joints are at `frames` (metres)."""
-    turns, origins = frames[:, :3, :3], frames[:, :3, 3]
+    rotations, origins = frames[:, :3, :3], frames[:, :3, 3]
     owners = coupling.node_joints
-    nodes = origins[owners] + _turned(turns[owners], coupling.node_offsets)
-    halved = _halfway(turns, turns[coupling.parents])
-    node_turns = jnp.concatenate([halved, turns[owners[len(halved) :]]])
+    nodes = origins[owners] + _turned(rotations[owners], coupling.node_offsets)
+    halved = _halfway(rotations, rotations[coupling.parents])
+    node_rotation_vectors = jnp.concatenate([halved, rotations[owners[len(halved) :]]])
     start, end = nodes[coupling.bones[:, 0]], nodes[coupling.bones[:, 1]]
-    bone_turns = turns[owners[coupling.bones[:, 0]]]
-    stretch = end - start - _turned(bone_turns, coupling.bone_vectors)
+    bone_rotations = rotations[owners[coupling.bones[:, 0]]]
+    stretch = end - start - _turned(bone_rotations, coupling.bone_vectors)
     at, on = coupling.point_nodes, coupling.point_bones
-    by_joint = nodes[at] + _turned(node_turns[at], coupling.from_joint)
+    by_joint = nodes[at] + _turned(node_rotation_vectors[at], coupling.from_joint)
     by_bone = (start[on] + coupling.places[:, None] * stretch[on]) + _turned(
-        bone_turns[on], coupling.from_start
+        bone_rotations[on], coupling.from_start
     )
     share = coupling.bone_shares[:, None]
     inner = (1.0 - share) * by_joint + share * by_bone
@@ -85,7 +85,7 @@ def carried_positions(
         coupling.projected[:, None], _outside(coupling, inner, nodes, low, high), inner
     )
     skin = origins[coupling.rigid_joints] + _turned(
-        turns[coupling.rigid_joints], coupling.rigid_offsets
+        rotations[coupling.rigid_joints], coupling.rigid_offsets
     )
     return jnp.concatenate([inner, skin]).T
 
@@ -136,6 +136,6 @@ def _halfway(first: Float[Array, "J 3 3"], second: Float[Array, "J 3 3"]) -> Flo
     return jnp.stack(closest_rotation([both[:, k] for k in range(9)]), axis=1).reshape(-1, 3, 3)
 
 
-def _turned(turns: Float[Array, "m 3 3"], vectors: Float[Array, "m 3"]) -> Float[Array, "m 3"]:
+def _turned(rotations: Float[Array, "m 3 3"], vectors: Float[Array, "m 3"]) -> Float[Array, "m 3"]:
     # x_i = Σ_j R_ij v_j, without a matrix unit: float32 throughout
-    return jnp.sum(turns * vectors[:, None, :], axis=-1)
+    return jnp.sum(rotations * vectors[:, None, :], axis=-1)

@@ -58,7 +58,7 @@ class Clip:
         """Number of frames, the first included."""
         return (len(self.poses.joint_rotations) - 1) // self.steps + 1
 
-    def skins(self) -> Float64[NumpyArray, "N W 3"]:
+    def posed_vertices(self) -> Float64[NumpyArray, "N W 3"]:
         """The full skin at every frame, metres."""
         path = frames_of(self.body, self.poses)
         looped = self.simulation.settings.loop and self.frame_count > 1

@@ -287,10 +287,10 @@ class ProjectiveSimulation:
         finder, parents = body.skin_contacts(), body.skeleton.parents
         shapes = (
             (
-                forward_kinematics(turns, body.joints, parents, np.zeros(3)),
-                loose.start(identity, Pose(turns, np.zeros(3))).flesh.positions,
+                forward_kinematics(rotations, body.joints, parents, np.zeros(3)),
+                loose.start(identity, Pose(rotations, np.zeros(3))).flesh.positions,
             )
-            for turns in extreme_poses(body.skeleton)
+            for rotations in extreme_poses(body.skeleton)
         )
         local = find_local_pairs(body.model, finder, shapes)
         return LocalCollisions(body.model, finder, local)

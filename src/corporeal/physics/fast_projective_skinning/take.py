@@ -40,14 +40,14 @@ def simulated_take(
         template=template,
         identity=identity,
         motion=motion,
-        vertices=_skins(clip, device).astype(dtype),
+        vertices=_posed_vertices(clip, device).astype(dtype),
         world_from_joint=frames_of(body, motion.poses).astype(dtype),
     )
 
 
-def _skins(clip: Clip, device: str) -> Float64[NumpyArray, "N W 3"]:
+def _posed_vertices(clip: Clip, device: str) -> Float64[NumpyArray, "N W 3"]:
     if device == "cpu":
-        return clip.skins()
-    from corporeal.physics.fast_projective_skinning.gpu.take import device_skins
+        return clip.posed_vertices()
+    from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 
-    return device_skins(clip, device)
+    return device_posed_vertices(clip, device)

@@ -126,8 +126,10 @@ def _about_origin(
     sums = np.empty_like(arms)
     for k, part in enumerate(parts):
         # Σ_l X_kln Q_lᵀ
-        turns = np.swapaxes(state.world_rotations[:, part.partners], -1, -2).reshape(count, -1, 3)
-        moved = (part.values @ turns).reshape(count, features, 4, 3)
+        rotations = np.swapaxes(state.world_rotations[:, part.partners], -1, -2).reshape(
+            count, -1, 3
+        )
+        moved = (part.values @ rotations).reshape(count, features, 4, 3)
         sums[:, k] = np.swapaxes(moved[:, :, 3], 1, 2)
         posed = state.world_rotations[:, k, None] @ moved[:, :, :3]
         posed += state.translations[:, k, None, :, None] * moved[:, :, 3, None, :]

@@ -108,10 +108,12 @@ class _Problem:
             return energies, gradient
 
         def moved(state: Unknowns, steps: NumpyArray) -> Unknowns:
-            turns = steps.shape[1] - betas.shape[1]
+            rotation_vectors = steps.shape[1] - betas.shape[1]
             world = self._tree(state).world_rotations
-            there = rotate_joints(RotationPose(*state[:2]), world, parents, steps[:, :turns])
-            return there.rotations, there.translation, state[2] + steps[:, turns:]
+            there = rotate_joints(
+                RotationPose(*state[:2]), world, parents, steps[:, :rotation_vectors]
+            )
+            return there.rotations, there.translation, state[2] + steps[:, rotation_vectors:]
 
         state = descend_many(
             slope, self._metric, moved, (start.rotations, start.translation, betas),
@@ -139,14 +141,18 @@ class _Problem:
     ) -> tuple[NumpyArray, NumpyArray, NumpyArray]:
         tree, mean = self._tree(state), self.mean
         found = skin_gradient(mean.blending, self.influences, self._points(state), tree, targets)
-        turns = rotation_gradient(tree, found.torques, found.forces, mean.descendants)
+        rotation_vectors = rotation_gradient(tree, found.torques, found.forces, mean.descendants)
         if not mean.bare:
             slopes = feature_slopes(mean.features, state[0], tree.world_rotations, mean.parents)
-            turns[:, 3:-3] += feature_gradient(mean, found.back, slopes)
+            rotation_vectors[:, 3:-3] += feature_gradient(mean, found.back, slopes)
         flat = self.shapes.reshape(len(self.shapes), -1)
         shape = (found.back.reshape(len(targets), -1) @ flat.T).astype(np.float64)
         shape += np.einsum("nka,nkas->ns", found.forces, self._shifts(tree))
-        return 0.5 * found.squares, np.concatenate([turns, shape], axis=1), found.distances
+        return (
+            0.5 * found.squares,
+            np.concatenate([rotation_vectors, shape], axis=1),
+            found.distances,
+        )
 
     def _metric(self, state: Unknowns) -> Float64[NumpyArray, "N m m"]:
         result = []

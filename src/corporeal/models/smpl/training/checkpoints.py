@@ -13,13 +13,14 @@ from corporeal.formats.npz import open_npz, write_npz
 from corporeal.models.smpl.training.estimate import Estimate
 
 _ARRAYS = {
-    "rotations": ("N", "J", 3, 3),
-    "translations": ("N", 3),
-    "rests": ("I", "V", 3),
-    "joints": ("I", "J", 3),
-    "weights": ("V", "J"),
-    "pose_offsets": ("P", "V", 3),
+    "rotations": ("rotations", ("N", "J", 3, 3)),
+    "translations": ("translations", ("N", 3)),
+    "rests": ("rest_shapes", ("I", "V", 3)),
+    "joints": ("joints", ("I", "J", 3)),
+    "weights": ("weights", ("V", "J")),
+    "pose_offsets": ("pose_offsets", ("P", "V", 3)),
 }
+"""Arrays of the file: the field of `Estimate` that each one holds, and its shape."""
 
 History = list[tuple[str, float]]
 
@@ -44,7 +45,9 @@ class Checkpoints:
                     f"run's. Remove it to start anew, or give another --out."
                 )
             done = int(archive.array("done", "i", ()))
-            arrays = {n: archive.array(n, "f", shape) for n, shape in _ARRAYS.items()}
+            arrays = {
+                field: archive.array(name, "f", shape) for name, (field, shape) in _ARRAYS.items()
+            }
             parents = tuple(int(p) for p in archive.array("parents", "i", ("J",)))
             blending = archive.text("blending")
             blending = "dqs" if blending == "dqbs" else blending  # its name in older files
@@ -60,7 +63,7 @@ class Checkpoints:
 
     def keep(self, done: int, estimate: Estimate, history: History) -> None:
         """Write what is reached after `done` stages."""
-        arrays = {name: getattr(estimate, name) for name in _ARRAYS}
+        arrays = {name: getattr(estimate, field) for name, (field, _) in _ARRAYS.items()}
         write_npz(
             self.path,
             {

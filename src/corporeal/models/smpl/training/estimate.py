@@ -56,7 +56,7 @@ class Estimate:
     """Θ: parent-relative rotation of every joint in every registration."""
     translations: Float[NumpyArray, "N 3"]
     """Metres."""
-    rests: Float[NumpyArray, "I V 3"]
+    rest_shapes: Float[NumpyArray, "I V 3"]
     """T̂_i: every subject in the zero pose, metres."""
     joints: Float[NumpyArray, "I J 3"]
     """Ĵ_i, metres."""
@@ -85,7 +85,7 @@ class Estimate:
     def person(self, subject: int) -> SkinnedPerson:
         """One subject, ready to be posed and differentiated."""
         return SkinnedPerson(
-            self.rests[subject].astype(self.dtype),
+            self.rest_shapes[subject].astype(self.dtype),
             self.joints[subject],
             self.weights.astype(self.dtype),
             self.pose_offsets,

@@ -32,7 +32,7 @@ def around(
 
 
 def solved_regressor(
-    rests: Float[NumpyArray, "I V 3"],
+    rest_shapes: Float[NumpyArray, "I V 3"],
     joints: Float[NumpyArray, "I J 3"],
     initial: Float[NumpyArray, "J V"],
     support: Float[NumpyArray, "J V"],
@@ -42,7 +42,7 @@ def solved_regressor(
     for j in range(len(initial)):
         used = np.flatnonzero(support[j] > 0)
         # about the joint itself, so that Σ = 1 alone places it
-        columns = rests[:, used] - joints[:, j][:, None]
+        columns = rest_shapes[:, used] - joints[:, j][:, None]
         data = np.moveaxis(columns, 2, 1).reshape(-1, len(used))
         rows = [data, np.full((1, len(used)), _SUM_WEIGHT), _PULL * np.eye(len(used))]
         right = [np.zeros(len(data)), [_SUM_WEIGHT], _PULL * initial[j, used]]

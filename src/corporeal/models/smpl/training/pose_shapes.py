@@ -95,8 +95,8 @@ def _rest_frame(
 ) -> tuple[Float[NumpyArray, "N v 3 3"], Float[NumpyArray, "N v 3"]]:
     """B_nv, and d_nv: what the skin without pose blend shapes misses, of some vertices."""
     influences, dtype = influences_of(estimate.weights[some]), estimate.dtype
-    rests = estimate.rests[:, some].astype(dtype)
-    blended, moved = posed_blocks(estimate.blending, influences, rests, meshes.subjects, tree)
+    rest_shapes = estimate.rest_shapes[:, some].astype(dtype)
+    blended, moved = posed_blocks(estimate.blending, influences, rest_shapes, meshes.subjects, tree)
     return blended, meshes.vertices[:, some].astype(dtype) - moved
 
 

@@ -29,7 +29,7 @@ from corporeal.models.smpl.training.priors import ridge_of
 from corporeal.models.smpl.training.subjects import (
     SubjectRule,
     mirror_penalty,
-    solved_rests,
+    solved_rest_shapes,
     solved_subject,
 )
 from corporeal.models.smpl.training.surface import (
@@ -214,7 +214,7 @@ class _Run:
             support[:, np.setdiff1d(self.whole.indices, self.fewer.indices)] = 0
         support = support[:, surface.indices]
         initial = surface.start.regressor
-        return solved_regressor(estimate.rests, estimate.joints, initial, support)
+        return solved_regressor(estimate.rest_shapes, estimate.joints, initial, support)
 
     def begun(self, estimate: Estimate) -> Estimate:
         """An estimate of all vertices, as the turns take it."""
@@ -231,7 +231,7 @@ class _Run:
         surface, meshes = self.surface_of(estimate), self.meshes_of(estimate)
         count, start = len(meshes.subjects), surface.start
         if stage == "rest skins":
-            return replace(estimate, rests=solved_rests(meshes, estimate))
+            return replace(estimate, rest_shapes=solved_rest_shapes(meshes, estimate))
         if stage == "pose blend shapes":
             ridge = _ridge(estimate, surface, settings, count)
             return replace(estimate, pose_offsets=solved_pose_shapes(meshes, estimate, ridge))
@@ -245,7 +245,7 @@ class _Run:
         if stage == "joints":
             return _with_joints(meshes, estimate, surface, settings)
         if stage == "regressor":
-            return replace(estimate, joints=self.regressor(estimate) @ estimate.rests)
+            return replace(estimate, joints=self.regressor(estimate) @ estimate.rest_shapes)
         return with_solved_poses(meshes, estimate, iterations=settings.pose_iterations)
 
 
@@ -298,7 +298,7 @@ def _with_subjects(
     surface: TrainingSurface,
     settings: PoseTraining,
 ) -> Estimate:
-    rests, joints = [], []
+    rest_shapes, joints = [], []
     for subject in range(meshes.subject_count):
         count = len(meshes.of_subject(subject))
         rule = SubjectRule(
@@ -310,9 +310,9 @@ def _with_subjects(
             settings.ring * count,
         )
         rest, joint = solved_subject(meshes, estimate, subject, rule)
-        rests.append(rest)
+        rest_shapes.append(rest)
         joints.append(joint)
-    return replace(estimate, rests=np.stack(rests), joints=np.stack(joints))
+    return replace(estimate, rest_shapes=np.stack(rest_shapes), joints=np.stack(joints))
 
 
 def _with_joints(
@@ -328,7 +328,7 @@ def _with_joints(
     symmetry = settings.joint_symmetry * (surface.mirror is not None) * symmetry
     for subject in range(meshes.subject_count):
         own = meshes.of_subject(subject)
-        near = surface.start.regressor @ estimate.rests[subject]
+        near = surface.start.regressor @ estimate.rest_shapes[subject]
         rule = JointRule(near, settings.ring * len(own), len(own) * symmetry)
         poses, joints[subject] = solve_poses_and_joints(
             estimate.person(subject), meshes.vertices[own], estimate.poses(own), rule,

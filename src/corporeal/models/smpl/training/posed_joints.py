@@ -51,7 +51,7 @@ class JointRule:
 @dataclass(frozen=True)
 class _Slope:
     energy: float
-    turns: Float64[NumpyArray, "n m"]
+    rotations: Float64[NumpyArray, "n m"]
     joints: Float64[NumpyArray, "p"]
 
 
@@ -108,7 +108,7 @@ def _slope(
     flat = joints.reshape(-1)
     energy = 0.5 * rule.ring * float(off @ off) + 0.5 * float(flat @ rule.symmetry @ flat)
     by_joints = rule.ring * off + rule.symmetry @ flat
-    turns = []
+    rotations = []
     for first in range(0, len(targets), AT_ONCE):
         some = slice(first, first + AT_ONCE)
         part = tree[some]
@@ -117,8 +117,8 @@ def _slope(
         energy += 0.5 * float(found.squares.sum())
         maps = translation_maps(part.world_rotations, person.parents)
         by_joints = by_joints + np.einsum("nkam,nka->m", maps, found.forces)
-        turns.append(rotation_gradient(part, found.torques, found.forces, moments.descendants))
-    return _Slope(energy, np.concatenate(turns), by_joints)
+        rotations.append(rotation_gradient(part, found.torques, found.forces, moments.descendants))
+    return _Slope(energy, np.concatenate(rotations), by_joints)
 
 
 def _step(
@@ -134,7 +134,7 @@ def _step(
     rows = np.moveaxis(maps, 2, 1).reshape(-1, maps.shape[1], maps.shape[3])
     among = np.einsum("rkm,rkp->mp", rows, mass @ rows, optimize=True)
     among += rule.ring * np.eye(len(among)) + rule.symmetry
-    solved = np.linalg.solve(matrices, np.concatenate([cross, here.turns[..., None]], axis=2))
+    solved = np.linalg.solve(matrices, np.concatenate([cross, here.rotations[..., None]], axis=2))
     schur = among - np.einsum("nam,nap->mp", cross, solved[..., :-1], optimize=True)
     right = here.joints - np.einsum("nam,na->m", cross, solved[..., -1])
     schur += damping * np.diag(np.diag(among))

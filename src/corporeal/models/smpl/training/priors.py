@@ -57,7 +57,7 @@ def ridge_of(
 
 def _apart(estimate: Estimate) -> Float64[NumpyArray, "k V"]:
     """Distance of every vertex from every joint but the root, in the mean zero pose, metres."""
-    rest, joints = estimate.rests.mean(axis=0), estimate.joints.mean(axis=0)
+    rest, joints = estimate.rest_shapes.mean(axis=0), estimate.joints.mean(axis=0)
     return np.linalg.norm(rest[None] - joints[1:, None], axis=2)
 
 

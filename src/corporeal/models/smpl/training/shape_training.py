@@ -79,15 +79,17 @@ def train_shape(
     model: LinearBodyModel,
     edges: csr_array,
     settings: ShapeTraining,
-    rests: Float[NumpyArray, "I V 3"] | None = None,
+    rest_shapes: Float[NumpyArray, "I V 3"] | None = None,
 ) -> tuple[LinearBodyModel, PrincipalComponents]:
     """The model with its mean and shape space from these people; one coefficient is one
     standard deviation.
 
-    `rests` are more people, whose zero pose many registrations have told. Their own space is the
-    first one, so that the others are brought to the same zero pose.
+    `rest_shapes` are more people, whose zero pose many registrations have told. Their own space is
+    the first one, so that the others are brought to the same zero pose.
     """
-    known = np.zeros((0, model.vertex_count, 3)) if rests is None else _rooted(model, rests)
+    known = (
+        np.zeros((0, model.vertex_count, 3)) if rest_shapes is None else _rooted(model, rest_shapes)
+    )
     count = min(settings.count, len(known) - 1) if len(registrations) else settings.count
     found = None
     if count > 0:
@@ -120,17 +122,17 @@ def _normalised(
     poses = first_poses(registrations, person_of(model, dtype=dtype), edges)
     if shape_count:
         poses = solve_people(model, registrations, poses, shape_count).poses
-    rests = np.empty(registrations.shape)
+    rest_shapes = np.empty(registrations.shape)
     for n, vertices in enumerate(registrations):
-        rests[n] = in_zero_pose(model, vertices, poses[n])
-    return _rooted(model, rests)
+        rest_shapes[n] = in_zero_pose(model, vertices, poses[n])
+    return _rooted(model, rest_shapes)
 
 
-def _rooted(model: LinearBodyModel, rests: NumpyArray) -> Float64[NumpyArray, "M V 3"]:
+def _rooted(model: LinearBodyModel, rest_shapes: NumpyArray) -> Float64[NumpyArray, "M V 3"]:
     """Where a body stands is pose, not shape: all have their root joint in one place."""
     root = model.joint_regressor[0]
-    off = root @ model.mean_vertices - np.tensordot(rests, root, axes=(1, 0))
-    return rests + off[:, None]
+    off = root @ model.mean_vertices - np.tensordot(rest_shapes, root, axes=(1, 0))
+    return rest_shapes + off[:, None]
 
 
 def _with_shapes(model: LinearBodyModel, found: PrincipalComponents) -> LinearBodyModel:

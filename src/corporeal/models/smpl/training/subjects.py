@@ -68,27 +68,27 @@ def solved_subject(
     return rest.reshape(-1, 3), joints.reshape(-1, 3)
 
 
-def solved_rests(meshes: PosedMeshes, estimate: Estimate) -> Float64[NumpyArray, "I V 3"]:
+def solved_rest_shapes(meshes: PosedMeshes, estimate: Estimate) -> Float64[NumpyArray, "I V 3"]:
     """T̂ of all subjects, their joints held, by data alone: every vertex by itself."""
     from corporeal.models.smpl.training.terms_cpu import pair_blend
 
     influences, count = influences_of(estimate.weights), len(estimate.parents)
     values, vertex_count = influences.values.astype(np.float64), len(estimate.weights)
-    rests = np.zeros(estimate.rests.shape)
+    rest_shapes = np.zeros(estimate.rest_shapes.shape)
     squares = np.zeros((meshes.subject_count, vertex_count, 9))
-    bare = replace(estimate, rests=np.zeros_like(estimate.rests))
+    bare = replace(estimate, rest_shapes=np.zeros_like(estimate.rest_shapes))
     for some in walk(meshes, bare):
         found = skin_gradient(estimate.blending, influences, some.points, some.tree, some.targets)
-        rests[some.subject] -= found.back.sum(axis=0, dtype=np.float64)
-        turns = some.tree.world_rotations
+        rest_shapes[some.subject] -= found.back.sum(axis=0, dtype=np.float64)
+        rotation_vectors = some.tree.world_rotations
         if estimate.blending == "dqs":
-            squares[some.subject] += len(turns) * np.eye(3).reshape(-1)
+            squares[some.subject] += len(rotation_vectors) * np.eye(3).reshape(-1)
             continue
-        table = np.einsum("nkba,nlbc->klac", turns, turns, optimize=True)
+        table = np.einsum("nkba,nlbc->klac", rotation_vectors, rotation_vectors, optimize=True)
         flat, own = table.reshape(count, count, 9), squares[some.subject]
         pair_blend(influences.joint_indices, values, flat, own, 0, vertex_count)
-    matrices = squares.reshape(*rests.shape, 3)
-    return np.linalg.solve(matrices, rests[..., None])[..., 0]
+    matrices = squares.reshape(*rest_shapes.shape, 3)
+    return np.linalg.solve(matrices, rest_shapes[..., None])[..., 0]
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,11 @@ def _linear_terms(
     from corporeal.models.smpl.training.terms_cpu import pair_blend
 
     count, size, vertex_count = len(parents), maps.shape[3], len(influences.values)
-    turns = np.moveaxis(world, 2, 1).reshape(-1, 3 * count)  # (n, 3) × (J, 3)
+    rotation_vectors = np.moveaxis(world, 2, 1).reshape(-1, 3 * count)  # (n, 3) × (J, 3)
     both = np.concatenate([np.moveaxis(world, 2, 1), np.moveaxis(maps, 2, 1)], axis=3)
     width = 3 + size
     # Σ_n Q_kᵀ (Q_l, M_l)
-    table = (turns.T @ both.reshape(-1, count * width)).reshape(count, 3, count, width)
+    table = (rotation_vectors.T @ both.reshape(-1, count * width)).reshape(count, 3, count, width)
     table = np.moveaxis(table, 1, 2).reshape(count, count, 3 * width).copy()
     blended = np.zeros((vertex_count, 3 * width))
     values = influences.values.astype(np.float64)

@@ -101,7 +101,7 @@ def estimate_of_some(estimate: Estimate, surface: TrainingSurface) -> Estimate:
     """What is known of these vertices."""
     return replace(
         estimate,
-        rests=estimate.rests[:, surface.indices],
+        rest_shapes=estimate.rest_shapes[:, surface.indices],
         weights=estimate.weights[surface.indices],
         pose_offsets=np.ascontiguousarray(estimate.pose_offsets[:, surface.indices]),
     )
@@ -116,18 +116,18 @@ def estimate_of_all(estimate: Estimate, surface: TrainingSurface, template: Temp
     distances, near = map(np.asarray, KDTree(rest[surface.indices]).query(rest, k=_NEAREST))
     shares = 1 / np.maximum(distances, 1e-6)
     shares = shares / shares.sum(axis=1, keepdims=True)
-    moved = estimate.rests - rest[surface.indices]
+    moved = estimate.rest_shapes - rest[surface.indices]
     offsets = np.zeros((len(estimate.pose_offsets), len(rest), 3), estimate.dtype)
-    rests, weights = (
+    rest_shapes, weights = (
         np.tile(rest, (len(moved), 1, 1)),
         np.zeros((len(rest), estimate.weights.shape[1])),
     )
     for column in range(_NEAREST):
         share, who = shares[:, column], near[:, column]
-        rests += share[:, None] * moved[:, who]
+        rest_shapes += share[:, None] * moved[:, who]
         weights += share[:, None] * estimate.weights[who]
         offsets += share[:, None].astype(estimate.dtype) * estimate.pose_offsets[:, who]
     fourth = np.sort(weights, axis=1)[:, [-4]]
     weights = np.where(weights >= fourth, weights, 0.0)
     weights = weights / weights.sum(axis=1, keepdims=True)
-    return replace(estimate, rests=rests, weights=weights, pose_offsets=offsets)
+    return replace(estimate, rest_shapes=rest_shapes, weights=weights, pose_offsets=offsets)

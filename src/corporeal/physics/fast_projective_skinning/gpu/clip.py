@@ -183,18 +183,20 @@ def run_clip(
                 base,
             ),
         )
-        skins = _skins(body, free, step_inputs.anchors[steps - 1 :: steps], wanted)
-        return (solver_state, path[-1], pairs), (skins, counts, full)
+        posed_vertices = _posed_vertices(
+            body, free, step_inputs.anchors[steps - 1 :: steps], wanted
+        )
+        return (solver_state, path[-1], pairs), (posed_vertices, counts, full)
 
     start = (solver_state, frames.start, None if collisions is None else collisions.pairs)
     placed = None
     if world is not None:
         targets = None if world.grabs is None else world.grabs.targets
         placed = jax.tree.map(pieces, (world.before, world.after, targets))
-    (solver_state, _, pairs), (skins, counts, full) = lax.scan(
+    (solver_state, _, pairs), (posed_vertices, counts, full) = lax.scan(
         go, start, (pieces(frames.path), pieces(frames.shifts), placed)
     )
-    joined = Skins(*(None if s is None else s.reshape(-1, *s.shape[2:]) for s in skins))
+    joined = Skins(*(None if s is None else s.reshape(-1, *s.shape[2:]) for s in posed_vertices))
     if not engine.touching:
         return solver_state, joined, None
     return solver_state, joined, Touched(pairs, counts.ravel(), full.ravel())
@@ -223,7 +225,7 @@ def _step_inputs(
     return inputs, now[:, :, own]
 
 
-def _skins(
+def _posed_vertices(
     body: DeviceBody, free: Float[Array, "N 3 f B"], fixed: Float[Array, "N 3 b B"], wanted: Wanted
 ) -> Skins:
     """Full skins of simulated vertices."""

@@ -166,8 +166,8 @@ def run_people(
         return (solver_state, path[-1]), jax.vmap(full_skin)(people.upsampler, simulated)
 
     given = (by_frame(frames.path), by_frame(frames.shifts))
-    (solver_state, _), skins = lax.scan(go, (solver_state, frames.start), given)
-    return solver_state, skins
+    (solver_state, _), posed_vertices = lax.scan(go, (solver_state, frames.start), given)
+    return solver_state, posed_vertices
 
 
 def _step_inputs(

@@ -32,7 +32,7 @@ _MOST_CONTACTS = 8192
 """The capacity is doubled up to this many, where contacts do not fit."""
 
 
-def device_skins(
+def device_posed_vertices(
     clip: Clip, name: str, capacity: Capacity | None = None
 ) -> Float64[NumpyArray, "N W 3"]:
     """The full skin at every frame (metres), simulated on the device called `name`.
@@ -47,7 +47,7 @@ def device_skins(
         run = _DeviceClip(clip, name != "cpu", capacity)
         looped = clip.body.settings.loop
         flesh = clip.run_up(path, run.last) if looped else clip.beginning(path)
-        moved = run.skins(flesh, path)
+        moved = run.posed_vertices(flesh, path)
     first = np.asarray(clip.body.skin(flesh.positions), np.float64)
     return np.concatenate([first[None], moved])
 
@@ -107,7 +107,7 @@ class _DeviceClip:
         piece = max(size for size in range(1, _PIECE + 1) if count % size == 0)
         return self._passed(flesh, path[begin:], begin, piece)[0]
 
-    def skins(
+    def posed_vertices(
         self, flesh: State, path: Float64[NumpyArray, "k J 4 4"]
     ) -> Float64[NumpyArray, "N W 3"]:
         """The skins of all frames after the first, metres; the last frame is repeated until there
@@ -131,7 +131,7 @@ class _DeviceClip:
         collisions = self._collisions(dense, flesh)
         solver_state = device_state(self.prepared, [flesh], origins[0], self.clip.step)
         while True:
-            after, skins, touched = run_clip(
+            after, posed_vertices, touched = run_clip(
                 self.prepared, self._inverse, self.rule, solver_state, frames, collisions, world,
                 self._preservation,
                 steps=steps, piece=piece, options=self.options, capacity=self._capacity,
@@ -142,7 +142,7 @@ class _DeviceClip:
             self._capacity = self._capacity.doubled()
         if touched is not None:
             require_capacity(touched.full, self._capacity)
-        skin = np.asarray(skins.vertices, np.float64)[:, 0] + origins[steps::steps]
+        skin = np.asarray(posed_vertices.vertices, np.float64)[:, 0] + origins[steps::steps]
         return self._ended(after, touched, path, origins[-1, 0]), skin
 
     def _collisions(self, dense: NumpyArray, flesh: State) -> Collisions | None:
