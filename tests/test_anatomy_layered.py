@@ -261,7 +261,7 @@ def test_a_wrong_control_or_body_is_refused(man, deformer):
     template, layers, identity = man
     with pytest.raises(InputError, match="has no control 'jelly'"):
         deformer.animate(identity, still(template, 1), {"jelly": np.asarray(1.0)})
-    with pytest.raises(InputError, match="'muscle' is 0"):
+    with pytest.raises(InputError, match="control muscle is 0"):
         deformer.animate(identity, still(template, 1), {"muscle": np.asarray(0.0)})
     other = Identity(1.02 * template.skin, template.joints, {"gender": np.asarray(1.0)})
     with pytest.raises(InputError, match="fitted into this body"):
