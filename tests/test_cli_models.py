@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import smpl_truth
 
+import corporeal as cp
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.body.registrations import Registrations
 from corporeal.cli.main import main
@@ -77,6 +78,32 @@ def test_training_leaves_a_model_with_smpls_keys(home: Path) -> None:
     assert content["verb"] == "train smpl"
     assert content["report"]["data"]["registrations"] == 16
     assert not list(home.glob("*checkpoint*"))
+
+
+def test_the_front_door_trains_and_tests_alike(home: Path) -> None:
+    """One implementation: the model and its errors are those of the command line."""
+    sets = (cp.load(home / "train.zarr"), home / "train.zarr")
+    stages: list[str] = []
+    model, report = cp.train_smpl(
+        *sets,
+        template=home / "rig.npz",
+        shape_count=3,
+        callback=lambda stage, value: stages.append(stage),
+    )
+    written = cp.load(home / "my_smpl.npz").data
+    for name in ("mean_vertices", "shape_offsets", "pose_offsets", "joint_regressor"):
+        assert np.array_equal(getattr(model.data, name), getattr(written, name)), name
+    assert stages[-1] == "shape space"
+    assert report["data"]["registrations"] == 16
+    tried = {"counts": [1, 3], "most": 3}
+    found = cp.evaluate_models({"my_smpl": model}, cp.load(home / "test.zarr"), **tried)
+    files = cp.evaluate_models([home / "my_smpl.npz"], home / "test.zarr", **tried)
+    assert found == files
+    assert list(found) == ["LBS", "DQS", "my_smpl"]
+    with pytest.raises(InputError, match="it cites files"):
+        cp.evaluate_models({"a": model}, home / "test.zarr", report=home / "r")
+    with pytest.raises(InputError, match="no models came"):
+        cp.evaluate_models([], home / "test.zarr")
 
 
 class _Page(HTMLParser):

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from small_body import small_animation, small_mesh, small_template
+from test_loading import small_people
 
 import corporeal as cp
 from corporeal.cli.flags import measurement_flags, slider_flags
@@ -345,6 +346,14 @@ def test_people_in_memory_are_those_of_a_store(tmp_path: Path, monkeypatch: pyte
     assert cp.measure(held[-1]).mass == pytest.approx(held.mass[-1], abs=1e-3)
     with pytest.raises(InputError, match="there is no person 2; the population has 2"):
         _ = held[2]
+
+
+def test_people_in_memory_are_written_beside_a_capture(tmp_path: Path):
+    """Worker processes open them there; these have another surface, so that nobody is recorded."""
+    with pytest.raises(InputError, match="people of another topology"):
+        cp.capture_people(small_people(), tmp_path / "a.zarr", "shapes")
+    assert cp.load(tmp_path / "a-people.zarr").names == small_people().names
+    assert not (tmp_path / "a.zarr").exists()
 
 
 def test_the_template_knows_nothing_of_the_front_door():
