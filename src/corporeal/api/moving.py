@@ -13,12 +13,12 @@ from corporeal.api.numbers import Number
 from corporeal.body.animation import Animation
 from corporeal.body.body import Body
 from corporeal.body.character import Character
+from corporeal.body.controls import Control, Controls
 from corporeal.body.deformer import Deformer
 from corporeal.body.layered_body import LayeredBody
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
-from corporeal.body.parameter import Parameter
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.formats.skeletons import SkeletonReading, read_skeleton
@@ -50,7 +50,7 @@ class DeformerInfo:
     """By which `animate` calls it."""
     summary: str
     """First sentence of its documentation."""
-    controls: tuple[Parameter, ...]
+    controls: tuple[Control, ...]
     """What it may be told: name, range, default, unit, meaning."""
 
 
@@ -113,7 +113,7 @@ def animate(
     motion: str | Path | Motion,
     *,
     deformer: str | Deformer | None = None,
-    controls: Mapping[str, Any] | None = None,
+    controls: Controls | Mapping[str, Any] | None = None,
     device: str = AnimateOptions.device,
     shape: Sequence[Number] | NumpyArray = (),
     skeleton: Skeleton | str | Path | None = None,
@@ -145,8 +145,8 @@ def animate(
     `motion` and the arguments from `fps` on are those of `make_motion`.
 
     `deformer` is one of `list_deformers` or an object with the protocol `Deformer`; left out, a
-    model moves its own people and "lbs" moves all others. `controls` are the deformer's, by name,
-    SI units. `device` is "cpu", "gpu" or "gpu:N".
+    model moves its own people and "lbs" moves all others. `controls` are the deformer's: its
+    `Controls`, or values by name, SI units. `device` is "cpu", "gpu" or "gpu:N".
 
     For flesh: `soft` has stiffness factors by body part (of a mesh: by joint); `stiffness_map`,
     `mass_map` and `exaggeration_map` are painted factors a vertex (.npy); `scene` holds colliders
@@ -181,8 +181,8 @@ def animate(
     )
     given = None if deformer is None or isinstance(deformer, str) else deformer
     subject = _subject(body, shape, skeleton, options)
-    report = {name: float(v) if type(v) is int else v for name, v in (controls or {}).items()}
-    return animate_body(subject, _motion(motion), options, report, given).animation
+    values = controls.changed() if isinstance(controls, Controls) else dict(controls or {})
+    return animate_body(subject, _motion(motion), options, values, given).animation
 
 
 def bake(
