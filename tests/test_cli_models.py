@@ -96,7 +96,8 @@ def test_the_front_door_trains_and_tests_alike(home: Path) -> None:
     assert stages[-1] == "shape space"
     assert report["data"]["registrations"] == 16
     tried = {"counts": [1, 3], "most": 3}
-    found = cp.evaluate_models({"my_smpl": model}, cp.load(home / "test.zarr"), **tried)
+    loaded = cp.load(home / "my_smpl.npz")
+    found = cp.evaluate_models({"my_smpl": loaded}, cp.load(home / "test.zarr"), **tried)
     files = cp.evaluate_models([home / "my_smpl.npz"], home / "test.zarr", **tried)
     assert found == files
     assert list(found) == ["LBS", "DQS", "my_smpl"]
