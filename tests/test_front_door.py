@@ -209,9 +209,8 @@ def test_bodies_that_cannot_be_are_refused(arguments: dict, words: str):
 def test_an_own_deformer_moves_a_body():
     """Anything with the protocol: here one that holds every body still."""
 
-    class Still:
+    class Still(cp.Traits):
         name = "still"
-        controls = ()
 
         def __init__(self, template: cp.Template) -> None:
             self.template = template

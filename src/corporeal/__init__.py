@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from corporeal.body.animation import Animation as Animation
     from corporeal.body.body import Body as Body
     from corporeal.body.deformer import Deformer as Deformer
+    from corporeal.body.deformer import Traits as Traits
     from corporeal.body.identity import Identity as Identity
     from corporeal.body.layered_body import LayeredBody as LayeredBody
     from corporeal.body.mesh import Mesh as Mesh
@@ -86,6 +87,7 @@ _HOME = {
     "Registrations": "corporeal.body.registrations",
     "Skeleton": "corporeal.body.skeleton",
     "Template": "corporeal.body.template",
+    "Traits": "corporeal.body.deformer",
 }
 """Public name → module that defines it; imported on first use, so that importing is quick."""
 
