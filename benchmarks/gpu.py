@@ -42,7 +42,7 @@ from corporeal.physics.contact.gpu.detection import Capacity, require_capacity
 from corporeal.physics.contact.gpu.environment import DeviceWorld
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody, load_device_body
 from corporeal.physics.fast_projective_skinning.gpu.clip import (
-    Skins,
+    PosedClip,
     Wanted,
     clip_frames,
     device_state,
@@ -137,7 +137,7 @@ def frame() -> dict[str, object]:
         ("two-level inverse", subject.two_level(), SolverOptions(accelerated=False, kernels=GPU)),
     ):
 
-        def run(inverse: Inverse = inverse, options: SolverOptions = options) -> Skins:
+        def run(inverse: Inverse = inverse, options: SolverOptions = options) -> PosedClip:
             return run_clip(
                 subject.body, inverse, subject.rule, solver_state, frames,
                 steps=STEPS, piece=120, wanted=wanted, options=options,
@@ -156,7 +156,7 @@ def frame() -> dict[str, object]:
 
 
 def default() -> dict[str, object]:
-    """The body as it is by default, with kept volume: in the air, then on the ground."""
+    """The body as it is by default, with volume preservation: in the air, then on the ground."""
     return ended_clip("kept")
 
 
@@ -191,7 +191,7 @@ def ended_clip(name: str) -> dict[str, object]:
     )
     for title, world in (("in the air", None), ("on the ground", ground)):
 
-        def run(world: DeviceWorld | None = world) -> tuple[Skins, Touched | None]:
+        def run(world: DeviceWorld | None = world) -> tuple[PosedClip, Touched | None]:
             _, posed_vertices, touched = run_clip(
                 body, inverse, rule, solver_state, frames, None, world, preservation,
                 steps=STEPS, piece=120, wanted=wanted, options=options,
@@ -258,7 +258,7 @@ def material() -> dict[str, object]:
     }
 
 
-def ended(posed_vertices: Skins, origins: np.ndarray) -> np.ndarray:
+def ended(posed_vertices: PosedClip, origins: np.ndarray) -> np.ndarray:
     """The simulated skin in the last frame, metres."""
     return np.asarray(posed_vertices.simulated, np.float64)[-1, :, :, 0].T + origins[-1]
 

@@ -12,7 +12,7 @@ from corporeal.physics.contact.gpu.detection import Capacity, DeviceSkin, requir
 from corporeal.physics.contact.gpu.pairs import skin_contacts
 from corporeal.physics.fast_projective_skinning.gpu.body import load_device_skin
 from corporeal.physics.fast_projective_skinning.gpu.clip import (
-    Skins,
+    PosedClip,
     Wanted,
     clip_frames,
     device_state,
@@ -100,7 +100,7 @@ def many() -> dict[str, object]:
 
     def run(
         capacity: Capacity, collisions: Collisions | None
-    ) -> tuple[SolverState, Skins, Touched]:
+    ) -> tuple[SolverState, PosedClip, Touched]:
         moving_on, posed_vertices, touched = run_clip(
             subject.body, subject.local, subject.rule, solver_state, frames, collisions,
             steps=STEPS, piece=count, wanted=Wanted(True, True, True),

@@ -46,7 +46,7 @@ class SkeletonFrames(NamedTuple):
     """How far the origin moved in a step: whole metres."""
 
 
-class Skins(NamedTuple):
+class PosedClip(NamedTuple):
     """What a clip gives: N frames of B characters, from the origins of the frames."""
 
     vertices: Float[Array, "N B W 3"]
@@ -125,7 +125,7 @@ def run_clip(
     wanted: Wanted = SKIN,
     options: SolverOptions = ACCELERATED,
     capacity: Capacity = CAPACITY,
-) -> tuple[SolverState, Skins, Touched | None]:
+) -> tuple[SolverState, PosedClip, Touched | None]:
     """All frames after the first, `steps` steps each, `piece` frames at a time.
 
     Gives the last state as well, to go on from. With `collisions` or a `world` (of one character)
@@ -196,7 +196,9 @@ def run_clip(
     (solver_state, _, pairs), (posed_vertices, counts, full) = lax.scan(
         go, start, (pieces(frames.path), pieces(frames.shifts), placed)
     )
-    joined = Skins(*(None if s is None else s.reshape(-1, *s.shape[2:]) for s in posed_vertices))
+    joined = PosedClip(
+        *(None if s is None else s.reshape(-1, *s.shape[2:]) for s in posed_vertices)
+    )
     if not engine.touching:
         return solver_state, joined, None
     return solver_state, joined, Touched(pairs, counts.ravel(), full.ravel())
@@ -227,13 +229,13 @@ def _step_inputs(
 
 def _posed_vertices(
     body: DeviceBody, free: Float[Array, "N 3 f B"], fixed: Float[Array, "N 3 b B"], wanted: Wanted
-) -> Skins:
+) -> PosedClip:
     """Full skins of simulated vertices."""
     simulated = jnp.concatenate([free, fixed], axis=2)[:, :, body.skin_places]
     each = simulated.transpose(0, 3, 1, 2)
     skin = jax.vmap(jax.vmap(partial(full_skin, body.upsampler)))
     normals = jax.vmap(jax.vmap(partial(full_normals, body.upsampler, body.surface)))
-    return Skins(
+    return PosedClip(
         skin(each) if wanted.vertices else None,
         normals(each) if wanted.normals else None,
         simulated if wanted.simulated else None,
