@@ -21,7 +21,7 @@ from corporeal.body.registrations import Registrations
 from corporeal.body.scan import Scan
 from corporeal.cli.anatomy import Anatomy
 from corporeal.cli.animate import Animate
-from corporeal.cli.body import BodyCommand
+from corporeal.cli.body import BodyVerb
 from corporeal.cli.evaluate import Evaluate
 from corporeal.cli.train import Train
 from corporeal.errors import FormatError, InputError, OutputError
@@ -393,7 +393,7 @@ def test_models_of_version_0_1_0_load(name: str):
 
 
 MANIFESTS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "made_body.npz": BodyCommand.from_manifest,
+    "made_body.npz": BodyVerb.from_manifest,
     "animated.glb": Animate.from_manifest,
     "moved_model.glb": Animate.from_manifest,
     "fitted.npz": Anatomy.from_manifest,

@@ -22,7 +22,7 @@ from corporeal.runtime.manifest import require_known, require_verb
 
 
 @dataclass(frozen=True)
-class BodyCommand:
+class BodyVerb:
     """Make a body from measurements or from sliders, and report what it measures.
 
     Measurements are in metres and kilograms; give any of them, and the body meets them while the
@@ -54,15 +54,13 @@ class BodyCommand:
     """Print JSON on stdout for machines."""
 
     @staticmethod
-    def from_manifest(content: dict[str, Any]) -> "BodyCommand":
+    def from_manifest(content: dict[str, Any]) -> "BodyVerb":
         """The same run again, from its manifest."""
         require_verb(content, "body")
         require_known(content, MakeBodyConfig)
         config = content["config"]
         sliders = PhenotypeFlags(**{k: repr(v) for k, v in config.get("sliders", {}).items()})
-        return BodyCommand(
-            config["out"], sliders, MeasurementFlags(**config.get("measurements", {}))
-        )
+        return BodyVerb(config["out"], sliders, MeasurementFlags(**config.get("measurements", {})))
 
     def run(self) -> int:
         """Make one body, or all of a table."""

@@ -32,7 +32,7 @@ class Verb:
 
 VERBS = {
     "demo": Verb("corporeal.cli.demo:DemoVerb", "make a person, move it, show it"),
-    "body": Verb("corporeal.cli.body:BodyVerbCommand", "make a body from measurements or sliders"),
+    "body": Verb("corporeal.cli.body:BodyVerb", "make a body from measurements or sliders"),
     "people": Verb("corporeal.cli.people:PeopleVerb", "make a population with real statistics"),
     "reshape": Verb("corporeal.cli.reshape:Reshape", "give a body more or less weight or height"),
     "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
