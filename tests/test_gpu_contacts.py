@@ -138,7 +138,7 @@ def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(f
         options=options,
         capacity=few,
     )
-    with pytest.raises(SolverError, match="room for 1 contacts"):
+    with pytest.raises(SolverError, match="capacity for 1 contacts"):
         require_capacity(touched.full, few)
 
 

@@ -145,7 +145,7 @@ def test_a_motion_is_played_and_fitted_again_to_another_body(visitor, model, tmp
 
 def test_an_authored_clip_is_played_and_fitted_again_to_another_body(visitor, tmp_path):
     """As above, with a clip of our own in a capture's layout."""
-    clip = write_authored_clip(tmp_path / "clip.bvh", duration=1.5)
+    clip = write_authored_clip(tmp_path / "clip.bvh", duration=2.0)
     require_played(visitor, "jumping jacks.bvh", clip.read_bytes())
 
 
