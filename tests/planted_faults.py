@@ -66,19 +66,19 @@ FAULTS = (
         "weights cut to four influences are not normalised",
         "order = np.where(values > 0, order, order[:, :1])\n        values = values / values.sum(",
         "order = np.where(values > 0, order, order[:, :1])\n        values = values / values.max(",
-        ("test_nouns.py",),
+        ("test_pytree_dataclass.py",),
     ),
     Fault(
         "the second triangle of a quad is turned over",
         "return quads[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)",
         "return quads[:, [0, 1, 2, 0, 3, 2]].reshape(-1, 3)",
-        ("test_nouns.py",),
+        ("test_pytree_dataclass.py",),
     ),
     Fault(
         "a mirror map that is no involution is let through",
         "if not np.array_equal(self.mirror[self.mirror], np.arange(count)):",
         "if not np.array_equal(self.mirror, self.mirror):",
-        ("test_nouns.py",),
+        ("test_pytree_dataclass.py",),
     ),
     # skinning
     Fault(
@@ -220,8 +220,8 @@ FAULTS = (
     # pipelines
     Fault(
         "baked morph offsets are not pulled back through the joints",
-        "offsets[part] = _damped_solution(linear, gap)",
-        "offsets[part] = gap",
+        "return np.linalg.solve(normal[where], pulled[..., None])[..., 0]",
+        "return right",
         ("test_bake.py",),
     ),
     # anatomy

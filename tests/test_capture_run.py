@@ -118,8 +118,8 @@ def test_a_run_is_repeatable_resumed_and_scanned(people: Path, tmp_path: Path) -
     who = store.read().subjects[victim]
     assert who.composition is not None
     assert who.facts["tissue_stiffness"] == take_stiffness(store, victim)
-    settings = {"poses": 2, "deformer": "projective", "touch": "off", "women": 1, "men": 1}
-    held = cp.capture_people(people, callback.out, "poses", scans=True, points=2000, **settings)
+    few = {"poses": 2, "deformer": "projective", "touch": "off", "women": 1, "men": 1}
+    held = cp.capture_people(people, settings.out, "poses", scans=True, points=2000, **few)
     assert {take.subject for take in held.takes} == set(before)  # taken up as the same run
     with pytest.raises(OutputError, match="begun with seed = 0; this run has 5"):
         capture(

@@ -12,10 +12,13 @@ from corporeal.assets.default_body import load_default_body
 from corporeal.body.composition import Composition
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
+from corporeal.physics.contact import detection
+from corporeal.physics.solver.cpu import contacts, solver
 from corporeal.pipelines.deformers import DEFORMERS, make_deformer
+from corporeal.runtime import threads
 from corporeal.runtime.threads import over_slices
 
-COUNTS = ("1", "2", "3")
+COUNTS = (1, 2, 3)
 """Three are more than the parts that the solver adds up: it then goes another way."""
 CONTACTS = {"projective": {"collisions": 2.0, "ground": 1.0}, "layered": {"ground": 1.0}}
 """Controls that bring contacts of all kinds into the solver."""
@@ -43,6 +46,12 @@ def _crouching(frames: int) -> Motion:
     return Motion("crouch", 30.0, rotations, np.zeros((frames, 3), np.float32), template.skeleton)
 
 
+def use_threads(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run kernels over so many slices, as `NUMBA_NUM_THREADS` does from the start of a process."""
+    for module in (threads, solver, contacts, detection):
+        monkeypatch.setattr(module, "thread_count", lambda: count)
+
+
 @pytest.mark.parametrize("name", DEFORMERS)
 def test_every_deformer_gives_the_same_bytes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Prepared and run on so many threads, from nothing each time."""
@@ -53,7 +62,7 @@ def test_every_deformer_gives_the_same_bytes(name: str, monkeypatch: pytest.Monk
     layers = _layers() if name == "layered" else None
     results = []
     for count in COUNTS:
-        monkeypatch.setenv("NUMBA_NUM_THREADS", count)
+        use_threads(count, monkeypatch)
         deformer = (
             make_deformer(name, template) if layers is None else LayeredSkinning(template, layers)
         )
@@ -65,7 +74,7 @@ def test_every_deformer_gives_the_same_bytes(name: str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("count", [1, 3, 8, 17])
 def test_slices_cover_every_index_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """On three threads, whatever the number of items."""
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    use_threads(3, monkeypatch)
     seen = np.zeros(count, int)
 
     def work(first: int, last: int) -> None:

@@ -36,7 +36,7 @@ def held(model: PhenotypeModel, **rotation_vectors: tuple[float, float, float]) 
 
 
 @pytest.mark.parametrize(
-    "turns",
+    "rotation_vectors",
     [
         {},
         {"pelvis": (np.pi, 0.0, 0.0), "left_shoulder": (0.0, 0.0, 1.4)},

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Any
 
 from corporeal.body.controls import Controls
@@ -35,9 +35,13 @@ GROUP = "corporeal.deformers"
 
 
 @cache
-def offered_deformers() -> dict[str, EntryPoint]:
-    """Deformers of installed packages by name; a built-in name cannot be taken."""
-    offered: dict[str, EntryPoint] = {}
+def offered_deformers() -> dict[str, Any]:
+    """Deformers of installed packages, as entry points by name; a built-in name cannot be taken.
+
+    The type is that of `importlib.metadata`, or of its backport where something has imported that:
+    it then answers for the standard library as well.
+    """
+    offered: dict[str, Any] = {}
     for entry in entry_points(group=GROUP):
         if entry.name in DEFORMERS or entry.name in offered:
             warnings.warn(
@@ -186,5 +190,5 @@ def is_linear_blend(name: str) -> bool:
     return known and deformer_class(name).is_linear_blend
 
 
-def _origin(entry: EntryPoint) -> str:
+def _origin(entry: Any) -> str:
     return f"the package {entry.dist.name!r}" if entry.dist is not None else "an installed package"
