@@ -42,13 +42,20 @@ class Renames:
     keys: dict[str, str] = field(default_factory=dict)
     """Part of a path (between slashes) → part, for arrays and reports."""
     values: dict[str, str] = field(default_factory=dict)
-    """Text → text, such as a deformer's name."""
+    """Text → text, such as a deformer's name; or `above/name=number` → text, where a number
+    became a word."""
     added: tuple[str, ...] = ()
     """Last parts of paths that the old commit did not report and the new one does."""
 
     def path(self, path: str) -> str:
         """A path in the later words."""
         return "/".join(self.keys.get(part, part) for part in path.split("/"))
+
+    def value(self, path: str, was: Any) -> Any:
+        """A reported value in the later words."""
+        if isinstance(was, str):
+            return self.values.get(was, was)
+        return self.values.get(f"{'/'.join(path.split('/')[-2:])}={was}", was)
 
     def is_added(self, path: str) -> bool:
         """Whether the table knows this path as new."""
@@ -222,8 +229,7 @@ def _compare_values(
     _require_names(verdict, set(expected), set(two["values"]), renames, "key")
     for name in sorted(expected.keys() & two["values"].keys()):
         was, now = one["values"][expected[name]], two["values"][name]
-        if isinstance(was, str):
-            was = renames.values.get(was, was)
+        was = renames.value(name, was)
         if was == now:
             continue
         if _is_number(was) and _is_number(now):
