@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 RECORD: Final = Path(__file__).with_name("durations.json")
-QUICK_SECONDS: Final = 4.0
+QUICK_SECONDS: Final = 2.0
 
 
 def recorded() -> dict[str, float]:
