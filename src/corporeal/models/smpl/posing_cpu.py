@@ -161,7 +161,7 @@ def correct_and_skin_linear(
     `tile`, k × TILE × 48, and `corrected`, TOGETHER × TILE × 48.
     """
     count, spread = coefficients.shape[0], coefficients.shape[0] >= MANY
-    posed_vertices = corrected.reshape(TOGETHER, TILE, 3, LANES)
+    rest_shapes = corrected.reshape(TOGETHER, TILE, 3, LANES)
     for t in range(first, last):
         start, stop = t * TILE, min((t + 1) * TILE, vertices.shape[0])
         if spread:
@@ -173,7 +173,7 @@ def correct_and_skin_linear(
             )
             for i in range(n, end):
                 skin_blocks_linear(
-                    motions[i], starts[start : stop + 1], joints, weights, posed_vertices[i - n],
+                    motions[i], starts[start : stop + 1], joints, weights, rest_shapes[i - n],
                     vertices[start:stop], out[i],
                 )  # fmt: skip
 
@@ -185,7 +185,7 @@ def correct_and_skin_dual(
 ):  # fmt: skip
     """The same with dual quaternions; `motions` are N × J × 8."""
     count, spread = coefficients.shape[0], coefficients.shape[0] >= MANY
-    posed_vertices = corrected.reshape(TOGETHER, TILE, 3, LANES)
+    rest_shapes = corrected.reshape(TOGETHER, TILE, 3, LANES)
     for t in range(first, last):
         start, stop = t * TILE, min((t + 1) * TILE, vertices.shape[0])
         if spread:
@@ -197,6 +197,6 @@ def correct_and_skin_dual(
             )
             for i in range(n, end):
                 skin_blocks_dual(
-                    motions[i], starts[start : stop + 1], joints, weights, posed_vertices[i - n],
+                    motions[i], starts[start : stop + 1], joints, weights, rest_shapes[i - n],
                     vertices[start:stop], out[i],
                 )  # fmt: skip
