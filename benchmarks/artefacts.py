@@ -28,8 +28,8 @@ from corporeal.evaluation.rings import SkinRing, cut_ring
 from corporeal.evaluation.union_volume import union_volume
 from corporeal.formats.png import write_png
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.pipelines.deformers import make_deformer
 from corporeal.pipelines.results import attachments_of
@@ -43,9 +43,9 @@ from corporeal.skinning.kinematics import forward_kinematics
 RESULTS = Path(__file__).parent / "results" / "artefacts.json"
 SEED, DEFAULT, TOUCHING = "projective, volume 0", "projective", "projective, collisions global"
 SETTINGS = {
-    SEED: ProjectiveSettings(volume=0.0),
-    DEFAULT: ProjectiveSettings(),
-    TOUCHING: ProjectiveSettings(collisions="global"),
+    SEED: ProjectiveControls(volume=0.0),
+    DEFAULT: ProjectiveControls(),
+    TOUCHING: ProjectiveControls(collisions="global"),
 }
 PICTURED = ("lbs", "dqs", DEFAULT, TOUCHING)
 STRIP = 26

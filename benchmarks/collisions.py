@@ -38,8 +38,8 @@ from corporeal.geometry.volume import enclosed_volume
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.incoming import motion_for_body
 from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.fast_projective_skinning.controls import COLLISIONS, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import COLLISIONS, ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.integration import State
 from corporeal.runtime.threads import thread_count
@@ -84,11 +84,11 @@ class Subject:
         shared = Preparations(self.model.template)
         self.simulations = {
             mode: ProjectiveSimulation(
-                self.model.template, ProjectiveSettings(collisions=mode), preparations=shared
+                self.model.template, ProjectiveControls(collisions=mode), preparations=shared
             )
             for mode in COLLISIONS
         }
-        published = ProjectiveSettings(collisions="global", volume=0.0)
+        published = ProjectiveControls(collisions="global", volume=0.0)
         self.losing_volume = ProjectiveSimulation(
             self.model.template, published, preparations=shared
         )

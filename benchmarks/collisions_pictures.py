@@ -16,7 +16,7 @@ from corporeal._typing import NumpyArray, UInt8
 from corporeal.body.animation import Animation
 from corporeal.body.motion import Motion
 from corporeal.formats.png import write_png
-from corporeal.physics.fast_projective_skinning.settings import COLLISIONS
+from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
 from corporeal.pipelines.results import attachments_of
 from corporeal.scene.camera import Camera, direction_from
 from corporeal.scene.casting import Performance, Wardrobe

@@ -29,10 +29,10 @@ from corporeal.motions.library import make_motion
 from corporeal.motions.resample import sampled
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.clip import frames_of
+from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.gpu.body import save_device_body, save_device_skin
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.integration import State, StepRule, resting
 from corporeal.physics.solver.protocol import Solver
@@ -42,7 +42,7 @@ FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 4
-PUBLISHED = ProjectiveSettings(volume=0.0)
+PUBLISHED = ProjectiveControls(volume=0.0)
 """The flesh of Komaritzan 2022, without volume preservation."""
 FLESH = ("corners", "gradients", "weights", "masses")
 SIZES = (1500, 8000)

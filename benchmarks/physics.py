@@ -28,7 +28,7 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.pose import Pose
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
-from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP
+from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP
 from corporeal.physics.fast_projective_skinning.simulation import (
     ProjectiveSimulation,
     SimulationState,

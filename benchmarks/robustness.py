@@ -22,7 +22,7 @@ from typing import Any
 
 from corporeal.evaluation.random_characters import random_character
 from corporeal.evaluation.stress_test import stress_test
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 
 RESULTS = Path(__file__).parent / "results"
 WORST = 10
@@ -63,7 +63,7 @@ def treat(seed: int, collisions: str) -> dict[str, Any]:
     started = time.process_time()
     character = random_character(seed)
     try:
-        settings = ProjectiveSettings(collisions=collisions)  # pyright: ignore[reportArgumentType]
+        settings = ProjectiveControls(collisions=collisions)  # pyright: ignore[reportArgumentType]
         row = stress_test(character, settings).row()
     except FINDINGS:
         row = {

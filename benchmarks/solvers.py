@@ -38,7 +38,7 @@ from corporeal.numerics.cholesky import CholeskyFactor, Kernel
 from corporeal.numerics.residual_blocks import LinearisedResiduals, Residuals, minimise_blocks
 from corporeal.numerics.robust_kernels import Cauchy
 from corporeal.numerics.streamed_pca import principal_components
-from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP
+from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.population import realise as realising
 from corporeal.population.sampling import sample_people as draw_people

@@ -13,8 +13,8 @@ from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.physics.contact.blending_reference import BlendingReference
 from corporeal.physics.contact.cpu.release import release_contacts
 from corporeal.physics.contact.rules import DOUBT, TORN
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.skinning.kinematics import forward_kinematics
 
@@ -103,7 +103,7 @@ def test_a_tangled_limb_comes_back(template: Template) -> None:
     identity = synthetic.identity_of(template)
     moving = ProjectiveSimulation(
         template,
-        ProjectiveSettings(collisions="global"),
+        ProjectiveControls(collisions="global"),
         preparations=Preparations(template),
     )
     random, state, touched = np.random.default_rng(5), moving.start(identity), 0

@@ -20,8 +20,8 @@ from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.contact.local_pairs import LocalPairs, contact_plane_normals
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.controls import Collisions, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import Collisions, ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import (
     ProjectiveSimulation,
     SimulationState,
@@ -64,7 +64,7 @@ def bent(angle: float) -> Pose:
 def simulation(
     template: Template, preparations: Preparations, collisions: Collisions, dynamics: bool = True
 ) -> ProjectiveSimulation:
-    settings = ProjectiveSettings(collisions=collisions, dynamics=dynamics)
+    settings = ProjectiveControls(collisions=collisions, dynamics=dynamics)
     return ProjectiveSimulation(template, settings, preparations=preparations)
 
 

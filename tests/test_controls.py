@@ -18,7 +18,7 @@ from corporeal.cli.control_flags import control_flags, given_controls
 from corporeal.cli.main import _command, main
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.fast_projective_skinning.settings import COLLISIONS, ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.controls import COLLISIONS, ProjectiveControls
 from corporeal.pipelines.controls import (
     control_tables,
     control_words,
@@ -93,34 +93,34 @@ def test_wrong_values_are_refused_by_name(deformer: str, row: Control) -> None:
 
 def test_an_error_says_what_came_what_was_expected_and_what_it_is() -> None:
     with pytest.raises(InputError) as caught:
-        ProjectiveSettings(stiffness=1.0)
+        ProjectiveControls(stiffness=1.0)
     assert str(caught.value) == (
         "control stiffness is 1 Pa; expected 1000 to 1e+06 Pa (Young's modulus of soft flesh)."
     )
     with pytest.raises(InputError, match="expected one of off, local, global"):
-        ProjectiveSettings.from_mapping({"collisions": "everywhere"})
+        ProjectiveControls.from_mapping({"collisions": "everywhere"})
     with pytest.raises(InputError, match=r"it has stiffness, .*Use --deformer layered"):
         read_controls("projective", {"muscle": 3.0})
     with pytest.raises(InputError, match="'lbs' has no control stiffness; it has none"):
         read_controls("lbs", {"stiffness": 1e4})
-    with pytest.raises(InputError, match="was given LayeredControls; expected ProjectiveSettings"):
-        controls_for("projective", ProjectiveSettings, LayeredControls())
+    with pytest.raises(InputError, match="was given LayeredControls; expected ProjectiveControls"):
+        controls_for("projective", ProjectiveControls, LayeredControls())
 
 
 def test_numbers_of_earlier_files_are_read() -> None:
     """Manifests and sessions held numbers alone: 0 and 1 for switches, places for words."""
     old = {"collisions": 2.0, "sliding": 0.0, "dynamics": 1.0, "iterations": 7.0, "mass": 70.0}
-    read = ProjectiveSettings.from_mapping(old)
-    expected = ProjectiveSettings(
+    read = ProjectiveControls.from_mapping(old)
+    expected = ProjectiveControls(
         collisions="global", sliding=False, dynamics=True, iterations=7, mass=70.0
     )
     assert read == expected
     assert type(read.iterations) is int
     assert type(read.sliding) is bool
     arrays = {name: np.full(1, value) for name, value in old.items()}
-    assert ProjectiveSettings.from_mapping(arrays) == expected
+    assert ProjectiveControls.from_mapping(arrays) == expected
     for place, word in enumerate(COLLISIONS):
-        assert ProjectiveSettings.from_mapping({"collisions": place}).collisions == word
+        assert ProjectiveControls.from_mapping({"collisions": place}).collisions == word
     page = {"views": [{"deformer": "layered", "controls": {"collisions": 1.0, "sliding": 0.0}}]}
     assert parse(page).views[0].controls == {"collisions": "local", "sliding": False}
 
@@ -234,7 +234,7 @@ def test_spellings_of_flags() -> None:
 def test_controls_are_given_or_default() -> None:
     assert plain_controls("projective", {}) == {}
     assert plain_controls("projective", {"volume": 50}) == {"volume": 50.0}
-    assert ProjectiveSettings(volume=50.0).changed() == {}
+    assert ProjectiveControls(volume=50.0).changed() == {}
     assert LayeredControls(volume=50.0).changed() == {"volume": 50.0}
 
 

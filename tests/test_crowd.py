@@ -6,6 +6,7 @@ import synthetic
 
 from corporeal.body.identity import Identity
 from corporeal.errors import InputError
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
 from corporeal.physics.fast_projective_skinning.gpu.clip import (
     SkeletonFrames,
@@ -19,7 +20,6 @@ from corporeal.physics.fast_projective_skinning.gpu.crowd import (
     run_people,
 )
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import inverted, local_inverse
@@ -35,7 +35,7 @@ def person(width: float, rings: int = 12) -> DeviceBody:
     template = synthetic.arm_template(rings)
     identity = synthetic.identity_of(template)
     wide = Identity(identity.rest_vertices * [1, width, 1], identity.joints * [1, width, 1], {})
-    return device_body(ProjectiveSimulation(template, ProjectiveSettings(volume=0.0)).body(wide))
+    return device_body(ProjectiveSimulation(template, ProjectiveControls(volume=0.0)).body(wide))
 
 
 def moved(body: DeviceBody, phase: float) -> tuple[SolverState, SkeletonFrames, np.ndarray]:

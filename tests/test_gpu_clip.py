@@ -15,6 +15,7 @@ from corporeal.errors import FormatError, InputError
 from corporeal.geometry.surface import vertex_normals
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.clip import make_clip
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
 from corporeal.physics.fast_projective_skinning.gpu.body import load_device_body, save_device_body
 from corporeal.physics.fast_projective_skinning.gpu.clip import (
@@ -25,7 +26,6 @@ from corporeal.physics.fast_projective_skinning.gpu.clip import (
 )
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
 from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.gpu.solver import SolverOptions
 from corporeal.physics.solver.integration import StepRule, resting
@@ -40,7 +40,7 @@ WAY = SolverOptions(unrolled=1)
 
 @pytest.fixture(scope="module")
 def body() -> SimulatedBody:
-    return ProjectiveSimulation(TEMPLATE, ProjectiveSettings(volume=0.0)).body(IDENTITY)
+    return ProjectiveSimulation(TEMPLATE, ProjectiveControls(volume=0.0)).body(IDENTITY)
 
 
 def path(kind: int, frames: int) -> np.ndarray:
@@ -166,7 +166,7 @@ def test_what_only_the_cpu_offers_is_refused() -> None:
     motion = Motion(
         "still", 60.0, np.zeros((3, len(synthetic.PARENTS), 3)), np.zeros((3, 3)), TEMPLATE.skeleton
     )
-    simulation = ProjectiveSimulation(TEMPLATE, ProjectiveSettings(collisions="local"))
+    simulation = ProjectiveSimulation(TEMPLATE, ProjectiveControls(collisions="local"))
     clip = make_clip(simulation, BoundEnvironment(simulation.body(IDENTITY)), IDENTITY, motion)
     with pytest.raises(InputError, match="local collisions"):
         device_posed_vertices(clip, "cpu")

@@ -10,6 +10,7 @@ from corporeal.body.pose import Pose
 from corporeal.errors import SolverError
 from corporeal.physics.contact.gpu.detection import Capacity, require_capacity, vertices_inside
 from corporeal.physics.contact.gpu.lists import chosen, listed, running_total, sorted_order
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
 from corporeal.physics.fast_projective_skinning.gpu.contacts import (
     Collisions,
@@ -17,7 +18,6 @@ from corporeal.physics.fast_projective_skinning.gpu.contacts import (
     no_pairs,
 )
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.gpu.contact_kernels import kernel_contacts
 from corporeal.physics.solver.gpu.contacts import (
@@ -63,12 +63,12 @@ def folded():
     """An arm folded onto itself: skin inside skin."""
     template = synthetic.arm_template(24, 12)
     identity = synthetic.identity_of(template)
-    simulation = ProjectiveSimulation(template, ProjectiveSettings(collisions="global", volume=0.0))
+    simulation = ProjectiveSimulation(template, ProjectiveControls(collisions="global", volume=0.0))
     body = simulation.body(identity)
     turn = np.zeros((len(synthetic.PARENTS), 3))
     turn[2, 2] = 2.6
     frames = forward_kinematics(turn, body.joints, synthetic.PARENTS, np.zeros(3))
-    apart = ProjectiveSimulation(template, ProjectiveSettings(volume=0.0))
+    apart = ProjectiveSimulation(template, ProjectiveControls(volume=0.0))
     positions = apart.start(identity, Pose(turn, np.zeros(3))).flesh.positions
     return body, frames, positions
 

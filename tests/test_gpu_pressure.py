@@ -11,6 +11,7 @@ from corporeal.body.motion import Motion
 from corporeal.errors import InputError
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.clip import make_clip
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
 from corporeal.physics.fast_projective_skinning.gpu.body import load_device_body, save_device_body
 from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
@@ -21,7 +22,6 @@ from corporeal.physics.fast_projective_skinning.gpu.crowd import (
 )
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
 from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import inverted, local_inverse
@@ -33,7 +33,7 @@ from corporeal.skinning.kinematics import forward_kinematics
 
 TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
-SIMULATION = ProjectiveSimulation(TEMPLATE, ProjectiveSettings(volume=50.0))
+SIMULATION = ProjectiveSimulation(TEMPLATE, ProjectiveControls(volume=50.0))
 RULE = StepRule(1 / 120, 5, 10.0)
 
 

@@ -18,11 +18,11 @@ from corporeal.physics.contact.colliders.sphere import Sphere
 from corporeal.physics.contact.gpu.detection import Capacity
 from corporeal.physics.contact.gpu.environment import _distances, wind_forces
 from corporeal.physics.fast_projective_skinning.clip import make_clip
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.physics.fast_projective_skinning.gpu.environment import device_world
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_surface
 from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.wind import Wind
 
@@ -30,7 +30,7 @@ TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
 
 
-def clip_of(settings: ProjectiveSettings, world: Environment | None = None, frames: int = 7):
+def clip_of(settings: ProjectiveControls, world: Environment | None = None, frames: int = 7):
     """An arm that bends a little in some frames."""
     rotations = np.zeros((frames, len(synthetic.PARENTS), 3))
     rotations[:, 1, 2] = 0.01 * np.sin(2 * np.pi * np.arange(frames) / (frames - 1))
@@ -89,7 +89,7 @@ def ball(friction: float) -> Collider:
 def test_a_ball_dents_as_on_the_cpu(dynamics: bool) -> None:
     """Both solve the same rows; the CPU by Gauss–Seidel to 1e-5 m. Without the ball the skin is
     millimetres elsewhere."""
-    settings = ProjectiveSettings(dynamics=dynamics)
+    settings = ProjectiveControls(dynamics=dynamics)
     world = Environment((ball(0.0),))
     expected, found = (
         clip_of(settings, world).posed_vertices(),
@@ -104,7 +104,7 @@ def test_a_ball_dents_as_on_the_cpu(dynamics: bool) -> None:
 def test_grabs_draw_as_on_the_cpu(dynamics: bool) -> None:
     """A point of the full skin drawn 3 cm out by a spring; it is known to the matrix of the global
     step here, and a row beside it on the CPU. Wind blows as well; no collider is near."""
-    settings, skin = ProjectiveSettings(dynamics=dynamics), np.asarray(IDENTITY.rest_vertices)
+    settings, skin = ProjectiveControls(dynamics=dynamics), np.asarray(IDENTITY.rest_vertices)
     middle = np.asarray(IDENTITY.joints)[1:3].mean(axis=0)
     vertex = int(np.argmin(np.linalg.norm(skin - middle - [0.0, 0.05, 0.0], axis=1)))
     world = Environment(
@@ -123,7 +123,7 @@ def test_grabs_draw_as_on_the_cpu(dynamics: bool) -> None:
 
 def test_loops_close_as_on_the_cpu() -> None:
     """The last frame of a sway is its first; both engines run it until nothing changes."""
-    settings = ProjectiveSettings(loop=True, damping=40.0, volume=0.0)
+    settings = ProjectiveControls(loop=True, damping=40.0, volume=0.0)
     found, expected = (
         device_posed_vertices(clip_of(settings), "cpu"),
         clip_of(settings).posed_vertices(),
@@ -135,7 +135,7 @@ def test_loops_close_as_on_the_cpu() -> None:
 def test_room_grows_unless_it_was_given() -> None:
     """Contacts that do not fit are an error in a given room; otherwise the clip is run again."""
     low = float(np.asarray(IDENTITY.rest_vertices)[:, 1].min())
-    settings = ProjectiveSettings()
+    settings = ProjectiveControls()
     world = Environment((placed(Ground(), (0.0, low + 0.01, 0.0)),))
     with pytest.raises(SolverError, match="vertices near colliders"):
         device_posed_vertices(clip_of(settings, world), "cpu", Capacity(8, 2**12, 2**12, touches=1))
@@ -146,4 +146,4 @@ def test_a_mesh_is_refused() -> None:
     mesh = replace(TEMPLATE.mesh, triangles=np.asarray(TEMPLATE.mesh.triangles)[:, ::-1])
     world = Environment((placed(MeshSolid(mesh)),))
     with pytest.raises(InputError, match="MeshSolid"):
-        device_posed_vertices(clip_of(ProjectiveSettings(), world), "cpu")
+        device_posed_vertices(clip_of(ProjectiveControls(), world), "cpu")

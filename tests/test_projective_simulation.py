@@ -13,9 +13,9 @@ from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.npz import write_npz
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state
 from corporeal.physics.solver.integration import StepRule, resting
@@ -87,7 +87,7 @@ def test_a_saved_state_goes_on_as_if_never_saved(
     template: Template, identity: Identity, tmp_path: Path
 ) -> None:
     """Bit for bit, in the same simulation and in a new one that prepares the body again."""
-    simulation = ProjectiveSimulation(template, ProjectiveSettings(ground=True))
+    simulation = ProjectiveSimulation(template, ProjectiveControls(ground=True))
     state = simulation.start(identity)
     poses = [turned(0.2 * k) for k in range(1, 9)]
     for pose in poses[:4]:
@@ -97,7 +97,7 @@ def test_a_saved_state_goes_on_as_if_never_saved(
     alone = read_state(tmp_path / "state.npz")
     assert resumed.identity is identity
     assert resumed.time == state.time == pytest.approx(4 / 30)
-    other = ProjectiveSimulation(template, ProjectiveSettings(ground=True))
+    other = ProjectiveSimulation(template, ProjectiveControls(ground=True))
     for pose in poses[4:]:
         state = simulation.step(state, pose, 1 / 30)
         resumed = simulation.step(resumed, pose, 1 / 30)
@@ -274,7 +274,7 @@ def test_flesh_rests_on_the_ground_and_is_flattened(template: Template, identity
     0.3 mm, in static balance and while stepping; without, it is a centimetre under it."""
     pose = Pose(np.zeros((JOINTS, 3)), np.array([0.0, 0.09, 0.0]))
     for dynamics in (True, False):
-        settings = ProjectiveSettings(ground=True, dynamics=dynamics)
+        settings = ProjectiveControls(ground=True, dynamics=dynamics)
         simulation = ProjectiveSimulation(template, settings)
         state = simulation.start(identity, pose)
         for _ in range(10):
@@ -332,8 +332,8 @@ def test_the_body_matches_the_reference_after_sixty_steps(
 
 def test_mass_and_gravity_are_in_si(template: Template, identity: Identity) -> None:
     """Density is body mass over body volume; the rest shape's weight is mass times gravity."""
-    light = ProjectiveSimulation(template, ProjectiveSettings(mass=1.0)).body(identity)
-    heavy = ProjectiveSimulation(template, ProjectiveSettings(mass=3.0, gravity=2.0)).body(identity)
+    light = ProjectiveSimulation(template, ProjectiveControls(mass=1.0)).body(identity)
+    heavy = ProjectiveSimulation(template, ProjectiveControls(mass=3.0, gravity=2.0)).body(identity)
     np.testing.assert_allclose(heavy.system.masses, 3 * light.system.masses, rtol=1e-12)
     np.testing.assert_allclose(heavy.weight[:, 1], -2.0 * heavy.system.masses)
 

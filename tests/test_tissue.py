@@ -14,8 +14,8 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.geometry.surface import unique_edges
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.physics.solver.reference import ReferenceSolver
@@ -163,7 +163,7 @@ def test_bodies_without_known_parts_are_uniform() -> None:
     template = labelled(("upper", "lower"))
     assert not has_known_parts(template)
     preparation = Preparations(template).of(synthetic.identity_of(template))
-    np.testing.assert_array_equal(preparation.tissue(ProjectiveSettings()), 1.0)
+    np.testing.assert_array_equal(preparation.tissue(ProjectiveControls()), 1.0)
 
 
 def test_columns_longer_than_any_bodys_carry_themselves() -> None:
@@ -186,12 +186,12 @@ def test_the_control_goes_from_uniform_to_the_map() -> None:
     template = labelled(("chest", "thigh"))
     preparation = Preparations(template).of(synthetic.identity_of(template))
     weights = [
-        preparation.system(ProjectiveSettings(tissue=value)).constraints[0].weights
+        preparation.system(ProjectiveControls(tissue=value)).constraints[0].weights
         for value in (0.0, 0.5, 1.0)
     ]
     np.testing.assert_allclose(weights[1], np.sqrt(weights[0] * weights[2]), rtol=1e-9)
-    plain = preparation.system(ProjectiveSettings(tissue=0.0, gravity=0.0)).constraints[0]
-    shape = preparation.model(ProjectiveSettings())
+    plain = preparation.system(ProjectiveControls(tissue=0.0, gravity=0.0)).constraints[0]
+    shape = preparation.model(ProjectiveControls())
     corners = shape.vertices[shape.tetrahedra]
     volumes = np.linalg.det(corners[:, 1:] - corners[:, :1]) / 6.0
     np.testing.assert_allclose(plain.weights[::3], 12e3 * volumes, rtol=1e-6)

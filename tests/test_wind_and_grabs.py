@@ -10,8 +10,8 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import Environment
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.wind import Wind
 
@@ -84,7 +84,7 @@ def test_a_grab_pulls_with_its_spring(
 ) -> None:
     """In balance the skin is where forces k (target − point), given to the held vertices by their
     shares, would bring it; let go, it comes back."""
-    simulation = ProjectiveSimulation(template, ProjectiveSettings(dynamics=False))
+    simulation = ProjectiveSimulation(template, ProjectiveControls(dynamics=False))
     held = np.array([47, 48, 57])[: len(shares)]
     place = np.asarray(shares) @ np.asarray(identity.rest_vertices)[held]
     grab = Grab(held, np.asarray(shares), place + np.array([0.0, 0.0, 0.1]), stiffness=250.0)
@@ -114,7 +114,7 @@ def test_a_stiff_grab_brings_the_point_to_its_target(
     target = np.asarray(identity.rest_vertices)[47] + np.array([0.0, 0.0, 0.02])
     world = Environment(grabs=(grab_vertex(47, target, 1e6),))
     for dynamics in (True, False):
-        simulation = ProjectiveSimulation(template, ProjectiveSettings(dynamics=dynamics))
+        simulation = ProjectiveSimulation(template, ProjectiveControls(dynamics=dynamics))
         state = simulation.start(identity)
         for _ in range(20):
             state = simulation.step(state, ZERO, 1 / 60, environment=world)

@@ -10,7 +10,7 @@ The fields are the only source of the deformer's flags, sliders, checks, JSON an
 
 import math
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -71,6 +71,16 @@ def control(
         help, unit, low, high, slider, logarithmic, off, off_flag, choices or {}, advanced, live
     )
     return field(default=default, metadata={_KEY: declared})
+
+
+def inherited_control(parent: "type[Controls]", name: str, **changes: Any) -> Any:
+    """The control `name` of `parent` for a subclass, with some of it told anew.
+
+    `changes` are arguments of `control` and its default; everything else is the parent's.
+    """
+    entry = next(entry for entry in fields(parent) if entry.name == name)
+    default = changes.pop("default", entry.default)
+    return field(default=default, metadata={_KEY: replace(entry.metadata[_KEY], **changes)})
 
 
 @dataclass(frozen=True)
@@ -223,36 +233,36 @@ def _table(cls: type[Controls]) -> tuple[Control, ...]:
 
 
 def _row(cls: type, entry: Field[Any], hint: Any) -> Control:
-    report = entry.metadata.get(_KEY)
+    declared = entry.metadata.get(_KEY)
     kind = "choice" if get_origin(hint) is Literal else _KINDS.get(hint)
     where = f"field {entry.name!r} of {cls.__name__}"
-    if not isinstance(report, _Declared) or kind is None:
+    if not isinstance(declared, _Declared) or kind is None:
         raise TypeError(
             f"{where} is no control; expected float, int, bool or Literal words, made by control()."
         )
-    if kind == "choice" and tuple(report.choices) != get_args(hint):
+    if kind == "choice" and tuple(declared.choices) != get_args(hint):
         raise TypeError(
-            f"{where} explains the words {tuple(report.choices)}; expected {get_args(hint)}."
+            f"{where} explains the words {tuple(declared.choices)}; expected {get_args(hint)}."
         )
-    if kind in ("number", "count") and not -math.inf < report.low < report.high < math.inf:
+    if kind in ("number", "count") and not -math.inf < declared.low < declared.high < math.inf:
         raise TypeError(f"{where} is a number; say its range, finite, by `low` and `high`.")
-    if kind == "switch" and not report.off:
+    if kind == "switch" and not declared.off:
         raise TypeError(f"{where} is a switch; say in `off` what it means to be off.")
     row = Control(
         name=entry.name,
         kind=kind,
         default=cast(ControlValue, entry.default),
-        help=report.help,
-        unit=report.unit,
-        low=report.low,
-        high=report.high,
-        slider=report.slider or (report.low, report.high),
-        logarithmic=report.logarithmic,
-        off=report.off,
-        off_flag=report.off_flag or f"no-{entry.name.replace('_', '-')}",
-        choices=dict(report.choices),
-        advanced=report.advanced,
-        live=report.live,
+        help=declared.help,
+        unit=declared.unit,
+        low=declared.low,
+        high=declared.high,
+        slider=declared.slider or (declared.low, declared.high),
+        logarithmic=declared.logarithmic,
+        off=declared.off,
+        off_flag=declared.off_flag or f"no-{entry.name.replace('_', '-')}",
+        choices=dict(declared.choices),
+        advanced=declared.advanced,
+        live=declared.live,
     )
     row.read(row.default)
     return row

@@ -16,8 +16,8 @@ from corporeal.body.template import Template
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
 from corporeal.capture.tissue import PersonTissue, tissue_of
+from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
-from corporeal.physics.fast_projective_skinning.settings import COLLISIONS
 
 DeformerName = Literal["projective", "layered"]
 Touch = Literal["off", "local", "global"]

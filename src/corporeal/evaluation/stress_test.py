@@ -10,8 +10,8 @@ from corporeal._typing import NumpyArray
 from corporeal.body.pose import Pose
 from corporeal.errors import CorporealError
 from corporeal.evaluation.random_characters import RandomCharacter
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import (
     ProjectiveSimulation,
     SimulationState,
@@ -79,7 +79,7 @@ class Outcome:
         return values | {"is_refused": self.is_refused, "is_well": self.is_well}
 
 
-def stress_test(character: RandomCharacter, settings: ProjectiveSettings | None = None) -> Outcome:
+def stress_test(character: RandomCharacter, settings: ProjectiveControls | None = None) -> Outcome:
     """Teleports, joints flipped by half a turn and 20 g shakes, then rest.
 
     Warnings of arithmetic (overflow, invalid values) count as errors. Anything but a named refusal

@@ -4,58 +4,45 @@ from dataclasses import dataclass, field
 
 from corporeal.anatomy.layered.bodies import LayeredBodies, LayeredCast
 from corporeal.body.animation import Animation
-from corporeal.body.controls import GivenControls, control
+from corporeal.body.controls import GivenControls, control, inherited_control
 from corporeal.body.deformer import Traits, controls_for
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import Environment
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.take import simulated_take
 from corporeal.physics.volumetric_mesh.simulation_mesh import DEFAULT_VERTEX_COUNT
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayeredControls(ProjectiveSettings):
+class LayeredControls(ProjectiveControls):
     """Controls of three-layer flesh: those of two layers but the bones' radii, with defaults of
     its own. Layers lose so little volume (0.5 % of the body in a twist) that nothing preserves it
     unless asked for."""
 
-    stiffness: float = control(
-        12e3,
-        low=1e3,
-        high=1e6,
-        slider=(1e3, 2e5),
-        logarithmic=True,
-        unit="Pa",
-        help="Young's modulus of fat",
+    stiffness: float = inherited_control(
+        ProjectiveControls, "stiffness", help="Young's modulus of fat"
     )
-    mass: float = control(
-        0.0,
-        low=0.0,
-        high=1e4,
-        slider=(0.0, 200.0),
-        unit="kg",
+    mass: float = inherited_control(
+        ProjectiveControls,
+        "mass",
         help="mass of the whole body; 0: by the densities of its layers",
     )
-    volume: float = control(
-        0.0,
-        low=0.0,
-        high=200.0,
-        help="volume preservation: bulk modulus over Young's modulus; 0: none",
-    )
-    tissue: float = control(
-        1.0,
-        low=0.0,
-        high=1.0,
-        advanced=True,
+    volume: float = inherited_control(ProjectiveControls, "volume", default=0.0)
+    tissue: float = inherited_control(
+        ProjectiveControls,
+        "tissue",
         help="1: fat is softer in breasts, firmer over ribs; 0: the same everywhere",
     )
-    sliding: bool = control(
-        True, advanced=True, help="the bone surface stretches at joints", off="it is held there"
+    sliding: bool = inherited_control(
+        ProjectiveControls,
+        "sliding",
+        help="the bone surface stretches at joints",
+        off="it is held there",
     )
     muscle: float = control(
         3.0, low=1.0, high=100.0, help="how many times stiffer muscle is than fat"

@@ -23,10 +23,10 @@ from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import InputError
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.blended import BlendedCarrier
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
 from corporeal.physics.fast_projective_skinning.preparation import Preparation
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
 from corporeal.physics.materials import Material
 from corporeal.physics.solver.cpu.solver import CpuSolver
@@ -64,11 +64,11 @@ class LayeredPreparation:
         self._two_layer, self._sex, self._maps = two_layer, sex, maps or TissueMaps()
         self._kept = LruCache()
 
-    def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:
+    def rest(self, settings: ProjectiveControls) -> Float64[NumpyArray, "n 3"]:
         """Skin, muscle and bone vertices at rest, metres."""
         return self.mesh.rest
 
-    def model(self, settings: ProjectiveSettings) -> VolumetricModel:
+    def model(self, settings: ProjectiveControls) -> VolumetricModel:
         """The skin over its bone lines; what has no layers is rigid in it."""
 
         def make() -> VolumetricModel:
@@ -76,26 +76,26 @@ class LayeredPreparation:
 
         return self._kept.get("model", (), make)
 
-    def coupling(self, settings: ProjectiveSettings) -> BlendedCarrier:
+    def coupling(self, settings: ProjectiveControls) -> BlendedCarrier:
         """Layers go with the bone beneath them, head, hands and toes by the skin's weights."""
         return self._carrier
 
-    def material(self, settings: ProjectiveSettings) -> Material:
+    def material(self, settings: ProjectiveControls) -> Material:
         """That of fat; the density is the whole body's."""
         return self._two_layer.material(settings)
 
-    def system(self, settings: ProjectiveSettings) -> System:
+    def system(self, settings: ProjectiveControls) -> System:
         """Masses and stiffness, in balance under gravity."""
         return self._kept.get("system", _system_key(settings), lambda: self._system(settings))
 
     def solver(
-        self, settings: ProjectiveSettings, step: float, integrator: Integrator
+        self, settings: ProjectiveControls, step: float, integrator: Integrator
     ) -> CpuSolver:
         """The factored system for steps of `step` seconds."""
         key, system = _system_key(settings), self.system(settings)
         return kept_solver(self._kept, key, system, settings, step, integrator)
 
-    def skin_contacts(self, settings: ProjectiveSettings) -> SkinContacts:
+    def skin_contacts(self, settings: ProjectiveControls) -> SkinContacts:
         """What finds skin inside the body, anywhere."""
 
         def make() -> SkinContacts:
@@ -114,7 +114,7 @@ class LayeredPreparation:
         each, rest = csr_array(self._weights[self.mesh.skin_of]), self.mesh.rest
         return BlendedCarrier(each, rest[self.mesh.bone_of], self.joints)
 
-    def _held(self, settings: ProjectiveSettings) -> Bool[NumpyArray, "m"]:
+    def _held(self, settings: ProjectiveControls) -> Bool[NumpyArray, "m"]:
         held = held_by_bone(self._weights, self.mesh.layered)[self.mesh.members]
         return held if settings.sliding else np.ones_like(held)
 
@@ -126,7 +126,7 @@ class LayeredPreparation:
         fat = fat_softness(template, self.surface, template.part_labels[kept], ribs)
         return fat, muscle_firmness(self.surface, ribs)
 
-    def _system(self, settings: ProjectiveSettings) -> System:
+    def _system(self, settings: ProjectiveControls) -> System:
         kept, maps = self._two_layer.coarse.vertex_indices, self._maps
         ones = np.ones(len(kept))
         fat, muscle = self._softness
@@ -150,7 +150,7 @@ class LayeredPreparation:
         )
 
 
-def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
+def _system_key(settings: ProjectiveControls) -> tuple[float, ...]:
     return (
         settings.stiffness,
         settings.tissue,

@@ -89,18 +89,16 @@ class PosedSkin:
         correctives: PackedCorrectives,
         blocks: SkinBlocks,
     ) -> None:
-        from corporeal.models.smpl import posing_cpu
+        from corporeal.models.smpl.posing_cpu import MATRIX_ROWS
         from corporeal.skinning.dual_quaternion_cpu import joint_motions_dual
         from corporeal.skinning.linear_cpu import joint_motions_linear
 
         rest = np.asarray(identity.rest_vertices, blocks.weights.dtype)
         self._blocks, self._correctives = blocks, correctives
         if isinstance(skinning, DualQuaternionSkinning):
-            self._kernels = (joint_motions_dual, posing_cpu.correct_and_skin_dual)
-            self._motion_size = 8
+            self._joint_motions, self._motion_size = joint_motions_dual, 8
         else:
-            self._kernels = (joint_motions_linear, posing_cpu.correct_and_skin_linear)
-            self._motion_size = 12
+            self._joint_motions, self._motion_size = joint_motions_linear, MATRIX_ROWS
         self._rest = blocks.rest_lanes(rest[None]).reshape(len(blocks.vertices), -1)
         self._joints = np.array(identity.joints, np.float64)
         self._parents = np.asarray(skinning.template.skeleton.parents, np.int32)
@@ -136,11 +134,12 @@ class PosedSkin:
             MANY,
             TILE,
             TOGETHER,
+            correct_and_skin,
             corrective_coefficients,
         )
 
         blocks, packed, count = self._blocks, self._correctives, len(rotations)
-        move_joints, correct_and_skin = self._kernels
+        move_joints = self._joint_motions
         weights = np.empty((count, packed.shares.shape[1]), out.dtype)
         motions = np.empty((count, len(self._parents), self._motion_size), out.dtype)
 

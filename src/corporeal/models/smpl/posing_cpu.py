@@ -25,6 +25,8 @@ STRIDE = 4
 TOGETHER = 4
 """Poses that share what is read of the correctives: 16 coefficients stay in registers while a loop
 runs along the tile."""
+MATRIX_ROWS = 12
+"""Numbers of a joint's motion where it is the upper three rows of a matrix."""
 MANY = 16
 """From so many poses on, the correctives of a tile are laid out for long loops first."""
 
@@ -151,14 +153,23 @@ def _correct_some(w, shapes, tile, rest, spread, corrected):
 
 
 @kernel()
-def correct_and_skin_linear(
+def _skin_blocks(motions, starts, joints, weights, rest, vertices, out):
+    """By rows of matrices, J × 12, or by dual quaternions, J × 8."""
+    if motions.shape[1] == MATRIX_ROWS:
+        skin_blocks_linear(motions, starts, joints, weights, rest, vertices, out)
+    else:
+        skin_blocks_dual(motions, starts, joints, weights, rest, vertices, out)
+
+
+@kernel()
+def correct_and_skin(
     coefficients, shapes, rest, motions, starts, joints, weights, vertices, tile, corrected, out,
     first, last,
 ):  # fmt: skip
     """Correct and skin the tiles `first` … `last` − 1 of all poses into `out`, N×V×3.
 
-    `shapes` are B × k × 48, `rest` B × 48, `motions` N × J × 12. Scratch, best aligned to 64 bytes:
-    `tile`, k × TILE × 48, and `corrected`, TOGETHER × TILE × 48.
+    `shapes` are B × k × 48, `rest` B × 48, `motions` N × J × 12 or, for dual quaternions, × 8.
+    Scratch, best aligned to 64 bytes: `tile`, k × TILE × 48, and `corrected`, TOGETHER × TILE × 48.
     """
     count, spread = coefficients.shape[0], coefficients.shape[0] >= MANY
     rest_shapes = corrected.reshape(TOGETHER, TILE, 3, LANES)
@@ -172,31 +183,7 @@ def correct_and_skin_linear(
                 coefficients[n:end], shapes[start:stop], tile, rest[start:stop], spread, corrected
             )
             for i in range(n, end):
-                skin_blocks_linear(
-                    motions[i], starts[start : stop + 1], joints, weights, rest_shapes[i - n],
-                    vertices[start:stop], out[i],
-                )  # fmt: skip
-
-
-@kernel()
-def correct_and_skin_dual(
-    coefficients, shapes, rest, motions, starts, joints, weights, vertices, tile, corrected, out,
-    first, last,
-):  # fmt: skip
-    """The same with dual quaternions; `motions` are N × J × 8."""
-    count, spread = coefficients.shape[0], coefficients.shape[0] >= MANY
-    rest_shapes = corrected.reshape(TOGETHER, TILE, 3, LANES)
-    for t in range(first, last):
-        start, stop = t * TILE, min((t + 1) * TILE, vertices.shape[0])
-        if spread:
-            _spread_tile(shapes[start:stop], tile)
-        for n in range(0, count, TOGETHER):
-            end = min(n + TOGETHER, count)
-            _correct_some(
-                coefficients[n:end], shapes[start:stop], tile, rest[start:stop], spread, corrected
-            )
-            for i in range(n, end):
-                skin_blocks_dual(
+                _skin_blocks(
                     motions[i], starts[start : stop + 1], joints, weights, rest_shapes[i - n],
                     vertices[start:stop], out[i],
                 )  # fmt: skip

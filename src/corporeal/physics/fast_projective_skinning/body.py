@@ -10,8 +10,8 @@ from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.contact.rules import RESTING
 from corporeal.physics.contact.skin_contacts import SkinContacts
+from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.parts import BodyParts, Integrator
-from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.integration import State
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
@@ -24,7 +24,7 @@ class SimulatedBody:
     not. `touch_reach` is the distance, in metres, below which a contact is kept.
     """
 
-    def __init__(self, preparation: BodyParts, settings: ProjectiveSettings) -> None:
+    def __init__(self, preparation: BodyParts, settings: ProjectiveControls) -> None:
         self.settings = settings
         self.joints, self.skeleton = preparation.joints, preparation.skeleton
         self.upsampler = preparation.upsampler

@@ -7,9 +7,9 @@ from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.take import simulated_take
 
@@ -24,7 +24,7 @@ class ProjectiveSkinning(Traits):
     title = "Projective flesh"
     summary = "flesh between skin and bones moves by Projective Dynamics"
     references = ("komaritzan2022layered", "bouaziz2014projective")
-    Controls = ProjectiveSettings
+    Controls = ProjectiveControls
     stateful = True
     devices = ("cpu", "gpu")
     accepts_maps = True
@@ -48,7 +48,7 @@ class ProjectiveSkinning(Traits):
 
     def simulation(self, controls: GivenControls = None) -> ProjectiveSimulation:
         """The simulation with these controls; parts that they do not touch are made once."""
-        settings = controls_for(self.name, ProjectiveSettings, controls)
+        settings = controls_for(self.name, ProjectiveControls, controls)
         return ProjectiveSimulation(self.template, settings, preparations=self._preparations)
 
     stepper = simulation

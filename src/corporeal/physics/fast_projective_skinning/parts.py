@@ -11,7 +11,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.physics.contact.skin_contacts import SkinContacts
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.materials import Material
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.system import System
@@ -66,33 +66,33 @@ class BodyParts(Protocol):
         """The simulated skin at rest, metres."""
         ...
 
-    def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:
+    def rest(self, settings: ProjectiveControls) -> Float64[NumpyArray, "n 3"]:
         """All simulated vertices at rest, metres."""
         ...
 
-    def model(self, settings: ProjectiveSettings) -> VolumetricModel:
+    def model(self, settings: ProjectiveControls) -> VolumetricModel:
         """The skin over its bone lines, by which contacts of skin with skin are found."""
         ...
 
-    def coupling(self, settings: ProjectiveSettings) -> Carrier:
+    def coupling(self, settings: ProjectiveControls) -> Carrier:
         """How bones carry the vertices."""
         ...
 
-    def material(self, settings: ProjectiveSettings) -> Material:
+    def material(self, settings: ProjectiveControls) -> Material:
         """Stiffness, density and damping of the whole body."""
         ...
 
-    def system(self, settings: ProjectiveSettings) -> System:
+    def system(self, settings: ProjectiveControls) -> System:
         """Masses and stiffness, in balance under gravity."""
         ...
 
     def solver(
-        self, settings: ProjectiveSettings, step: float, integrator: Integrator
+        self, settings: ProjectiveControls, step: float, integrator: Integrator
     ) -> CpuSolver:
         """The factored system for steps of `step` seconds."""
         ...
 
-    def skin_contacts(self, settings: ProjectiveSettings) -> SkinContacts:
+    def skin_contacts(self, settings: ProjectiveControls) -> SkinContacts:
         """What finds skin inside the body, anywhere."""
         ...
 

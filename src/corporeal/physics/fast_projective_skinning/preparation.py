@@ -26,10 +26,10 @@ from corporeal.errors import InputError
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.coupling import Coupling
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.flesh_system import flesh_system
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
 from corporeal.physics.materials import Material
 from corporeal.physics.solver.cpu.solver import CpuSolver
@@ -76,11 +76,11 @@ class Preparation:
         """The simulated skin at rest, metres."""
         return self.coarse.surface(self._rest)
 
-    def rest(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "n 3"]:
+    def rest(self, settings: ProjectiveControls) -> Float64[NumpyArray, "n 3"]:
         """Skin and inner vertices at rest, metres."""
         return np.asarray(self.model(settings).vertices, np.float64)
 
-    def model(self, settings: ProjectiveSettings) -> VolumetricModel:
+    def model(self, settings: ProjectiveControls) -> VolumetricModel:
         """Tetrahedra between skin and bones."""
 
         def make() -> VolumetricModel:
@@ -88,7 +88,7 @@ class Preparation:
 
         return self._kept.get("model", (settings.bone_radii,), make)
 
-    def coupling(self, settings: ProjectiveSettings) -> Coupling:
+    def coupling(self, settings: ProjectiveControls) -> Coupling:
         """How bones carry the inner vertices."""
 
         def make() -> Coupling:
@@ -96,7 +96,7 @@ class Preparation:
 
         return self._kept.get("coupling", (settings.bone_radii, settings.sliding), make)
 
-    def skin_contacts(self, settings: ProjectiveSettings) -> SkinContacts:
+    def skin_contacts(self, settings: ProjectiveControls) -> SkinContacts:
         """What finds skin inside the body, anywhere."""
 
         def make() -> SkinContacts:
@@ -104,22 +104,22 @@ class Preparation:
 
         return self._kept.get("skin contacts", (settings.bone_radii,), make)
 
-    def material(self, settings: ProjectiveSettings) -> Material:
+    def material(self, settings: ProjectiveControls) -> Material:
         """Stiffness, density and damping of the whole body."""
         return settings.material(self.volume)
 
-    def system(self, settings: ProjectiveSettings) -> System:
+    def system(self, settings: ProjectiveControls) -> System:
         """Masses and stiffness, in balance under gravity."""
         return self._kept.get("system", _system_key(settings), lambda: self._system(settings))
 
     def solver(
-        self, settings: ProjectiveSettings, step: float, integrator: Integrator
+        self, settings: ProjectiveControls, step: float, integrator: Integrator
     ) -> CpuSolver:
         """The factored system for steps of `step` seconds."""
         key, system = _system_key(settings), self.system(settings)
         return kept_solver(self._kept, key, system, settings, step, integrator)
 
-    def tissue(self, settings: ProjectiveSettings) -> Float64[NumpyArray, "V"]:
+    def tissue(self, settings: ProjectiveControls) -> Float64[NumpyArray, "V"]:
         """Factors on the stiffness by body part and depth."""
 
         def make() -> NumpyArray:
@@ -136,7 +136,7 @@ class Preparation:
 
         return self._kept.get("tissue", (settings.bone_radii,), make)
 
-    def _system(self, settings: ProjectiveSettings) -> System:
+    def _system(self, settings: ProjectiveControls) -> System:
         stiffness = self.tissue(settings) ** settings.tissue
         kept, painted, mass = self.coarse.vertex_indices, self._maps.stiffness, self._maps.mass
         return flesh_system(
@@ -191,7 +191,7 @@ def rigid_joints(template: Template) -> Int[NumpyArray, "W"]:
     return np.full(template.mesh.vertex_count, -1, np.int64)
 
 
-def _system_key(settings: ProjectiveSettings) -> tuple[float, ...]:
+def _system_key(settings: ProjectiveControls) -> tuple[float, ...]:
     return (
         settings.bone_radii,
         settings.stiffness,

@@ -32,10 +32,10 @@ from corporeal.physics.contact.local_pairs import (
 )
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.physics.fast_projective_skinning.parts import Bodies
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.fast_projective_skinning.settings import LARGEST_STEP, ProjectiveSettings
 from corporeal.physics.solver.contact_planes import ContactPlanes
 from corporeal.physics.solver.integration import State, resting
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
@@ -96,14 +96,14 @@ class ProjectiveSimulation:
     def __init__(
         self,
         template: Template,
-        settings: ProjectiveSettings | None = None,
+        settings: ProjectiveControls | None = None,
         *,
         preparations: Bodies | None = None,
     ) -> None:
         """`preparations` may be shared by simulations of one template under several settings; they
         also say how many vertices are simulated, and hold painted maps."""
         self.template = template
-        self.settings = settings or ProjectiveSettings()
+        self.settings = settings or ProjectiveControls()
         self._preparations: Bodies = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
         self._locals: WeakKeyDictionary[SimulatedBody, LocalCollisions] = WeakKeyDictionary()

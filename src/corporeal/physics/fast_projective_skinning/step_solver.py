@@ -2,9 +2,9 @@
 
 from collections.abc import Hashable
 
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
-from corporeal.physics.fast_projective_skinning.settings import ProjectiveSettings
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.integration import StepRule
 from corporeal.physics.solver.system import System
@@ -14,7 +14,7 @@ def kept_solver(
     kept: LruCache,
     made_from: tuple[Hashable, ...],
     system: System,
-    settings: ProjectiveSettings,
+    settings: ProjectiveControls,
     step: float,
     integrator: Integrator,
 ) -> CpuSolver:

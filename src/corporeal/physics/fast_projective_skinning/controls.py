@@ -16,7 +16,7 @@ COLLISIONS: tuple[Collisions, ...] = ("off", "local", "global")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectiveSettings(Controls):
+class ProjectiveControls(Controls):
     """Controls of two-layer flesh: what the simulation goes by, and what flags and sliders set."""
 
     stiffness: float = control(
