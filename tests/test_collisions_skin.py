@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
+from corporeal.physics.contact.local_pairs import LocalPairs, contact_plane_normals
 from numpy.typing import NDArray
 
 from corporeal.body.identity import Identity
@@ -17,7 +18,6 @@ from corporeal.body.weights import SkinWeights
 from corporeal.evaluation.penetration import PenetrationMeter
 from corporeal.geometry.surface import vertex_normals
 from corporeal.geometry.surface_tree import SurfaceTree
-from corporeal.physics.contact.local_pairs import LocalPairs, contact_plane_normals
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import Collisions, ProjectiveControls

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone, over_ribs
 from corporeal.anatomy.layered.flesh import layer_volume, layered_system
 from corporeal.anatomy.layered.mesh import LayeredMesh, layered_mesh
@@ -103,6 +103,10 @@ class LayeredPreparation:
 
         return self._kept.get("skin contacts", (), make)
 
+    def meeting(self, settings: ProjectiveControls) -> Int[NumpyArray, "k"]:
+        """Simulated skin vertices that may meet others at joints."""
+        return self._two_layer.meeting(settings)
+
     @cached_property
     def _weights(self) -> Float64[NumpyArray, "V J"]:
         """Of every simulated skin vertex: those of the bone beneath it."""
@@ -142,6 +146,7 @@ class LayeredPreparation:
             ones if maps.stiffness is None else maps.stiffness[kept],
             heavier * (ones if maps.mass is None else maps.mass[kept]),
         )
+        system = replace(system, untangled=settings.untangled)
         if settings.volume == 0.0:
             return system
         shares = smooth_regions(self.model(settings))
@@ -158,6 +163,7 @@ def _system_key(settings: ProjectiveControls) -> tuple[float, ...]:
         settings.mass,
         settings.gravity,
         float(settings.sliding),
+        float(settings.untangled),
     )
 
 

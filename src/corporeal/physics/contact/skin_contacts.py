@@ -15,6 +15,8 @@ from corporeal.physics.contact.detection import SkinDetection
 from corporeal.physics.contact.rules import CLEARANCE, FRICTION, RESTING, WEIGHT
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
+LONGEST_CHAIN = 2
+"""Bones that may lie between those of a pair at a joint: collar and spine from arm to chest."""
 _OWN_RINGS = 3
 """Triangles within so many edges of a vertex, facing the same way, are not what it entered."""
 
@@ -44,6 +46,7 @@ class SkinContacts:
         self.blending_reference = BlendingReference(
             self._rest, self._triangles, joints, owners, thickness
         )
+        self._near_bones = _near_bones(model.bones.bones)
         self.ignored = self._at_rest(model)
 
     def _at_rest(self, model: VolumetricModel) -> Int[NumpyArray, "m"]:
@@ -65,19 +68,23 @@ class SkinContacts:
         positions: Float64[NumpyArray, "n 3"],
         world_from_joint: Float64[NumpyArray, "J 4 4"],
         resting: Int[NumpyArray, "m 2"] | None = None,
+        chosen: Int[NumpyArray, "k"] | None = None,
     ) -> tuple[Contacts, Int[NumpyArray, "C 2"]]:
         """Contacts of the vertices at `positions` (metres), and the pairs (vertex, triangle) that
         they are between.
 
         `resting` are the pairs of before: they stay until they part, or are released
         (`contact.cpu.release`). What is deeper inside than `push` metres comes out by so much.
+        Where vertices are `chosen`, new pairs are those of them at joints alone.
         """
         from corporeal.physics.contact.cpu.pairs import attach
         from corporeal.physics.contact.cpu.release import release_contacts
 
         skin = np.ascontiguousarray(positions[: self._count])
         base_points = self.detection.base_points(world_from_joint)
-        found = self._entered(skin, base_points)
+        found = self._entered(skin, base_points, chosen)
+        if chosen is not None:
+            found = found[self.at_joints(found)]
         inside = np.zeros(self._count, bool)
         inside[found[:, 0]] = True
         kept = np.zeros((0, 2), np.int32) if resting is None else resting.astype(np.int32)
@@ -124,6 +131,11 @@ class SkinContacts:
         overlapping[found[:, 0]] = True
         return overlapping
 
+    def at_joints(self, pairs: Int[NumpyArray, "n 2"]) -> Bool[NumpyArray, "n"]:
+        """Which pairs (vertex, triangle) lie on bones with few others between them."""
+        owners = self.detection.base.bones
+        return self._near_bones[owners[pairs[:, 0]], owners[self._triangles[pairs[:, 1], 0]]]
+
     def detect(
         self,
         skin: Float64[NumpyArray, "V 3"],
@@ -154,3 +166,15 @@ def _triangles_of_vertices(
     order = np.argsort(triangles.ravel(), kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(triangles.ravel(), minlength=count))])
     return starts.astype(np.int64), (order // 3).astype(np.int64)
+
+
+def _near_bones(bones: Int[NumpyArray, "b 2"]) -> Bool[NumpyArray, "b b"]:
+    """Pairs of different bones with at most `LONGEST_CHAIN` others between them."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import shortest_path
+
+    count = int(bones.max()) + 1
+    graph = csr_array((np.ones(len(bones)), (bones[:, 0], bones[:, 1])), shape=(count, count))
+    steps = shortest_path(graph, directed=False, unweighted=True)
+    between = np.min([steps[np.ix_(bones[:, a], bones[:, b])] for a in (0, 1) for b in (0, 1)], 0)
+    return (between <= LONGEST_CHAIN) & ~np.eye(len(bones), dtype=bool)

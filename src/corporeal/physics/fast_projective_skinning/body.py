@@ -66,10 +66,16 @@ class SimulatedBody:
     def self_contacts(
         self, flesh: State, world_from_joint: Float64[NumpyArray, "J 4 4"]
     ) -> tuple[Contacts | None, Int[NumpyArray, "C 2"] | None]:
-        """Rows of skin on skin, and the pairs to be kept; none unless collisions are global."""
-        if self.settings.collisions != "global":
+        """Rows of skin on skin, and the pairs to be kept; none where collisions are off."""
+        if self.settings.collisions == "off":
             return None, None
-        return self.skin_contacts().contacts(flesh.positions, world_from_joint, flesh.touching)
+        finder = self.skin_contacts()
+        chosen = (
+            None
+            if self.settings.collisions == "global"
+            else self._preparation.meeting(self.settings)
+        )
+        return finder.contacts(flesh.positions, world_from_joint, flesh.touching, chosen)
 
     def carriers(
         self, world_from_joint: Float64[NumpyArray, "*batch J 4 4"]

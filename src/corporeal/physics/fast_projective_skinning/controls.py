@@ -89,6 +89,12 @@ class ProjectiveControls(Controls):
     sliding: bool = control(
         True, advanced=True, help="skin slides over joints", off="skin sticks to the bones"
     )
+    untangled: bool = control(
+        True,
+        advanced=True,
+        help="elements stay right side out; anchors in folds give way",
+        off="flesh may turn inside out, as that of Komaritzan 2022",
+    )
     dynamics: bool = control(
         True,
         advanced=True,

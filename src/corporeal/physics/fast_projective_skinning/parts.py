@@ -6,7 +6,7 @@ one order everywhere: the V of the simulated skin first, then those beneath.
 
 from typing import Literal, Protocol, runtime_checkable
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
@@ -90,6 +90,10 @@ class BodyParts(Protocol):
         self, settings: ProjectiveControls, step: float, integrator: Integrator
     ) -> CpuSolver:
         """The factored system for steps of `step` seconds."""
+        ...
+
+    def meeting(self, settings: ProjectiveControls) -> Int[NumpyArray, "k"]:
+        """Simulated skin vertices that may meet others at joints."""
         ...
 
     def skin_contacts(self, settings: ProjectiveControls) -> SkinContacts:

@@ -5,7 +5,7 @@ part            made anew when these controls change
 =============== =====================================================
 model           bone_radii
 coupling        bone_radii, sliding
-system          bone_radii, stiffness, tissue, volume, mass, gravity
+system          bone_radii, stiffness, tissue, volume, mass, gravity, untangled
 solver          those of the system, damping, iterations, length of step
 =============== =====================================================
 
@@ -27,6 +27,7 @@ from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.coupling import Coupling
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
+from corporeal.physics.fast_projective_skinning.extreme_shapes import ExtremeShapes
 from corporeal.physics.fast_projective_skinning.flesh_system import flesh_system
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
@@ -54,9 +55,14 @@ class Preparation:
     """The parts of one person's simulation, each made when first asked for."""
 
     def __init__(
-        self, template: Template, identity: Identity, vertex_count: int, maps: TissueMaps
+        self,
+        template: Template,
+        identity: Identity,
+        vertex_count: int,
+        maps: TissueMaps,
+        extremes: ExtremeShapes,
     ) -> None:
-        self.template = template
+        self.template, self.extremes = template, extremes
         self.joints = np.asarray(identity.joints, np.float64)
         self.skeleton = Skeleton(template.skeleton.names, template.skeleton.parents, self.joints)
         self._rest = np.asarray(identity.rest_vertices, np.float64)
@@ -104,6 +110,10 @@ class Preparation:
 
         return self._kept.get("skin contacts", (settings.bone_radii,), make)
 
+    def meeting(self, settings: ProjectiveControls) -> Int[NumpyArray, "k"]:
+        """Simulated skin vertices that may meet others at joints."""
+        return self.extremes.meeting
+
     def material(self, settings: ProjectiveControls) -> Material:
         """Stiffness, density and damping of the whole body."""
         return settings.material(self.volume)
@@ -146,6 +156,7 @@ class Preparation:
             stiffness if painted is None else stiffness * painted[kept],
             None if mass is None else mass[kept],
             settings.volume,
+            self.extremes.crowded if settings.untangled else None,
         )
 
     def _shrunk(
@@ -172,6 +183,7 @@ class Preparations:
         self.template = template
         self._vertex_count = vertex_count
         self._maps = maps or TissueMaps()
+        self._extremes = ExtremeShapes(template, self)
         _require_maps(self._maps, template.mesh.vertex_count)
         self._of: WeakKeyDictionary[Identity, Preparation] = WeakKeyDictionary()
 
@@ -179,7 +191,7 @@ class Preparations:
         """That of one person."""
         if identity not in self._of:
             self._of[identity] = Preparation(
-                self.template, identity, self._vertex_count, self._maps
+                self.template, identity, self._vertex_count, self._maps, self._extremes
             )
         return self._of[identity]
 
@@ -199,6 +211,7 @@ def _system_key(settings: ProjectiveControls) -> tuple[float, ...]:
         settings.volume,
         settings.mass,
         settings.gravity,
+        float(settings.untangled),
     )
 
 

@@ -23,49 +23,14 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.motions.resample import sampled
 from corporeal.physics.contact.contacts import both
-from corporeal.physics.contact.extreme_poses import extreme_poses
-from corporeal.physics.contact.local_pairs import (
-    WEIGHT,
-    LocalPairs,
-    contact_plane_normals,
-    find_local_pairs,
-)
-from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.physics.fast_projective_skinning.parts import Bodies
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.solver.contact_planes import ContactPlanes
 from corporeal.physics.solver.integration import State, resting
-from corporeal.physics.volumetric_mesh.model import VolumetricModel
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 from corporeal.skinning.kinematics import forward_kinematics
-
-
-class LocalCollisions:
-    """The pairs of a body that may meet at its joints."""
-
-    def __init__(self, model: VolumetricModel, finder: SkinContacts, local: LocalPairs) -> None:
-        self.local = local
-        self._finder = finder
-        self._count = model.vertex_count
-        self._triangles = finder.detection.triangles
-
-    def contact_planes(
-        self,
-        positions: Float64[NumpyArray, "n 3"],
-        world_from_joint: Float64[NumpyArray, "J 4 4"],
-    ) -> ContactPlanes:
-        """Planes between the pairs that the angle test reports at `positions`, metres."""
-        from corporeal.physics.contact.cpu.pairs import skin_normals
-
-        skin = np.ascontiguousarray(positions[: self._count])
-        normals = skin_normals(skin, self._triangles)
-        nodes = self._finder.detection.nodes(world_from_joint)
-        planes = contact_plane_normals(self.local, skin, normals, nodes)
-        return ContactPlanes(self.local.pairs, planes, WEIGHT)
-
 
 _TURN_A_STEP = 0.2
 """Radians that a joint may turn from one static shape to the next on the way to a first pose."""
@@ -106,7 +71,6 @@ class ProjectiveSimulation:
         self.settings = settings or ProjectiveControls()
         self._preparations: Bodies = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
-        self._locals: WeakKeyDictionary[SimulatedBody, LocalCollisions] = WeakKeyDictionary()
 
     @property
     def _most_rounds(self) -> int:
@@ -225,7 +189,7 @@ class ProjectiveSimulation:
         if not self.settings.dynamics:
             moment = time + step
             return self._balance(outside, flesh, path[0], path[-1], self._most_rounds, moment)
-        solver, local = body.solver(step), self._local(outside)
+        solver = body.solver(step)
         rows, pairs = body.self_contacts(flesh, path[0])
         for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
             flesh = solver.step(
@@ -234,7 +198,7 @@ class ProjectiveSimulation:
                 outside.forces(flesh),
                 (now - earlier) / step,
                 both(rows, outside.contacts(flesh, now, time + number * step, step)),
-                None if local is None else local.contact_planes(flesh.positions, path[number]),
+                now,
             )
         return replace(flesh, touching=pairs)
 
@@ -254,46 +218,17 @@ class ProjectiveSimulation:
         anchors = carriers[body.system.anchored]
         now, pairs = body.carry(flesh.positions, before, frame), flesh.touching
         pressures = flesh.pressures
-        local = self._local(outside)
         for _ in range(rounds):
             still = replace(resting(now, 1.0, pressures=pressures), touching=pairs)
             rows, pairs = body.self_contacts(still, frame)
             around = outside.contacts(still, carriers, time, 0.0, friction=False)
             forces = outside.forces(still)
-            contact_planes = None if local is None else local.contact_planes(now, frame)
-            touching = both(rows, around)
-            reached = solver.step(still, anchors, forces, None, touching, contact_planes)
+            reached = solver.step(still, anchors, forces, None, both(rows, around), carriers)
             moved = float(np.abs(reached.positions - now).max())
             now, pressures = reached.positions, reached.pressures
             if moved < _STILL:
                 break
         return replace(resting(now, flesh.step, pressures=pressures), touching=pairs)
-
-    def _local(self, outside: BoundEnvironment) -> LocalCollisions | None:
-        """What may meet at the joints of a body; None unless collisions are local."""
-        if self.settings.collisions != "local":
-            return None
-        body = outside.body
-        if body not in self._locals:
-            self._locals[body] = self._find_local(body)
-        return self._locals[body]
-
-    def _find_local(self, body: SimulatedBody) -> LocalCollisions:
-        """Balance the body in extreme poses without collisions, and see what meets."""
-        identity = next(who for who, known in self._bodies.items() if known is body)
-        plain = replace(self.settings, collisions="off", ground=False)
-        loose = ProjectiveSimulation(self.template, plain, preparations=self._preparations)
-
-        finder, parents = body.skin_contacts(), body.skeleton.parents
-        shapes = (
-            (
-                forward_kinematics(rotations, body.joints, parents, np.zeros(3)),
-                loose.start(identity, Pose(rotations, np.zeros(3))).flesh.positions,
-            )
-            for rotations in extreme_poses(body.skeleton)
-        )
-        local = find_local_pairs(body.model, finder, shapes)
-        return LocalCollisions(body.model, finder, local)
 
     def _path(
         self, body: SimulatedBody, start: Pose, end: Pose, count: int

@@ -24,11 +24,13 @@ class Solver(Protocol):
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "V 3"] | None = None,
         contacts: Contacts | None = None,
+        targets: Float64[NumpyArray, "V 3"] | None = None,
     ) -> State:
         """The state one step later.
 
         `anchors` are the new places of the anchored vertices, metres, in their order; `forces` the
         external forces, newtons; `carried` the velocities that drag draws towards, m/s;
-        `contacts` what must not be entered in this step.
+        `contacts` what must not be entered in this step; `targets` the places that attachments
+        draw to, metres, which a system with attachments needs.
         """
         ...

@@ -1,7 +1,7 @@
 """Projective Dynamics as written: algorithm 2.1 with hard anchors (2.2.3), in float64.
 
-The matrix κ M_f + Q_fᵀ W Q_f is sparse, symmetric positive definite, and constant while topology,
-masses, stiffness and step are; it is factored once.
+The matrix κ M_f + K_f + Q_fᵀ W Q_f, K being the attachments, is sparse, symmetric positive
+definite, and constant while topology, masses, stiffness and step are; it is factored once.
 """
 
 from dataclasses import replace
@@ -23,6 +23,7 @@ from corporeal.physics.solver.integration import (
 )
 from corporeal.physics.solver.reference_contacts import ContactStep
 from corporeal.physics.solver.system import System
+from corporeal.physics.untangling.reference import untangling_of
 from corporeal.physics.volume_preservation.reference import PressureStep
 
 
@@ -37,6 +38,9 @@ class ReferenceSolver:
         self._matrix_free, self._matrix_fixed = matrix[:, self._free], matrix[:, self._fixed]
         self._weights = weights[:, None]
         self._factor = splu(system.matrix(rule.inertia))
+        self._untangling = untangling_of(system)
+        drawn = self._free[(system.springs > 0) & (system.masses[self._free] == 0)]
+        self._loose = drawn  # without mass they keep no memory
         preservation = system.volume_preservation
         self._gain = (
             None if preservation is None else preservation.gain(self._free, self._factor.solve)
@@ -49,13 +53,17 @@ class ReferenceSolver:
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "V 3"] | None = None,
         contacts: Contacts | None = None,
+        targets: Float64[NumpyArray, "V 3"] | None = None,
     ) -> State:
         """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
         past = remembered(state, self.rule)
         y = predicted(state, self.rule, past, carried)
-        f = 0.0 if forces is None else forces[self._free]
+        f = self.system.attachment_pull(targets)
+        f = f if forces is None else f + forces[self._free]
         z = first_guess(state, self.rule, y, carried)
         z[self._fixed] = anchors
+        if targets is not None:
+            z[self._loose] = targets[self._loose]
         touching = self._touching(contacts, state.positions)
         pressing = self._pressing(state)
         for iteration in range(self.rule.iterations):
@@ -64,6 +72,8 @@ class ReferenceSolver:
             z[self._free] = self._solve_global(y, p, anchors, f + pushed)
             if touching is not None:
                 z[self._free] += touching.correction(z)
+            if self._untangling is not None:
+                self._untangling.untangle(z)
         pressures = None if pressing is None else pressing.pressures
         return replace(advanced(state, self.rule, past, z), pressures=pressures)
 

@@ -14,7 +14,7 @@ from corporeal.physics.volume_preservation.reference import VolumePreservation
 
 @dataclass(frozen=True)
 class System:
-    """κ M_f + Q_fᵀ W Q_f over the free vertices; anchored ones are given, not solved for."""
+    """κ M_f + K_f + Q_fᵀ W Q_f over the free vertices; anchored ones are given, not solved for."""
 
     masses: Float64[NumpyArray, "V"]
     """Lumped masses, kg; zero where a vertex only follows its neighbours."""
@@ -24,11 +24,23 @@ class System:
     """Energies whose projections the local step finds."""
     volume_preservation: VolumePreservation | None = None
     """Regions whose volume pressures keep."""
+    attachments: Float64[NumpyArray, "V"] | None = None
+    """Stiffness of the springs that draw free vertices to places that come with every step, N/m;
+    zero where there is none."""
+    untangled: bool = False
+    """Whether elements are kept right side out (`physics.untangling`)."""
 
     def __post_init__(self) -> None:
         require_finite("vertex masses", self.masses)
         if (self.masses < 0).any():
             raise InputError(f"a vertex mass is {self.masses.min()} kg; expected at least 0.")
+        if self.attachments is not None:
+            require_finite("attachments", self.attachments)
+            if len(self.attachments) != len(self.masses) or (self.attachments < 0).any():
+                raise InputError(
+                    f"{len(self.attachments)} attachments from {self.attachments.min()} N/m came "
+                    f"for {len(self.masses)} vertices; expected one of at least 0 a vertex."
+                )
         for constraint in self.constraints:
             _, count = constraint.matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
             if count != len(self.masses):
@@ -36,6 +48,23 @@ class System:
                     f"a constraint is over {count} vertices and the masses "
                     f"over {len(self.masses)}; expected as many."
                 )
+
+    @property
+    def springs(self) -> Float64[NumpyArray, "f"]:
+        """The attachments of the free vertices, N/m."""
+        if self.attachments is None:
+            return np.zeros(len(self.free))
+        return self.attachments[self.free]
+
+    def attachment_pull(
+        self, targets: Float64[NumpyArray, "V 3"] | None
+    ) -> Float64[NumpyArray, "f 3"]:
+        """K_f t: what attachments to `targets` (metres) add to the right side, newtons."""
+        if self.attachments is None:
+            return np.zeros((len(self.free), 3))
+        if targets is None:
+            raise InputError("this system has attachments; say in `targets` where they draw to.")
+        return self.springs[:, None] * targets[self.free]
 
     @property
     def vertex_count(self) -> int:
@@ -56,11 +85,12 @@ class System:
         return np.concatenate([c.weights for c in self.constraints])
 
     def matrix(self, inertia: float) -> csc_array:
-        """κ M_f + Q_fᵀ W Q_f for `inertia` κ in 1/s² (1/δt² for implicit Euler, 0 if static)."""
+        """κ M_f + K_f + Q_fᵀ W Q_f for `inertia` κ in 1/s² (1/δt² for implicit Euler, 0 if static),
+        with the attachments K."""
         free = self.free
         columns = csc_array(self.constraint_matrix())[:, free]
         stiffness = columns.T @ diags_array(self.row_weights()) @ columns
-        return csc_array(stiffness + diags_array(inertia * self.masses[free]))
+        return csc_array(stiffness + diags_array(inertia * self.masses[free] + self.springs))
 
 
 def tetrahedral_masses(

@@ -223,8 +223,9 @@ def _step_inputs(
     speeds = (now - earlier) / rule.step
     weight = jnp.broadcast_to(body.weight[None, :, :, None], (count, 3, free, carriers.shape[-1]))
     own, fixed = body.sources[:free], body.sources[free:]
-    inputs = StepInputs(now[:, :, fixed], weight, speeds[:, :, own], earlier[:, :, fixed])
-    return inputs, now[:, :, own]
+    bones = now[:, :, own]
+    inputs = StepInputs(now[:, :, fixed], weight, speeds[:, :, own], earlier[:, :, fixed], bones)
+    return inputs, bones
 
 
 def _posed_vertices(

@@ -95,6 +95,7 @@ def assembled_people(
             np.concatenate([flesh.gradients for flesh in fleshes], axis=1),
             np.concatenate([flesh.weights for flesh in fleshes]),
             np.concatenate([flesh.masses for flesh in fleshes]),
+            np.concatenate([flesh.springs for flesh in fleshes]),
         ),
         _joined_inverse(local, free) if local else joined_levels(levels, free),
         np.concatenate([body.weight for body in filled], axis=1),
@@ -195,6 +196,7 @@ def _step_inputs(
         weight,
         laid_out(speeds[..., :free]),
         laid_out(earlier[..., free:]),
+        laid_out(carriers[1:, ..., :free]),
     )
 
 
@@ -246,6 +248,7 @@ def _filled(
             _longer(_longer(np.asarray(flesh.gradients), 2, width), 1, free),
             _longer(_longer(np.asarray(flesh.weights), 1, width), 0, free),
             _longer(np.asarray(flesh.masses), 0, free),
+            _longer(np.asarray(flesh.springs), 0, free),
         ),
         _longer(np.asarray(body.weight), 1, free),
         coupling,

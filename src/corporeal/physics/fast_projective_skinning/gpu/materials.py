@@ -56,7 +56,7 @@ class MaterialTake(NamedTuple):
     carried: Float[Array, "k 3 f"]
     """Velocities that drag draws towards, m/s."""
     forces: Float[Array, "k 3 f"]
-    """Forces that do not depend on the material, newtons: known pushes."""
+    """Forces that do not depend on the material, newtons: known pushes, and K t of attachments."""
     gravity: Float[Array, "3"]
     """m/s²."""
 
@@ -73,6 +73,7 @@ def materials_of(
         flesh.gradients,
         flesh.weights * stiff[parts.owners],
         flesh.masses * heavy,
+        flesh.springs,
     )
 
 
@@ -80,7 +81,7 @@ def flesh_matrix(flesh: DeviceFlesh, inertia: float) -> Float[Array, "f f"]:
     """A = κ M_f + Q_fᵀ W Q_f, dense: of small bodies."""
     free = flesh.weights.shape[0]
     columns = jnp.broadcast_to(jnp.eye(free, dtype=flesh.masses.dtype), (3, free, free))
-    return stiffness_product(flesh, columns)[0] + inertia * jnp.diag(flesh.masses)
+    return stiffness_product(flesh, columns)[0] + jnp.diag(inertia * flesh.masses + flesh.springs)
 
 
 def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[Array, "k 3 f"]:
@@ -97,7 +98,8 @@ def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[A
 
     def solved(right: Array) -> Array:
         first = lax.stop_gradient(_product(inverse, right))
-        product = stiffness_product(flesh, first[..., None])[..., 0] + inertia * first
+        product = stiffness_product(flesh, first[..., None])[..., 0]
+        product = product + (inertia + flesh.springs) * first
         return first + _product(inverse, right - product)
 
     def step(state: tuple[Array, ...], given: tuple[Array, ...]) -> tuple[tuple[Array, ...], Array]:
@@ -109,7 +111,7 @@ def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[A
 
         def iterate(z: Array, _: None) -> tuple[Array, None]:
             everything = jnp.concatenate([z, anchors], axis=1)[..., None]
-            right = inertia * (predicted - z) + weight + forces
+            right = inertia * (predicted - z) - flesh.springs * z + weight + forces
             return z + solved(right + strain_forces(flesh, everything)[..., 0]), None
 
         found, _ = lax.scan(jax.checkpoint(iterate), predicted, length=rule.iterations)

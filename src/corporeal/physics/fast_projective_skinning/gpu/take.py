@@ -79,7 +79,9 @@ class _DeviceClip:
         self.prepared: DeviceBody = device_body(clip.body)
         quick = kernels and not self.static  # to run; written out, a program takes long to make
         self.options = SolverOptions(
-            kernels=kernels, unrolled=SolverOptions().unrolled if quick else 1
+            kernels=kernels,
+            untangled=clip.body.system.untangled,
+            unrolled=SolverOptions().unrolled if quick else 1,
         )
         self._capacity, self._largest = capacity or Capacity(), capacity is not None
 

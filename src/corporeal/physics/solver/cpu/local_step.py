@@ -260,9 +260,9 @@ def scatter_forces(corners, forces, residual, first, last):
 
 @kernel()
 def gather_residual(buffers, inertia, pull, positions, right_side):
-    """r = κ M (y − z) + f + Σ buffers over the free vertices; the buffers are emptied.
+    """r = κ M (y − z) + K (t − z) + f + Σ buffers over the free vertices; the buffers are emptied.
 
-    `inertia` is κ m a vertex and `pull` is κ M y + f.
+    `inertia` is κ m + k a vertex and `pull` is κ M y + K t + f.
     """
     for i in range(right_side.shape[0]):
         for c in range(3):

@@ -16,11 +16,12 @@ from corporeal.numerics.cholesky import CholeskyFactor
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.solver.constraints.constraint import Constraint
 from corporeal.physics.solver.constraints.strain import StrainConstraint
-from corporeal.physics.solver.contact_planes import ContactPlanes, PairMatrix
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
 from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_tetrahedra
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
 from corporeal.physics.solver.system import System
+from corporeal.physics.untangling.cpu import CompiledUntangling
+from corporeal.physics.untangling.reference import untangling_of
 from corporeal.physics.volume_preservation.cpu import CompiledPressure
 from corporeal.runtime.threads import over_slices, thread_count
 
@@ -74,11 +75,15 @@ class CpuSolver:
             np.zeros((MEMORY, 3 * free), np.float32),
             np.zeros(MEMORY),
         )
-        self._inertia = rule.inertia * system.masses[self._free]
-        self._matrix = system.matrix(rule.inertia)
-        self._factor = CholeskyFactor(self._matrix)
+        self._momentum = rule.inertia * system.masses[self._free]
+        self._inertia = self._momentum + system.springs
+        self._loose = np.flatnonzero((system.springs > 0) & (self._momentum == 0))
+        self._factor = CholeskyFactor(system.matrix(rule.inertia))
         self._pressing = self._press()
-        self._pair_matrix: PairMatrix | None = None
+        untangling = untangling_of(system)
+        self._untangling = (
+            None if untangling is None else CompiledUntangling(untangling, self._place, free)
+        )
         self._inverse: LocalInverse | None = None
         self._latest: tuple[Contacts, CompiledContacts] | None = None
 
@@ -114,28 +119,22 @@ class CpuSolver:
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "V 3"] | None = None,
         contacts: Contacts | None = None,
-        contact_planes: ContactPlanes | None = None,
+        targets: Float64[NumpyArray, "V 3"] | None = None,
     ) -> State:
-        """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
-
-        `contact_planes` are pairs that may meet at joints: they are kept apart in the second half
-        of the iterations, by a second matrix.
-        """
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
         if self.rule.integrator == "static":
             state = resting(state.positions, self.rule.step, pressures=state.pressures)
         state = rebased(state, self.rule.step)
         z, pull = self._begin(state, forces, carried)
         z[len(pull) :] = anchors
+        if self.system.attachments is not None and targets is not None:
+            pull += self.system.attachment_pull(targets)
+            # Without mass they keep no memory: begun where they were, what is pressed would creep.
+            z[self._loose] = targets[self._free[self._loose]]
         touching = self._touching(contacts, state.positions)
         if self._pressing is not None:
             self._pressing.begin(state.pressures)
-        if contact_planes is None or len(contact_planes.pairs) == 0:
-            self._iterate(z, pull, self.rule.iterations, touching)
-        else:
-            half = self.rule.iterations // 2
-            self._iterate(z, pull, half, touching)
-            meeting = (self._paired(contact_planes), contact_planes.normals)
-            self._iterate(z, pull, self.rule.iterations - half, touching, meeting)
+        self._iterate(z, pull, touching)
         return self._end(state, z)
 
     def _touching(
@@ -151,12 +150,6 @@ class CpuSolver:
         touching = self._latest[1]
         touching.begin(positions[self._order])
         return touching
-
-    def _paired(self, contact_planes: ContactPlanes) -> PairMatrix:
-        """The second matrix; that of before if the pairs are the same."""
-        if self._pair_matrix is None or self._pair_matrix.pairs is not contact_planes.pairs:
-            self._pair_matrix = PairMatrix(self._matrix, contact_planes, self._place)
-        return self._pair_matrix
 
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
@@ -178,7 +171,7 @@ class CpuSolver:
             rule.reach,
             rule.damping * rule.reach,
             0.0 if carried is None or rule.integrator == "static" else rule.step,
-            self._inertia,
+            self._momentum,
             z,
             pull,
         )
@@ -215,9 +208,7 @@ class CpuSolver:
         self,
         z: Float64[NumpyArray, "V 3"],
         pull: Float64[NumpyArray, "f 3"],
-        iterations: int,
         touching: CompiledContacts | None,
-        meeting: tuple[PairMatrix, NumpyArray] | None = None,
     ) -> None:
         """Local and global steps on `z`, free vertices first, in place."""
         from corporeal.physics.solver.cpu.anderson import accelerate
@@ -225,8 +216,7 @@ class CpuSolver:
 
         free, known = len(pull), 0
         right, delta = self._sides
-        factor = self._factor if meeting is None else meeting[0].factor
-        for iteration in range(iterations):
+        for iteration in range(self.rule.iterations):
             self._local_steps(z, iteration)
             gather_residual(self._buffers, self._inertia, pull, z, right)
             for constraint, matrix, weights in self._others:
@@ -235,16 +225,16 @@ class CpuSolver:
                 known = 0  # another fixed point
             if touching is not None:
                 touching.push(right)
-            if meeting is not None:
-                meeting[0].push(meeting[1], z, right)
-            factor.solve(right, delta)
+            self._factor.solve(right, delta)
             if touching is not None:
                 touching.resolve(z, delta)
-            last = iteration == iterations - 1
+            last = iteration == self.rule.iterations - 1
             if self._accelerated and not (last and touching is not None):
                 known = accelerate(z, delta, *self._memory, iteration, known)
             else:
                 correct(z, delta)
+            if self._untangling is not None:
+                self._untangling.untangle(z)
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int) -> None:
         """Residuals of all tetrahedra into the buffers; prisms are surveyed where the pressures

@@ -46,6 +46,8 @@ class Elements:
     """w: stiffness times volume, J."""
     masses: Float[Array, "f"]
     """Of the free vertices, kg."""
+    springs: Float[Array, "f"]
+    """Of the attachments of the free vertices, N/m."""
 
 
 @pytree_dataclass()
@@ -60,6 +62,8 @@ class DeviceFlesh:
     """w: stiffness times volume, J."""
     masses: Float[Array, "f"]
     """kg."""
+    springs: Float[Array, "f"]
+    """Of the attachments, N/m."""
 
 
 def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
@@ -79,11 +83,14 @@ def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
         strain.inverse_edges.astype(np.float32),
         strain.weights[::3].astype(np.float32),
         system.masses[order[:free]].astype(np.float32),
+        (np.zeros(free) if system.attachments is None else system.attachments[order[:free]]).astype(
+            np.float32
+        ),
     )
 
 
 def system_matrix(elements: Elements, inertia: float, vertex_count: int) -> csc_array:
-    """κ M_f + Q_fᵀ W Q_f in float64, for `inertia` κ in 1/s²."""
+    """κ M_f + K_f + Q_fᵀ W Q_f in float64, for `inertia` κ in 1/s²."""
     free = len(elements.masses)
     rows = gradient_matrix(
         np.asarray(elements.inverse_edges, np.float64),
@@ -92,8 +99,9 @@ def system_matrix(elements: Elements, inertia: float, vertex_count: int) -> csc_
     )
     columns = csc_array(rows)[:, :free]
     weights = np.repeat(np.asarray(elements.weights, np.float64), 3)
-    masses = np.asarray(elements.masses, np.float64)
-    return csc_array(columns.T @ diags_array(weights) @ columns + diags_array(inertia * masses))
+    diagonal = inertia * np.asarray(elements.masses, np.float64)
+    diagonal += np.asarray(elements.springs, np.float64)
+    return csc_array(columns.T @ diags_array(weights) @ columns + diags_array(diagonal))
 
 
 def flesh_of(elements: Elements) -> DeviceFlesh:
@@ -114,6 +122,7 @@ def flesh_of(elements: Elements) -> DeviceFlesh:
         np.ascontiguousarray(gradients.reshape(*owners.shape, 9).transpose(2, 0, 1), np.float32),
         (np.asarray(elements.weights)[listed] * some).astype(np.float32),
         np.asarray(elements.masses, np.float32),
+        np.asarray(elements.springs, np.float32),
     )
 
 

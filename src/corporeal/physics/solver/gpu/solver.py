@@ -39,6 +39,7 @@ from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
 from corporeal.physics.solver.gpu.springs import Springs, spring_forces
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
 from corporeal.physics.solver.system import System
+from corporeal.physics.untangling.gpu import untangle
 from corporeal.physics.volume_preservation.gpu import (
     DevicePreservation,
     corrected,
@@ -74,6 +75,8 @@ class StepInputs(NamedTuple):
     """Velocities of what carries the free vertices, which drag draws towards, m/s."""
     earlier_anchors: Float[Array, "3 b B"]
     """Where the anchored vertices are when the step begins, metres."""
+    targets: Float[Array, "3 f B"] | None = None
+    """Where the attachments draw the free vertices, metres; None where there are none."""
 
 
 class SolverOptions(NamedTuple):
@@ -87,6 +90,8 @@ class SolverOptions(NamedTuple):
     """Of the search for contact forces in every iteration."""
     people: int = 1
     """Parts of equal size that are accelerated each on its own."""
+    untangled: bool = False
+    """Push elements open after every iteration (`untangling.gpu`)."""
     unrolled: int = 5
     """Iterations written out in the program: 1 compiles sooner, 5 runs a tenth faster."""
 
@@ -183,6 +188,9 @@ class _Iteration(NamedTuple):
             pressures,
             0.0 if self.preservation is None else jnp.zeros_like(self.predicted),
         )
+        if self.inputs.targets is not None:  # without mass they keep no memory
+            loose = ((self.flesh.springs > 0) & (self.flesh.masses == 0))[:, None]
+            at = at._replace(z=jnp.where(loose, self.inputs.targets, start))
         if count > 0:
             at = self.once(self.pressed(at))
 
@@ -199,7 +207,7 @@ class _Iteration(NamedTuple):
             return at.z, at.pressures
         if count % 2 == 1:
             at = self.pressed(self.corrected(at))
-        return at.z + self.delta(at)[0], at.pressures
+        return self.untangled(at.z + self.delta(at)[0]), at.pressures
 
     def corrected(self, at: _Progress) -> _Progress:
         """Pressures for the volumes that the regions have now."""
@@ -223,15 +231,23 @@ class _Iteration(NamedTuple):
         """One local–global iteration."""
         moved, forces = self.delta(at)
         if at.history is None:
-            return at._replace(z=at.z + moved, forces=forces)
+            return at._replace(z=self.untangled(at.z + moved), forces=forces)
         z, history = accelerated(at.z, moved, at.history, self.options.people)
-        return at._replace(z=z, forces=forces, history=history)
+        return at._replace(z=self.untangled(z), forces=forces, history=history)
+
+    def untangled(self, z: Array) -> Array:
+        """The free vertices with elements pushed open, where that is asked for."""
+        if not self.options.untangled:
+            return z
+        return untangle(self.flesh, z, self.inputs.anchors)
 
     def delta(self, at: _Progress) -> tuple[Array, Array]:
         """The correction of the free vertices, metres, and the contact forces after it."""
         z, contact, rounds = at.z, self.contact, self.options.rounds
         inertia = self.rule.inertia * self.flesh.masses[:, None]
         pull = inertia * (self.predicted - z) + self.inputs.forces + at.push
+        if self.inputs.targets is not None:
+            pull = pull + self.flesh.springs[:, None] * (self.inputs.targets - z)
         if self.springs is not None:
             pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
         strain = kernel_forces if self.options.kernels else strain_forces
@@ -282,7 +298,7 @@ class GpuSolver:
             place = np.argsort(self.order)
             volume = device_volume(system.volume_preservation, place, len(self.flesh.masses))
         self._preservation = None if volume is None else preservation_with(volume, matrix)
-        self._options = SolverOptions(accelerated)
+        self._options = SolverOptions(accelerated, untangled=system.untangled)
         self._steps = jax.jit(_steps_taken, static_argnums=(2, 5))
 
     def step(
@@ -291,10 +307,12 @@ class GpuSolver:
         anchors: Float64[NumpyArray, "b 3"],
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "V 3"] | None = None,
+        targets: Float64[NumpyArray, "V 3"] | None = None,
     ) -> State:
         """The state one step later; see `Solver`."""
         path = None if carried is None else carried[None]
-        return self.steps(state, anchors[None], forces, path)[0]
+        drawn = None if targets is None else targets[None]
+        return self.steps(state, anchors[None], forces, path, drawn)[0]
 
     def steps(
         self,
@@ -302,6 +320,7 @@ class GpuSolver:
         anchors: Float64[NumpyArray, "k b 3"],
         forces: Float64[NumpyArray, "V 3"] | None = None,
         carried: Float64[NumpyArray, "k V 3"] | None = None,
+        targets: Float64[NumpyArray, "k V 3"] | None = None,
     ) -> tuple[State, Float64[NumpyArray, "k V 3"]]:
         """The state k steps later, and the positions after each: one program, one way there and
         back. Arguments are those of `step` for every step; `forces` are the same in all."""
@@ -325,6 +344,7 @@ class GpuSolver:
             _laid_out(np.broadcast_to(pull, (count, *pull.shape))),
             None if carried is None else _laid_out(carried[:, free]),
             _laid_out(before - origin),
+            None if targets is None else _laid_out(targets[:, free] - origin),
         )
         after, found = self._steps(
             self.flesh,

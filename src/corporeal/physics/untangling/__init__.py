@@ -1,0 +1,1 @@
+"""Untangling: elements that are flat or inside out are pushed open."""

@@ -1,0 +1,75 @@
+"""Untangling in the compiled solver: its elements over the solver's own order of vertices."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.physics.untangling.reference import MOST_MOVES, Untangling
+from corporeal.runtime.threads import over_slices, thread_count
+
+_ELEMENTS_A_SLICE = 4096
+"""Below this a second thread costs more than it brings."""
+
+
+@dataclass(frozen=True)
+class Untangled:
+    """What one pass did."""
+
+    moves: int
+    """Elements that were pushed open, each as often as it was."""
+    left: int
+    """Elements that are still too small."""
+
+
+class CompiledUntangling:
+    """Pushes elements open in arrays whose free vertices come first."""
+
+    def __init__(self, untangling: Untangling, place: Int[NumpyArray, "V"], free: int) -> None:
+        """`place` is where the solver has each vertex; the first `free` of them move."""
+        self._tetrahedra = np.ascontiguousarray(place[untangling.tetrahedra], np.int32)
+        self._volumes, self._free = untangling.volumes, free
+        corners = self._tetrahedra.ravel()
+        order = np.argsort(corners, kind="stable")
+        counts = np.bincount(corners, minlength=len(place))
+        self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        self._around = (order // 4).astype(np.int32)
+        elements = len(self._tetrahedra)
+        self._queue, self._waiting = np.empty(elements, np.int32), np.zeros(elements, bool)
+
+    def untangle(self, z: Float64[NumpyArray, "V 3"]) -> Untangled:
+        """Push elements open, in place."""
+        from corporeal.physics.untangling.cpu_kernels import untangle
+
+        count = self._find_small(z)
+        if count == 0:
+            return Untangled(0, 0)
+        moves, left = untangle(
+            z, self._tetrahedra, self._volumes, self._free, self._starts, self._around, count,
+            self._queue, self._waiting, MOST_MOVES,
+        )  # fmt: skip
+        return Untangled(moves, left)
+
+    def _find_small(self, z: Float64[NumpyArray, "V 3"]) -> int:
+        """Put elements that are too small into the queue, in ascending order; how many."""
+        from corporeal.physics.untangling.cpu_kernels import find_small
+
+        elements = len(self._tetrahedra)
+        slots = max(1, min(thread_count(), elements // _ELEMENTS_A_SLICE))
+        edges = [elements * slot // slots for slot in range(slots + 1)]
+        counts = [0] * slots
+
+        def work(start: int, stop: int) -> None:
+            for slot in range(start, stop):
+                first, last = edges[slot], edges[slot + 1]
+                counts[slot] = find_small(
+                    z, self._tetrahedra, self._volumes, first, last, self._queue[first:last]
+                )
+
+        over_slices(work, slots)
+        total = counts[0]
+        for slot in range(1, slots):
+            found = self._queue[edges[slot] : edges[slot] + counts[slot]]
+            self._queue[total : total + counts[slot]] = found.copy()
+            total += counts[slot]
+        return total

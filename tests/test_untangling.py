@@ -1,0 +1,171 @@
+"""Untangling: elements are pushed open as little as it takes, the same way by every engine."""
+
+import numpy as np
+import pytest
+
+from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.reference import ReferenceSolver
+from corporeal.physics.solver.system import System
+from corporeal.physics.untangling.cpu import CompiledUntangling
+from corporeal.physics.untangling.reference import (
+    LARGEST_MOVE,
+    LEAST_SHARE,
+    OPENED_SHARE,
+    untangling_of,
+    volume_slopes,
+)
+from corporeal.physics.volumetric_mesh.prisms import signed_volumes, split_prisms
+
+SIDE = 7
+"""Vertices along a side of the slab."""
+
+
+def slab() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A slab of flesh, 6 cm wide and 1 cm thick, on a plane: points, tetrahedra, anchored below."""
+    u, v = np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij")
+    flat = np.stack([u.ravel(), np.zeros(SIDE**2), -v.ravel()], axis=1) * 0.01
+    skin = flat + np.array([0.0, 0.01, 0.0])
+    corner = (np.arange(SIDE - 1)[:, None] * SIDE + np.arange(SIDE - 1)).ravel()
+    a, b, c, d = corner, corner + SIDE, corner + SIDE + 1, corner + 1
+    triangles = np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
+    tetrahedra, _ = split_prisms(triangles, len(skin))
+    points = np.concatenate([skin, flat])
+    volumes = signed_volumes(points, tetrahedra)
+    assert (volumes > 0).all()
+    return points, tetrahedra, np.arange(len(points)) >= len(skin)
+
+
+def slab_system(untangled: bool = True) -> tuple[System, np.ndarray]:
+    points, tetrahedra, anchored = slab()
+    strain = strain_constraint(points, tetrahedra, 1e4)
+    masses = np.where(anchored, 0.0, 1e-3)
+    return System(masses, anchored, (strain,), untangled=untangled), points
+
+
+def tangled(points: np.ndarray, anchored: np.ndarray, seed: int) -> np.ndarray:
+    """Free vertices shaken by half the slab's thickness: many elements are inside out."""
+    shaken = points + np.random.default_rng(seed).normal(0, 5e-3, points.shape)
+    return np.where(anchored[:, None], points, shaken)
+
+
+def free_first(system: System) -> np.ndarray:
+    """The order that the compiled solver keeps vertices in."""
+    return np.concatenate([system.free, np.flatnonzero(system.anchored)])
+
+
+def shares(system: System, points: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    (strain,) = system.constraints
+    volumes = signed_volumes(points, strain.tetrahedra)
+    return signed_volumes(positions, strain.tetrahedra) / volumes
+
+
+def test_slopes_are_those_of_differences():
+    corners = np.random.default_rng(0).normal(size=(4, 3))
+    element, step = np.arange(4)[None], 1e-6
+    for k in range(4):
+        for c in range(3):
+            ahead, back = corners.copy(), corners.copy()
+            ahead[k, c] += step
+            back[k, c] -= step
+            slope = (signed_volumes(ahead, element) - signed_volumes(back, element))[0] / (2 * step)
+            assert volume_slopes(corners)[k, c] == pytest.approx(slope, abs=1e-8)
+
+
+def test_one_corner_moves_straight_up_to_the_limit():
+    """A corner below a fixed face is lifted along the normal until the share is ε⁺."""
+    points = np.array([[0.0, 0, 0], [0.01, 0, 0], [0, 0.01, 0], [0.002, 0.003, 0.01]])
+    strain = strain_constraint(points, np.arange(4)[None], 1e4)
+    system = System(np.ones(4), np.array([True, True, True, False]), (strain,), untangled=True)
+    untangling = untangling_of(system)
+    assert untangling is not None
+    below = points.copy()
+    below[3] = [0.002, 0.003, -0.004]
+    assert untangling.untangle(below) == 0
+    np.testing.assert_allclose(below[3], [0.002, 0.003, OPENED_SHARE * 0.01], atol=1e-12)
+    np.testing.assert_array_equal(below[:3], points[:3])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_elements_are_opened_and_the_compiled_pass_moves_the_same(seed: int):
+    system, points = slab_system()
+    start = tangled(points, system.anchored, seed)
+    assert (shares(system, points, start) < 0).sum() > 20
+    untangling = untangling_of(system)
+    assert untangling is not None
+    by_reference, order = (
+        start.copy(),
+        np.concatenate([system.free, np.flatnonzero(system.anchored)]),
+    )
+    assert untangling.untangle(by_reference) == 0
+    assert (shares(system, points, by_reference) >= LEAST_SHARE * (1 - 1e-9)).all()
+    compiled = CompiledUntangling(untangling, np.argsort(order), len(system.free))
+    z = start[order].copy()
+    done = compiled.untangle(z)
+    assert done.left == 0
+    assert done.moves > 0
+    # the same pushes in the same order: rounding alone is between them
+    np.testing.assert_allclose(z[np.argsort(order)], by_reference, atol=1e-9)
+
+
+def test_sound_flesh_is_left_alone():
+    system, points = slab_system()
+    untangling = untangling_of(system)
+    assert untangling is not None
+    order = np.concatenate([system.free, np.flatnonzero(system.anchored)])
+    z = points[order].copy()
+    assert (
+        CompiledUntangling(untangling, np.argsort(order), len(system.free)).untangle(z).moves == 0
+    )
+    np.testing.assert_array_equal(z, points[order])
+
+
+def test_a_vertex_never_jumps():
+    """However deep an element is inside out, one push moves no corner further than allowed."""
+    points = np.array([[0.0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
+    strain = strain_constraint(points, np.arange(4)[None], 1e4)
+    system = System(np.ones(4), np.array([True, True, True, False]), (strain,), untangled=True)
+    untangling = untangling_of(system)
+    assert untangling is not None
+    deep = points.copy()
+    deep[3, 2] = -0.1
+    z = deep.copy()
+    assert untangling._open(0, z)
+    assert np.linalg.norm(z - deep, axis=1).max() == pytest.approx(LARGEST_MOVE)
+
+
+@pytest.mark.parametrize("integrator", ["bdf2", "static"])
+def test_pressed_flesh_stays_right_side_out(integrator):
+    """A force that presses skin through the floor turns plain flesh inside out, and not this."""
+    rule = StepRule(1 / 120, 10, 10.0, integrator)
+    for untangled in (False, True):
+        system, points = slab_system(untangled)
+        forces = np.zeros_like(points)
+        forces[SIDE**2 // 2] = [0.0, -60.0, 0.0]
+        states = []
+        for solver in (ReferenceSolver(system, rule), CpuSolver(system, rule)):
+            state = resting(points, rule.step)
+            for _ in range(12):
+                state = solver.step(state, points[system.anchored], forces)
+            states.append(state.positions)
+        for positions in states:
+            least = shares(system, points, positions).min()
+            assert (least > LEAST_SHARE * 0.999) == untangled, least
+
+
+def test_attachments_draw_as_springs_do():
+    """A free vertex between a spring and a force: k (t − x) + f = 0, by both solvers."""
+    points, tetrahedra, anchored = slab()
+    strain = strain_constraint(points, tetrahedra, 1e-6)  # next to nothing
+    springs = np.zeros(len(points))
+    chosen = SIDE**2 // 2
+    springs[chosen] = 250.0
+    system = System(np.where(anchored, 0.0, 1e-3), anchored, (strain,), attachments=springs)
+    forces, targets = np.zeros_like(points), points + np.array([0.0, 0.0, 3e-3])
+    forces[chosen] = [1.0, 0.5, 0.0]
+    rule = StepRule(1.0, 20, integrator="static")
+    for solver in (ReferenceSolver(system, rule), CpuSolver(system, rule)):
+        state = solver.step(resting(points, 1.0), points[anchored], forces, None, None, targets)
+        expected = targets[chosen] + forces[chosen] / 250.0
+        np.testing.assert_allclose(state.positions[chosen], expected, atol=1e-6)
