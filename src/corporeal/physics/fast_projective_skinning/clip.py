@@ -133,27 +133,23 @@ class Clip:
                 yield flesh
                 continue
             if crossing is not None:
-                flesh, way = self.crossed(flesh, path, frame + 1, way)
+                flesh, virtual = self.crossed(flesh, path, frame + 1)
+                way = np.concatenate([virtual[None], way[1:]])
             flesh = self.simulation.advance(self.outside, flesh, way, self.step, start * self.step)
             yield flesh
 
     def crossed(
-        self,
-        flesh: State,
-        path: Float64[NumpyArray, "k J 4 4"],
-        frame: int,
-        way: Float64[NumpyArray, "m J 4 4"],
-    ) -> tuple[State, Float64[NumpyArray, "m J 4 4"]]:
-        """Flesh before a cut to `frame` whose pose goes on, put where the virtual pose has its root,
-        and the `way` on from there: its first frame is then the virtual one."""
+        self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], frame: int
+    ) -> tuple[State, Float64[NumpyArray, "J 4 4"]]:
+        """Flesh before a cut to `frame` whose pose goes on, put where the virtual pose has its root;
+        and the world frames of that pose, from which the way goes on."""
         start, place = self.crossings[frame].start, (frame - 1) * self.steps
         assert start is not None, "flesh begins anew here"
         virtual = frames_of(self.body, start)
         root, ahead = virtual[0], path[place + 1, 0]
         earlier = root @ np.asarray(invert_rigid(ahead)) @ root
         before = path[[max(place - 1, 0), place], 0]
-        flesh = moved_frame(flesh, before, np.stack([earlier, root]))
-        return flesh, np.concatenate([virtual[None], way[1:]])
+        return moved_frame(flesh, before, np.stack([earlier, root])), virtual
 
 
 def make_clip(

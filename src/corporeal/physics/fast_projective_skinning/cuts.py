@@ -75,6 +75,8 @@ def sampled_between_cuts(
             virtual[first] = _virtual(motion, first, end)
             part, begin = _led_in(virtual[first], part), first - 1
         inside &= places <= end - 1
+        if not inside.any():
+            continue
         poses = sampled(part, places[inside] - begin, motion.fps).poses
         rotations.append(poses.joint_rotations)
         roots.append(poses.root_translation)
