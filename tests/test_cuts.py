@@ -42,9 +42,9 @@ def motion(
     rotations: np.ndarray | None = None, root: np.ndarray | None = None, fps: float = 30.0
 ) -> Motion:
     """Of the capsule arm; what is not given stays at zero."""
-    count = len(rotations if rotations is not None else root)
-    rotations = np.zeros((count, JOINTS, 3)) if rotations is None else rotations
-    root = np.zeros((count, 3)) if root is None else root
+    if rotations is None:
+        rotations = np.zeros((1 if root is None else len(root), JOINTS, 3))
+    root = np.zeros((len(rotations), 3)) if root is None else root
     return Motion("jump", fps, rotations, root, TEMPLATE.skeleton)
 
 
@@ -160,7 +160,7 @@ def test_captures_have_no_cuts() -> None:
 @pytest.mark.parametrize("kind", ["far", "near", "yaw", "flip", "pose", "both"])
 def test_flesh_after_a_cut_is_as_if_started_there(kind: str) -> None:
     """At the first frame after it, and until the end twelve frames later, the skin is within a
-    millimetre of flesh in static balance there; before it, of the first frame. One note tells it."""
+    millimetre of flesh in static balance there; before it, of the first frame. A note tells it."""
     jump = jumping(kind)
     taken = ProjectiveSkinning(TEMPLATE).animate(IDENTITY, jump)
     simulation = ProjectiveSimulation(TEMPLATE)
@@ -208,8 +208,8 @@ def cut_and_turned(whole: Motion, frame: int, turn: float, jump: np.ndarray) -> 
 
 @pytest.mark.parametrize("turn", [0.0, 2.0])
 def test_a_camera_cut_shows_no_jolt(turn: float) -> None:
-    """Gravity knows neither place nor heading: seen from its root, flesh in full swing moves through
-    the cut as it does without one. Rounding alone is between them, 1e-6 m; linear travel is
+    """Gravity knows neither place nor heading: seen from its root, flesh in full swing moves
+    through the cut as it does without one. Rounding alone is between them, 1e-6 m; linear travel is
     interpolated exactly."""
     whole, jump = shaken(), np.array([40.0, 0.0, -25.0])
     cut = cut_and_turned(whole, 20, turn, jump)

@@ -15,7 +15,7 @@ from corporeal.geometry.rotations import geodesic_angle
 
 FASTEST_TRAVEL: Final = 14.0
 """Of the root, m/s, if its velocity also changes by more than this from or to the frames beside: a
-sprinter reaches 12.4 (Graubner and Nixdorf 2011), while a train or a fall may go faster steadily."""
+sprinter reaches 12.4 (Graubner and Nixdorf 2011), while trains and falls go faster steadily."""
 FASTEST_SPIN: Final = 45.0
 """Of the root, rad/s; a figure skater's record is 36 (342 turns a minute, Guinness 2015)."""
 FASTEST_LIMB: Final = 40.0
@@ -51,7 +51,8 @@ class Cut:
         """What happened and what became of flesh, for a note; `names` of the joints."""
         what = "the root" if self.joint == 0 else names[self.joint]
         flesh = "goes with it" if self.pose_goes_on else "starts anew in balance"
-        return f"cut at frame {self.frame}: {what} jumps at {self.speed:.3g} {self.unit}; flesh {flesh}"
+        speed = f"{self.speed:.0f}" if self.speed >= 100.0 else f"{self.speed:.3g}"
+        return f"cut at frame {self.frame}: {what} jumps at {speed} {self.unit}; flesh {flesh}"
 
 
 def find_cuts(

@@ -86,9 +86,7 @@ class Clip:
         place = frame * self.steps
         pose = Pose(self.poses.joint_rotations[place], self.poses.root_translation[place])
         moment = place * self.step
-        quiet = self.simulation.start(
-            self.identity, pose, self.outside.environment, moment
-        ).flesh
+        quiet = self.simulation.start(self.identity, pose, self.outside.environment, moment).flesh
         goes_on = place + 1 < len(path) and frame + 1 not in self.crossings
         after = path[place + 1 if goes_on else place]
         ahead = self.body.carry(quiet.positions, path[place], after)
@@ -141,8 +139,8 @@ class Clip:
     def crossed(
         self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], frame: int
     ) -> tuple[State, Float64[NumpyArray, "J 4 4"]]:
-        """Flesh before a cut to `frame` whose pose goes on, put where the virtual pose has its root;
-        and the world frames of that pose, from which the way goes on."""
+        """Flesh before a cut to `frame` whose pose goes on, put where the virtual pose has its
+        root; and the world frames of that pose, from which the way goes on."""
         start, place = self.crossings[frame].start, (frame - 1) * self.steps
         assert start is not None, "flesh begins anew here"
         virtual = frames_of(self.body, start)
