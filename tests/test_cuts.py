@@ -253,17 +253,21 @@ def test_a_cut_in_the_first_and_last_interval() -> None:
 
 
 def test_loops_with_cuts_close() -> None:
-    """A seam that travels is no cut; a loop that is cut on its way closes as others do."""
+    """A seam that travels is no cut; a loop that is cut on its way, or right after its first frame,
+    closes as others do. Its flesh is that of the loop without a cut but for its bounce, which
+    is interpolated on one side of the cut alone: a second difference of 3 mm, a share of it."""
     time = np.arange(21) / 30
     root = np.stack([3.0 * time, 0.03 * np.sin(3 * np.pi * time), 0 * time], axis=1)
-    for jump, count in ((0.0, 0), (50.0, 1)):
-        root[10:, 2] = jump
-        played = motion(root=root)
-        taken = ProjectiveSkinning(TEMPLATE).animate(IDENTITY, played, {"loop": True})
+    whole, controls = None, {"loop": True, "damping": 30.0}
+    for frame in (None, 10, 1):
+        if frame is not None:
+            root[frame:, 2] = 50.0
+        taken = ProjectiveSkinning(TEMPLATE).animate(IDENTITY, motion(root=root), controls)
         flesh = taken.vertices - root[:, None]
-        assert len(taken.notes) == count
+        whole = flesh if whole is None else whole
+        assert len(taken.notes) == (0 if frame is None else 1)
         assert np.abs(flesh[-1] - flesh[0]).max() < 1e-4
-        assert np.abs(flesh - IDENTITY.rest_vertices).max() < 0.1
+        assert np.abs(flesh - whole).max() < 3e-3
 
 
 @pytest.mark.parametrize("kind", ["near", "flip"])

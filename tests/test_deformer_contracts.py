@@ -246,7 +246,7 @@ def test_repeats_bitwise_and_keeps_its_inputs(case: Case) -> None:
 
 def test_offsets_by_cause_give_the_vertices_back(case: Case) -> None:
     """skinning(rest + pose + dynamic) = vertices to 1e-6 m, whatever the skinning. Only what
-    remembers has dynamic offsets, and in its static take none. The motion is slow enough for a body:
+    remembers has dynamic offsets, and in its static take none. The motion is no cut:
     after a jump flesh would begin anew."""
     deformer, identity = case.deformer, case.identity
     rotations, root = case.motion.joint_rotations[:2], case.motion.root_translation[:2]

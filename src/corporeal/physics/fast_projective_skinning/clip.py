@@ -146,8 +146,19 @@ class Clip:
         virtual = frames_of(self.body, start)
         root, ahead = virtual[0], path[place + 1, 0]
         earlier = root @ np.asarray(invert_rigid(ahead)) @ root
-        before = path[[max(place - 1, 0), place], 0]
+        before = np.stack([self._step_before(path, place), path[place, 0]])
         return moved_frame(flesh, before, np.stack([earlier, root])), virtual
+
+    def _step_before(
+        self, path: Float64[NumpyArray, "k J 4 4"], place: int
+    ) -> Float64[NumpyArray, "4 4"]:
+        """The root's frame a step before one of a path: a loop comes to its first from its end, as
+        seen from there; any other clip begins at rest."""
+        if place > 0:
+            return path[place - 1, 0]
+        if not self.simulation.settings.loop:
+            return path[0, 0]
+        return path[0, 0] @ np.asarray(invert_rigid(path[-1, 0])) @ path[-2, 0]
 
 
 def make_clip(
