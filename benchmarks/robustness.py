@@ -2,10 +2,12 @@
 
     python benchmarks/robustness.py --first 0 --count 50
     python benchmarks/robustness.py --collisions global
+    python benchmarks/robustness.py --cuts
 
 Bodies and creatures by seed, up to three kinds of damage each (`corporeal.evaluation.damage`), go
 through teleports, half turns of joints and shakes of 20 g, and are then left alone
-(`corporeal.evaluation.stress_test`). Every character's outcome is added to the result file at once,
+(`corporeal.evaluation.stress_test`): flesh is dragged along, or with `--cuts` starts anew wherever
+that is faster than any body moves. Every character's outcome is added to the result file at once,
 so that a run goes on where it was stopped. Delete the file to begin anew. A refusal counts as
 neither well nor broken; it is listed by itself. Exits with 1 if any character is not well.
 """
@@ -43,28 +45,29 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=200, help="number of seeds")
     parser.add_argument("--collisions", default="off", help="off, local or global")
+    parser.add_argument("--cuts", action="store_true", help="take jumps for cuts")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
     asked = parser.parse_args()
     name = "robustness.json" if asked.collisions == "off" else "robustness_collisions.json"
-    path = asked.out / name
+    path = asked.out / (name.replace("robustness", "robustness_cuts") if asked.cuts else name)
     rows = json.loads(path.read_text())["characters"] if path.exists() else []
     known = {row["seed"] for row in rows}
     for seed in range(asked.first, asked.first + asked.count):
         if seed not in known:
-            rows.append(treat(seed, asked.collisions))
+            rows.append(treat(seed, asked.collisions, asked.cuts))
             path.write_text(json.dumps(report(rows), indent=1) + "\n")
             print(summary(rows[-1]), flush=True)
     print(json.dumps(report(rows)["totals"], indent=1))
     return int(not all(row["is_well"] for row in rows))
 
 
-def treat(seed: int, collisions: str) -> dict[str, Any]:
+def treat(seed: int, collisions: str, cuts: bool) -> dict[str, Any]:
     """One character's outcome; an exception that is no named refusal is written down."""
     started = time.process_time()
     character = random_character(seed)
     try:
         settings = ProjectiveControls(collisions=collisions)  # pyright: ignore[reportArgumentType]
-        row = stress_test(character, settings).row()
+        row = stress_test(character, settings, cuts=cuts).row()
     except FINDINGS:
         row = {
             "seed": seed,

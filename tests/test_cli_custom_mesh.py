@@ -84,6 +84,22 @@ def test_every_deformer_moves_a_tube(deformer: str):
     assert abs(angle - 0.8) < 0.1
 
 
+def test_a_cut_is_told_once(capsys: Capture):
+    """A root that jumps by 20 m between two frames, in flesh; none in plain skinning."""
+    skeleton, root = tentacle(21)[1], np.zeros((8, 3))
+    root[4:, 2] = 20.0
+    write_bvh("leap.bvh", Motion("leap", 30.0, np.zeros((8, 3, 3)), root, skeleton), unit="m")
+    line = "animate --mesh tube.off --skeleton tube.skel --motion leap.bvh"
+    assert call(f"{line} --deformer projective --out leap.npz") == 0
+    printed = capsys.readouterr().err
+    assert printed.count("cut at frame") == 1
+    assert "leap.bvh: cut at frame 4: the root jumps at 600 m/s; flesh goes with it" in printed
+    skin = np.asarray(read_animation("leap.npz").vertices)
+    assert np.abs(skin[4:] - skin[0] - [0.0, 0.0, 20.0]).max() < 1e-3
+    assert call(f"{line} --deformer lbs --out plain.npz") == 0
+    assert "cut at frame" not in capsys.readouterr().err
+
+
 def test_a_run_is_repeated_with_its_controls_and_files(capsys: Capture):
     np.save("map.npy", np.full(read_mesh("tube.off").vertex_count, 0.5))
     Path("world.json").write_text(json.dumps({"colliders": [{"shape": "ground"}]}))

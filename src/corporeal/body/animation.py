@@ -36,7 +36,8 @@ class Animation:
     measurements: Mapping[str, float] = field(default_factory=dict)
     """What the body measures at rest, by name, SI units; empty where nobody has measured it."""
     notes: tuple[str, ...] = ()
-    """How body and motion came, in words worth telling; not kept in files."""
+    """How body and motion came and where the motion is cut, in words worth telling; not kept in
+    files."""
 
     @property
     def joints(self) -> Float[Array, "N J 3"]:

@@ -11,7 +11,7 @@ from corporeal.body.controls import ControlValue
 from corporeal.cli.console import print_json, say, tell_batch
 from corporeal.cli.control_flags import Flags, control_flags, deformer_help, given_controls
 from corporeal.errors import InputError
-from corporeal.pipelines.animate import AnimateConfig, Animated, animate, is_animated
+from corporeal.pipelines.animate import NOTES, AnimateConfig, Animated, animate, is_animated
 from corporeal.pipelines.controls import plain_controls
 from corporeal.pipelines.deformers import deformer_names
 from corporeal.pipelines.options import AnimateOptions
@@ -107,8 +107,7 @@ class Animate(AnimateOptions):
         own = config.model is not None and config.deformer == AnimateOptions.deformer
         say(f"moving {who} through {config.motion}" + ("" if own else f" with {config.deformer}"))
         made = animate(config)
-        kinds = ((who, "mesh_notes"), (who, "body_notes"), (config.motion, "motion_notes"))
-        for what, notes in kinds:
+        for what, notes in zip((who, who, config.motion, config.motion), NOTES, strict=True):
             for note in made.report.get(notes, ()):
                 say(f"{what}: {note}")
         if self.json:

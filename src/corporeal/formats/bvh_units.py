@@ -30,13 +30,21 @@ _SIGNED_AXES: Final = {
 
 
 def unit_length(unit: str | float) -> float:
-    """Metres of a unit: one of `UNITS` by name, or a number as it is."""
-    length = UNITS.get(unit) if isinstance(unit, str) else float(unit)
-    if length is None or not (np.isfinite(length) and length > 0):
+    """Metres of a unit: one of `UNITS` by name, or a number, which may be text, as it is."""
+    length = UNITS[unit] if unit in UNITS else _number(unit)
+    if not (np.isfinite(length) and length > 0):
         raise InputError(
             f"unit {unit!r}; expected one of {', '.join(UNITS)}, or a number of metres above 0."
         )
     return length
+
+
+def _number(unit: str | float) -> float:
+    """The number, or NaN for text that is none."""
+    try:
+        return float(unit)
+    except ValueError:
+        return np.nan
 
 
 def guess_unit(source: str, longest_chain: float) -> str:

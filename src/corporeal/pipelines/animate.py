@@ -72,6 +72,10 @@ class Animated:
     """What the run has to say in numbers; JSON values."""
 
 
+NOTES = ("mesh_notes", "body_notes", "motion_notes", "cut_notes")
+"""What a report has to tell in words, in the order of telling: how mesh, body and motion came, and
+where the motion jumps."""
+
 Subject = Body | LayeredBody | CustomBody | ModelPerson
 """Who is moved: a body, one with its layers, a custom mesh with a skeleton, a model's person."""
 
@@ -111,8 +115,9 @@ def animate_body(
         moved = _custom_animation(subject, motion, options, controls, deformer)
     else:
         moved = _body_animation(subject, motion, options, controls, deformer)
-    kinds = ("mesh_notes", "body_notes", "motion_notes")
-    notes = tuple(note for kind in kinds for note in moved.report.get(kind, ()))
+    if moved.animation.notes:
+        moved.report["cut_notes"] = list(moved.animation.notes)
+    notes = tuple(note for kind in NOTES for note in moved.report.get(kind, ()))
     known = replace(moved.animation, measurements=dict(moved.body.measurements), notes=notes)
     return replace(moved, animation=known)
 

@@ -40,6 +40,8 @@ _SMALL = 0.08
 """Loose parts smaller than this share of the mesh's size stay rigid."""
 _LEAST_INSIDE = 0.3
 """Share of the joints that must lie inside the skin."""
+_ONE_PLACE = 1e-4
+"""Joints this close together, as a share of the skeleton's size, are in one place."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class CustomBody:
             animation.motion,
             vertices,
             animation.world_from_joint,
+            notes=animation.notes,
         )
 
 
@@ -135,7 +138,7 @@ def custom_body(mesh: Mesh, skeleton: Skeleton, component: Component = "auto") -
     faces = faces[_is_proper(faces)]
     skin_mesh = Mesh(vertices[kept], faces)
     coarse = coarse_skin(skin_mesh)
-    notes = _require_inside(coarse.surface(vertices[kept]), skeleton)
+    notes = _require_inside(coarse.surface(vertices[kept]), skeleton) + _coincident(skeleton)
     weights = weights_for_skin(skin_mesh, skeleton, coarse)
     follower = _follower(vertices, parts, is_skin, skin_mesh)
     whole_weights = _whole_weights(weights, skin_vertices, follower)
@@ -228,6 +231,18 @@ def _require_inside(skin: Mesh, skeleton: Skeleton) -> tuple[str, ...]:
             f"place, or fit one with corporeal skeleton."
         )
     return (f"{text} {some}",) if outside else ()
+
+
+def _coincident(skeleton: Skeleton) -> tuple[str, ...]:
+    """Which joints lie where their parent lies, in words: the bone between has no direction."""
+    joints = np.asarray(skeleton.joints, np.float64)
+    above = np.asarray(skeleton.parents[1:], np.int64)
+    near = _ONE_PLACE * float(np.ptp(joints, axis=0).max())
+    short = np.flatnonzero(np.linalg.norm(joints[1:] - joints[above], axis=1) <= near)
+    names = skeleton.names
+    pairs = [f"{names[above[bone]]} and {names[bone + 1]}" for bone in short]
+    some = f"{'; '.join(pairs[:4])}{'; …' if len(pairs) > 4 else ''}"
+    return (f"{some} lie in one place: a bone without length",) if pairs else ()
 
 
 def _is_proper(faces: Int[NumpyArray, "F 3"]) -> Bool[NumpyArray, "F"]:

@@ -4,10 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
 from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
+from corporeal.body.template import Template
 from corporeal.formats.registry import format_to_read
 from corporeal.motions.custom_skeleton import (
     CustomMotion,
@@ -66,11 +70,21 @@ def motion_for_skeleton(
         name = motion
 
         def author(form: Skeleton) -> CustomMotion:
-            identity = Identity(template.mesh.vertices, form.joints, {})
+            identity = Identity(_sized_like(template, form), form.joints, {})
             return CustomMotion(_authored(name, options, Body(template, identity, {})), ())
 
         made = by_way_of_a_person(skeleton, template.skeleton, author)
     return replace(made.motion, skeleton=skeleton), made.notes
+
+
+def _sized_like(template: Template, form: Skeleton) -> Float[NumpyArray, "V 3"]:
+    """The template's surface about a form of its skeleton: in the ratio of their bone lengths, with
+    the root in the same place (metres)."""
+    own, other = (np.asarray(s.joints, np.float64) for s in (template.skeleton, form))
+    above = list(form.parents[1:])
+    lengths = [np.linalg.norm(joints[1:] - joints[above], axis=1).sum() for joints in (own, other)]
+    vertices = np.asarray(template.mesh.vertices, np.float64)
+    return other[0] + lengths[1] / lengths[0] * (vertices - own[0])
 
 
 def _authored(name: str, options: MotionOptions, body: Body) -> Motion:

@@ -24,13 +24,14 @@ def arm_clearance(template: Template, identity: Identity) -> float:
     """How much farther from straight down this person's arms hang than the average adult's.
 
     An arm that touches the widest part of the flank hangs at atan((w − x) / (y_shoulder − y)), with
-    the half width w of the trunk at height y and the shoulder at x. Radians, ≥ 0.
+    the half width w of the trunk at height y and the shoulder at x. Radians, ≥ 0; 0 where no flesh
+    is beside the arms.
     """
     rest = np.asarray(template.skeleton.joints, np.float64)
     average = _hanging_angle(template, np.asarray(template.mesh.vertices, np.float64), rest)
     joints = np.asarray(identity.joints, np.float64)
     own = _hanging_angle(template, np.asarray(identity.rest_vertices, np.float64), joints)
-    return max(0.0, own - average)
+    return 0.0 if own is None or average is None else max(0.0, own - average)
 
 
 def abducted(
@@ -57,7 +58,8 @@ def abducted(
 
 def _hanging_angle(
     template: Template, vertices: Float[NumpyArray, "V 3"], joints: Float[NumpyArray, "J 3"]
-) -> float:
+) -> float | None:
+    """Radians from straight down; None where no vertex of the trunk is beside the arm."""
     skeleton, weights = template.skeleton, template.weights
     strongest = np.take_along_axis(
         weights.joint_indices, weights.values.argmax(axis=1)[:, None], axis=1
@@ -67,4 +69,6 @@ def _hanging_angle(
     below = shoulder[1] - trunk[:, 1]
     arm = float(np.linalg.norm(wrist - shoulder))
     beside = (below > _ARMPIT * arm) & (below < arm)
+    if not beside.any():
+        return None
     return float(np.arctan2(trunk[beside, 0] - shoulder[0], below[beside]).max())

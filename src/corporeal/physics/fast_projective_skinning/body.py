@@ -54,6 +54,23 @@ class SimulatedBody:
         """The simulated skin at rest, for closest points."""
         return SurfaceTree(np.asarray(self.surface.vertices, np.float64), self.surface.triangles)
 
+    @cached_property
+    def reach(self) -> float:
+        """From the root to the farthest joint at rest, metres."""
+        return float(np.linalg.norm(self.joints - self.joints[0], axis=1).max())
+
+    @cached_property
+    def _at_root(self) -> Int[NumpyArray, "r"]:
+        """Vertices that bones hold nearest to the root; the nearest one of all where there is
+        none."""
+        away = np.linalg.norm(self.rest[:, None] - self.joints, axis=2)
+        held = np.flatnonzero(self.system.anchored & (away.argmin(axis=1) == 0))
+        return held if len(held) else away[:, 0].argmin(keepdims=True)
+
+    def root_velocity(self, flesh: State) -> Float64[NumpyArray, "3"]:
+        """How the root travels, m/s: the mean of the vertices that it holds."""
+        return flesh.velocities[self._at_root].mean(axis=0)
+
     def solver(self, step: float, integrator: Integrator | None = None) -> CpuSolver:
         """The factored system for steps of `step` seconds; made when first asked for."""
         chosen: Integrator = integrator or ("bdf2" if self.settings.dynamics else "static")

@@ -3,8 +3,8 @@
 import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -13,8 +13,15 @@ from corporeal._typing import Float64, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
-from corporeal.motions.resample import sampled
+from corporeal.geometry.transforms import invert_rigid
+from corporeal.motions.cuts import find_cuts
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.cuts import (
+    Crossing,
+    moved_frame,
+    sampled_between_cuts,
+    told,
+)
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.integration import State, resting
@@ -47,6 +54,14 @@ class Clip:
     """Steps a frame."""
     step: float
     """Seconds."""
+    crossings: Mapping[int, Crossing] = field(default_factory=dict)
+    """The cuts, by the first frame after each, in order."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the motion is cut, in words."""
+        cuts = [crossing.cut for crossing in self.crossings.values()]
+        return told(cuts, self.body.skeleton.names)
 
     @property
     def body(self) -> SimulatedBody:
@@ -70,8 +85,10 @@ class Clip:
         """Flesh in static balance at a frame, given the velocity that its bones have there."""
         place = frame * self.steps
         pose = Pose(self.poses.joint_rotations[place], self.poses.root_translation[place])
-        quiet = self.simulation.start(self.identity, pose, self.outside.environment).flesh
-        after = path[min(place + 1, len(path) - 1)]
+        moment = place * self.step
+        quiet = self.simulation.start(self.identity, pose, self.outside.environment, moment).flesh
+        goes_on = place + 1 < len(path) and frame + 1 not in self.crossings
+        after = path[place + 1 if goes_on else place]
         ahead = self.body.carry(quiet.positions, path[place], after)
         moving = resting(quiet.positions, self.step, (ahead - quiet.positions) / self.step)
         return replace(moving, touching=quiet.touching, pressures=quiet.pressures)
@@ -105,10 +122,43 @@ class Clip:
         self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int
     ) -> Iterator[State]:
         """The flesh at every frame after `first`."""
-        for start in range(first * self.steps, len(path) - 1, self.steps):
+        for frame in range(first, self.frame_count - 1):
+            start = frame * self.steps
             way = path[start : start + self.steps + 1]
+            crossing = self.crossings.get(frame + 1)
+            if crossing is not None and crossing.start is None:
+                flesh = self.beginning(path, frame + 1)
+                yield flesh
+                continue
+            if crossing is not None:
+                flesh, virtual = self.crossed(flesh, path, frame + 1)
+                way = np.concatenate([virtual[None], way[1:]])
             flesh = self.simulation.advance(self.outside, flesh, way, self.step, start * self.step)
             yield flesh
+
+    def crossed(
+        self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], frame: int
+    ) -> tuple[State, Float64[NumpyArray, "J 4 4"]]:
+        """Flesh before a cut to `frame` whose pose goes on, put where the virtual pose has its
+        root; and the world frames of that pose, from which the way goes on."""
+        start, place = self.crossings[frame].start, (frame - 1) * self.steps
+        assert start is not None, "flesh begins anew here"
+        virtual = frames_of(self.body, start)
+        root, ahead = virtual[0], path[place + 1, 0]
+        earlier = root @ np.asarray(invert_rigid(ahead)) @ root
+        before = np.stack([self._step_before(path, place), path[place, 0]])
+        return moved_frame(flesh, before, np.stack([earlier, root])), virtual
+
+    def _step_before(
+        self, path: Float64[NumpyArray, "k J 4 4"], place: int
+    ) -> Float64[NumpyArray, "4 4"]:
+        """The root's frame a step before one of a path: a loop comes to its first from its end, as
+        seen from there; any other clip begins at rest."""
+        if place > 0:
+            return path[place - 1, 0]
+        if not self.simulation.settings.loop:
+            return path[0, 0]
+        return path[0, 0] @ np.asarray(invert_rigid(path[-1, 0])) @ path[-2, 0]
 
 
 def make_clip(
@@ -118,10 +168,22 @@ def make_clip(
     dynamic = simulation.settings.dynamics
     steps = outside.body.step_count(1.0 / motion.fps) if dynamic else 1
     places = np.arange((motion.frame_count - 1) * steps + 1) / steps
-    if simulation.settings.loop and motion.frame_count > 1:
-        motion, places = _wrapped(motion), places + _OVERLAP
-    poses = sampled(motion, places, motion.fps * steps).poses
-    return Clip(simulation, outside, identity, poses, steps, 1.0 / (motion.fps * steps))
+    looped, last = simulation.settings.loop and motion.frame_count > 1, motion.frame_count - 1
+    first = _OVERLAP if looped else 0
+    if looped:
+        motion = _wrapped(motion)
+    body, fps = outside.body, motion.fps
+    cuts = ()
+    if simulation.cuts:
+        frames = frames_of(body, motion.poses)
+        cuts = find_cuts(frames, fps, body.skeleton.parents, body.reach)
+    poses, virtual = sampled_between_cuts(motion, places + first, cuts)
+    crossings = {
+        cut.frame - first: Crossing(replace(cut, frame=cut.frame - first), virtual.get(cut.frame))
+        for cut in cuts
+        if first < cut.frame <= first + last
+    }
+    return Clip(simulation, outside, identity, poses, steps, 1.0 / (fps * steps), crossings)
 
 
 def _wrapped(motion: Motion) -> Motion:
@@ -139,7 +201,7 @@ def _wrapped(motion: Motion) -> Motion:
     )
 
 
-def frames_of(body: SimulatedBody, poses: Pose) -> Float64[NumpyArray, "N J 4 4"]:
+def frames_of(body: SimulatedBody, poses: Pose) -> Float64[NumpyArray, "*batch J 4 4"]:
     """World frames of the joints in float64."""
     return forward_kinematics(
         np.asarray(poses.joint_rotations, np.float64),

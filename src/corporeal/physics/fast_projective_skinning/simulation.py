@@ -21,10 +21,12 @@ from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.errors import InputError
+from corporeal.motions.cuts import Cut, find_cuts
 from corporeal.motions.resample import sampled
 from corporeal.physics.contact.contacts import both
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
+from corporeal.physics.fast_projective_skinning.cuts import moved_frame
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.physics.fast_projective_skinning.parts import Bodies
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
@@ -64,11 +66,15 @@ class ProjectiveSimulation:
         settings: ProjectiveControls | None = None,
         *,
         preparations: Bodies | None = None,
+        cuts: bool = True,
     ) -> None:
         """`preparations` may be shared by simulations of one template under several settings; they
-        also say how many vertices are simulated, and hold painted maps."""
+        also say how many vertices are simulated, and hold painted maps. With `cuts`, flesh goes
+        with a skeleton that jumps faster than any body moves (`motions.cuts`); without, the jump
+        drags it."""
         self.template = template
         self.settings = settings or ProjectiveControls()
+        self.cuts = cuts
         self._preparations: Bodies = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
 
@@ -88,11 +94,13 @@ class ProjectiveSimulation:
         identity: Identity,
         pose: Pose | None = None,
         environment: Environment | None = None,
+        time: float = 0.0,
     ) -> SimulationState:
         """At rest in the zero pose; or in static balance in `pose`, reached from the zero pose in
         small turns, so that a clip that begins in mid-motion begins with quiet flesh.
 
-        Only the pose itself is balanced against its `environment`, not the way to it.
+        Only the pose itself is balanced against its `environment`, as that is at `time` (seconds),
+        not the way to it.
         """
         body = self.body(identity)
         apart, outside = (
@@ -102,7 +110,7 @@ class ProjectiveSimulation:
         rest = Pose(np.zeros((len(body.joints), 3)), np.zeros(3))
         flesh = resting(body.rest, LARGEST_STEP)
         if pose is None:
-            return SimulationState(identity, flesh, rest)
+            return SimulationState(identity, flesh, rest, time)
         target = require_pose(self.template, pose)
         turn = float(np.linalg.norm(target.joint_rotations[1:], axis=1).max(initial=0.0))
         loose = self.settings.collisions == "off"
@@ -113,8 +121,8 @@ class ProjectiveSimulation:
         ):
             last = number == count
             rounds, around = (self._most_rounds, outside) if last else (passing, apart)
-            flesh = self._balance(around, flesh, before, frame, rounds, 0.0)
-        return SimulationState(identity, flesh, target)
+            flesh = self._balance(around, flesh, before, frame, rounds, time)
+        return SimulationState(identity, flesh, target, time)
 
     def step(
         self,
@@ -129,16 +137,49 @@ class ProjectiveSimulation:
         `forces` act on the full skin, newtons; `environment` are colliders, wind and grabs. `dt`
         is divided into equal steps of at most 1/120 s; a new length of step costs one
         factorisation, so a live loop should keep `dt` constant.
+
+        A jump faster than any body moves is a cut (`motions.cuts`). Where the root alone jumps,
+        flesh goes with it and keeps its movement, in the root's frame; else it begins anew, quiet
+        in static balance in `pose`.
         """
         if not (math.isfinite(dt) and dt > 0):
             raise InputError(f"dt is {dt} s; expected a finite number above 0.")
         body, target = self.body(state.identity), require_pose(self.template, pose)
+        cut = self._cut(state, target, dt)
+        if cut is not None and not cut.pose_goes_on:
+            return self.start(state.identity, target, environment, state.time + dt)
+        if cut is not None:
+            state = self._carried_over(state, target, dt)
         count = body.step_count(dt) if self.settings.dynamics else 1
         path = self._path(body, state.pose, target, count)
         given = None if forces is None else np.asarray(forces, np.float64)
         outside = BoundEnvironment(body, environment, given)
         flesh = self.advance(outside, state.flesh, path, dt / count, state.time)
         return SimulationState(state.identity, flesh, target, state.time + dt)
+
+    def _cut(self, state: SimulationState, pose: Pose, dt: float) -> Cut | None:
+        """The cut between the pose of a state and one `dt` seconds later, if it is one."""
+        if not self.cuts:
+            return None
+        body = self.body(state.identity)
+        ends = self._path(body, state.pose, pose, 1)
+        speed = body.root_velocity(state.flesh)
+        cuts = find_cuts(ends, 1.0 / dt, body.skeleton.parents, body.reach, speed)
+        return cuts[0] if cuts else None
+
+    def _carried_over(self, state: SimulationState, pose: Pose, dt: float) -> SimulationState:
+        """The state before a step of `dt` seconds whose root jumps to that of `pose`: put down with
+        its movement where going on as it went leads there."""
+        body = self.body(state.identity)
+        before, there = self._path(body, state.pose, pose, 1)[:, 0]
+        shift = there[:3, :3] @ before[:3, :3].T @ body.root_velocity(state.flesh) * dt
+        rotations = np.array(state.pose.joint_rotations)
+        rotations[0] = pose.joint_rotations[0]
+        start = Pose(rotations, np.asarray(pose.root_translation) - shift)
+        after = there.copy()
+        after[:3, 3] -= shift
+        flesh = moved_frame(state.flesh, np.stack([before, before]), np.stack([after, after]))
+        return replace(state, flesh=flesh, pose=start)
 
     def skin(self, state: SimulationState) -> Float[NumpyArray, "W 3"]:
         """The full skin, metres."""

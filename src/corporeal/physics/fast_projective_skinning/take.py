@@ -42,6 +42,7 @@ def simulated_take(
         motion=motion,
         vertices=_posed_vertices(clip, device).astype(dtype),
         world_from_joint=frames_of(body, motion.poses).astype(dtype),
+        notes=clip.notes,
     )
 
 

@@ -104,20 +104,60 @@ class _DeviceClip:
 
     def last(self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int) -> State:
         """The state at the end of a path, from one at its frame `first`."""
-        begin = first * self.clip.steps
-        count = (len(path) - 1 - begin) // self.clip.steps
-        piece = max(size for size in range(1, _PIECE + 1) if count % size == 0)
-        return self._passed(flesh, path[begin:], begin, piece)[0]
+        return self._taken(flesh, path, first)[0]
 
     def posed_vertices(
         self, flesh: State, path: Float64[NumpyArray, "k J 4 4"]
     ) -> Float64[NumpyArray, "N W 3"]:
-        """The skins of all frames after the first, metres; the last frame is repeated until there
-        are whole pieces."""
-        count = (len(path) - 1) // self.clip.steps
+        """The skins of all frames after the first, metres."""
+        return self._taken(flesh, path, 0, skins_only=True)[1]
+
+    def _taken(
+        self,
+        flesh: State,
+        path: Float64[NumpyArray, "k J 4 4"],
+        first: int,
+        skins_only: bool = False,
+    ) -> tuple[State, Float64[NumpyArray, "N W 3"]]:
+        """The state at the end of a path, and the skins of all frames after `first`: a program for
+        every stretch between two cuts, which flesh is brought across on the CPU.
+
+        With `skins_only` the state is that of a last frame that goes on for a while.
+        """
+        cuts = [frame for frame in self.clip.crossings if frame > first]
+        skins = []
+        for number, end in enumerate([*cuts, self.clip.frame_count]):
+            begin = first if number == 0 else cuts[number - 1]
+            virtual = None
+            if number > 0 and self.clip.crossings[begin].start is None:
+                flesh = self.clip.beginning(path, begin)
+                skins.append(np.asarray(self.body.skin(flesh.positions), np.float64)[None])
+            elif number > 0:
+                flesh, virtual = self.clip.crossed(flesh, path, begin)
+                begin -= 1
+            if begin == end - 1:
+                continue
+            steps = self.clip.steps
+            way = path[begin * steps : (end - 1) * steps + 1]
+            if virtual is not None:
+                way = np.concatenate([virtual[None], way[1:]])
+            padded = skins_only and end == self.clip.frame_count
+            flesh, skin = self._stretch(flesh, way, begin * steps, padded)
+            skins.append(skin)
+        return flesh, np.concatenate(skins)
+
+    def _stretch(
+        self, flesh: State, way: Float64[NumpyArray, "k J 4 4"], begin: int, padded: bool
+    ) -> tuple[State, Float64[NumpyArray, "N W 3"]]:
+        """The state after the frames of a `way` from step `begin` on, and their skins. If `padded`,
+        its last frame is repeated until there are whole pieces."""
+        count = (len(way) - 1) // self.clip.steps
         piece = min(_PIECE, count)
-        more = np.repeat(path[-1:], self.clip.steps * (-count % piece), axis=0)
-        return self._passed(flesh, np.concatenate([path, more]), 0, piece)[1][:count]
+        if not padded:
+            piece = max(size for size in range(1, _PIECE + 1) if count % size == 0)
+        more = np.repeat(way[-1:], self.clip.steps * (-count % piece), axis=0)
+        flesh, skin = self._passed(flesh, np.concatenate([way, more]), begin, piece)
+        return flesh, skin[:count]
 
     def _passed(
         self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], begin: int, piece: int
