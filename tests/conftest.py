@@ -12,6 +12,7 @@ from pathlib import Path
 import durations
 import public_data
 import pytest
+import shared_command
 from jaxtyping import install_import_hook
 
 sys.dont_write_bytecode = False  # workers and commands share what the hook below compiles
@@ -21,25 +22,30 @@ _hook = install_import_hook("corporeal", "beartype.beartype")
 
 _JAX = {
     "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
 }
 """Tests run a JAX program a few times on small bodies: to optimise it takes longer than to run it
-plain, and the second worker to want it finds it compiled."""
+plain. All programs are kept, small ones too: there are hundreds, and many files want them."""
 _MUCH_BYTES = 1 << 30
 _PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all workers, and the commands they start, share the programs that JAX compiles.
+    """Let all workers share the programs that JAX compiles, and commands that are run once.
 
     Kernels of numba lie in a cache beside their sources anyway.
     """
-    if hasattr(config, "workerinput") or _PROGRAMS in os.environ:
+    if hasattr(config, "workerinput"):
         return
-    folder = tempfile.mkdtemp(prefix="corporeal-tests-")
+    folder = Path(tempfile.mkdtemp(prefix="corporeal-tests-"))
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    os.environ.update({_PROGRAMS: folder} | {k: os.environ.get(k, v) for k, v in _JAX.items()})
+    os.environ[shared_command.PLACE] = str(folder / "commands")
+    (folder / "commands").mkdir()
+    if _PROGRAMS in os.environ:
+        return
+    programs = {_PROGRAMS: str(folder / "programs")}
+    os.environ.update(programs | {k: os.environ.get(k, v) for k, v in _JAX.items()})
     if config.getoption("numprocesses", None):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # or waiting threads take others' cores
 
@@ -48,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first, and mark those that are quick (see `durations`)."""
     seconds = durations.recorded()
-    items.sort(key=lambda item: -seconds.get(item.path.name, 0.0))
+    items.sort(key=lambda item: durations.place(item.path.name, seconds))
     for item in items:
         if durations.is_quick(item.path.name, seconds) and not item.get_closest_marker("slow"):
             item.add_marker("quick")

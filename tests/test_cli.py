@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared_command import run_once
 
 from corporeal.cli.doctor import Finding, check_packages
 from corporeal.cli.main import VERBS, _command, main
@@ -342,10 +343,8 @@ def test_demo_refuses_a_missing_device(inside: Path, capsys: Capture) -> None:
 
 def test_demo(inside: Path) -> None:
     """The first command of the README: three files, their manifests, and words."""
-    done = subprocess.run(
-        [sys.executable, "-m", "corporeal.cli.main", "demo"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_once(["demo"], inside)
+    assert done.status == 0, done.stderr
     names = sorted(p.name for p in (inside / "corporeal-demo").iterdir())
     files = ["jumping-jacks.glb", "jumping-jacks.mp4", "jumping-jacks.png"]
     assert names == sorted(files + [f"{name}.manifest.json" for name in files])

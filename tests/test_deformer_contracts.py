@@ -4,6 +4,7 @@ Each contract runs for every name in the registry on a small synthetic arm, and 
 what a deformer takes and needs is read from its traits.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import get_args
@@ -99,11 +100,10 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(params=BODIES)
-def case(request: pytest.FixtureRequest, name: str) -> Case:
-    make_template, dtype = BODIES[request.param]
-    if request.param != "default-body" and not deformer_class(name).accepts_custom_mesh:
-        pytest.skip(f"{name} moves the default body alone")
+@cache
+def prepared(name: str, body: str) -> Case:
+    """One deformer for all contracts, which keeps the body that it prepared."""
+    make_template, dtype = BODIES[body]
     template = make_template()
     identity = synthetic.identity_of(template, dtype)
     return Case(
@@ -111,6 +111,21 @@ def case(request: pytest.FixtureRequest, name: str) -> Case:
         identity,
         synthetic.random_motion(template, frames=5, seed=3, dtype=dtype),
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def memory() -> Iterator[None]:
+    """Prepared bodies are given back when the contracts are done."""
+    yield
+    prepared.cache_clear()
+    default_layers.cache_clear()
+
+
+@pytest.fixture(params=BODIES)
+def case(request: pytest.FixtureRequest, name: str) -> Case:
+    if request.param != "default-body" and not deformer_class(name).accepts_custom_mesh:
+        pytest.skip(f"{name} moves the default body alone")
+    return prepared(name, request.param)
 
 
 def rounding(case: Case) -> float:

@@ -41,3 +41,13 @@ def test_a_report_becomes_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert durations.recorded() == {"test_a.py": 1.8, "test_b.py": 3.0}
     assert not durations.is_quick("test_a.py", {"test_a.py": 99.0})
     assert durations.is_quick("test_new.py", {})
+
+
+def test_the_longest_file_runs_first_beside_one_that_compiles_no_kernels():
+    """A file that was never recorded comes last, with those that take no time."""
+    beside = durations.WITHOUT_KERNELS
+    seconds = {"test_a.py": 5.0, "test_b.py": 90.0, "test_c.py": 60.0, beside: 40.0}
+    names = ["test_new.py", *seconds]
+    ordered = sorted(names, key=lambda name: durations.place(name, seconds))
+    assert ordered == ["test_b.py", beside, "test_c.py", "test_a.py", "test_new.py"]
+    assert (TESTS / beside).is_file()

@@ -127,6 +127,7 @@ def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(f
     assert effect > 1e-4
     assert np.sqrt(((found - expected) ** 2).mean()) < 0.2 * effect
     few = Capacity(1, 2**15, 2**15)
+    short = options._replace(rounds=1)  # what is found does not depend on how it is pushed apart
     _, _, touched = run_clip(
         prepared,
         inverse,
@@ -135,7 +136,7 @@ def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(f
         path,
         collisions,
         steps=2,
-        options=options,
+        options=short,
         capacity=few,
     )
     with pytest.raises(SolverError, match="capacity for 1 contacts"):

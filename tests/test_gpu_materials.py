@@ -29,7 +29,7 @@ def test_gradients_in_material_and_motion_are_those_of_differences() -> None:
             (scene.flesh, scene.parts, scene.take),
         )
         take = take._replace(
-            anchors=take.anchors[:4], carried=take.carried[:4], forces=take.forces[:4]
+            anchors=take.anchors[:3], carried=take.carried[:3], forces=take.forces[:3]
         )
         target = take.start + 0.01
 
@@ -43,18 +43,15 @@ def test_gradients_in_material_and_motion_are_those_of_differences() -> None:
         at = (jnp.array([0.9, 1.1, 1.0, 1.2]), jnp.array([1.0, 0.8, 1.3, 1.0]), jnp.array(0.01))
         value = jax.jit(loss)
         gradients = jax.jit(jax.grad(loss, argnums=(0, 1, 2)))(*at)
+        forward = jax.jit(lambda ways: jax.jvp(loss, at, ways)[1])
         for number, (point, gradient) in enumerate(zip(at, gradients, strict=True)):
             options = jnp.asarray(np.random.default_rng(number).normal(size=point.shape))
             ahead = [p + 1e-4 * options if k == number else p for k, p in enumerate(at)]
             behind = [p - 1e-4 * options if k == number else p for k, p in enumerate(at)]
             difference = (value(*ahead) - value(*behind)) / 2e-4
             np.testing.assert_allclose(jnp.sum(gradient * options), difference, rtol=1e-4)
-            forward = jax.jit(
-                lambda p, w, n=number: jax.jvp(
-                    lambda x: loss(*(x if k == n else q for k, q in enumerate(at))), (p,), (w,)
-                )[1]
-            )
-            np.testing.assert_allclose(forward(point, options), difference, rtol=1e-4)
+            ways = tuple(options if k == number else jnp.zeros_like(p) for k, p in enumerate(at))
+            np.testing.assert_allclose(forward(ways), difference, rtol=1e-4)
 
 
 def test_all_regions_of_a_block_are_recovered() -> None:
