@@ -20,9 +20,8 @@ from corporeal.physics.volumetric_mesh.simulation_mesh import DEFAULT_VERTEX_COU
 
 @dataclass(frozen=True, kw_only=True)
 class LayeredControls(ProjectiveControls):
-    """Controls of three-layer flesh: those of two layers but the bones' radii, with defaults of
-    its own. Layers lose so little volume (0.5 % of the body in a twist) that nothing preserves it
-    unless asked for."""
+    """Controls of three-layer flesh: those of two layers but the bones' radii, told in the words
+    of layers."""
 
     stiffness: float = inherited_control(
         ProjectiveControls, "stiffness", help="Young's modulus of fat"
@@ -32,7 +31,6 @@ class LayeredControls(ProjectiveControls):
         "mass",
         help="mass of the whole body; 0: by the densities of its layers",
     )
-    volume: float = inherited_control(ProjectiveControls, "volume", default=0.0)
     tissue: float = inherited_control(
         ProjectiveControls,
         "tissue",

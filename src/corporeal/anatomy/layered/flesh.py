@@ -6,6 +6,7 @@ from scipy.sparse import csr_array, vstack
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
 from corporeal.anatomy.layered.mesh import LayeredMesh
+from corporeal.physics.fast_projective_skinning.flesh_system import ATTACHMENT
 from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     strain_constraint,
@@ -25,14 +26,23 @@ def layered_system(
     muscle_map: Float64[NumpyArray, "V"],
     stiffness_map: Float64[NumpyArray, "V"],
     density_map: Float64[NumpyArray, "V"],
+    crowded: Bool[NumpyArray, "V"] | None = None,
 ) -> System:
     """Fat of `stiffness` (Pa) over muscle `muscle_ratio` times as stiff, in balance at `gravity`.
 
     Bone vertices that are not `held` are free and massless: they slide. The maps multiply the
     stiffness of fat, of muscle and of all flesh, and density around every skin vertex; a
-    tetrahedron takes the geometric mean of its corners.
+    tetrahedron takes the geometric mean of its corners. Bone vertices below `crowded` skin hang on
+    springs instead of being anchored; where it comes, elements are kept right side out.
     """
     anchored = anchored_vertices(mesh, held)
+    attached = np.zeros_like(anchored)
+    if crowded is not None:
+        attached[mesh.bone] = crowded[mesh.members] & anchored[mesh.bone]
+        attached &= _in_elements(mesh) & np.append(
+            np.ones(mesh.bone.start, bool), mesh.layered[mesh.members]
+        )
+        anchored = anchored & ~attached
     over, muscle = mesh.skin_of[mesh.tetrahedra], mesh.is_muscle
 
     def spread(values: NumpyArray) -> NumpyArray:
@@ -48,7 +58,13 @@ def layered_system(
         weight = masses[:, None] * np.array([0.0, -gravity, 0.0])
         stretch = natural_stretch(balancing_stress(strain, anchored, weight))
         strain = strain_constraint(mesh.rest, mesh.tetrahedra, young, stretch)
-    return System(masses, anchored, (strain,))
+    return System(
+        masses,
+        anchored,
+        (strain,),
+        attachments=np.where(attached, ATTACHMENT, 0.0) if attached.any() else None,
+        untangled=crowded is not None,
+    )
 
 
 def layer_volume(
@@ -68,6 +84,11 @@ def anchored_vertices(mesh: LayeredMesh, held: Bool[NumpyArray, "m"]) -> Bool[Nu
     """What joints carry: skin without layers, bone that is `held`, what is in no tetrahedron."""
     solid = ~mesh.layered[mesh.members]
     anchored = np.concatenate([~mesh.layered, solid, solid | held])
+    return anchored | ~_in_elements(mesh)
+
+
+def _in_elements(mesh: LayeredMesh) -> Bool[NumpyArray, "n"]:
+    """Vertices of some tetrahedron."""
     used = np.zeros(len(mesh.rest), bool)
     used[mesh.tetrahedra.ravel()] = True
-    return anchored | ~used
+    return used

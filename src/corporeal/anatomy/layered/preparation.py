@@ -4,7 +4,7 @@ What has to do with the skin alone (the simulated surface, upsampling, contacts)
 two-layer flesh; elements, anchors and carriers are the layers'.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from corporeal.anatomy.layered.flesh import layer_volume, layered_system
 from corporeal.anatomy.layered.mesh import LayeredMesh, layered_mesh
 from corporeal.anatomy.layered.softness import fat_softness, muscle_firmness
 from corporeal.anatomy.template import layered_template
+from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
@@ -24,6 +25,7 @@ from corporeal.errors import InputError
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.blended import BlendedCarrier
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
+from corporeal.physics.fast_projective_skinning.extreme_shapes import ExtremeShapes
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
 from corporeal.physics.fast_projective_skinning.preparation import Preparation
@@ -118,6 +120,13 @@ class LayeredPreparation:
         each, rest = csr_array(self._weights[self.mesh.skin_of]), self.mesh.rest
         return BlendedCarrier(each, rest[self.mesh.bone_of], self.joints)
 
+    @cached_property
+    def _crowded(self) -> Bool[NumpyArray, "V"]:
+        """Skin vertices below which bone gets into the way of bone."""
+        template, rest = self._two_layer.template, self._two_layer.whole_rest
+        own = Identity(rest, self.joints, {})
+        return ExtremeShapes(template, _Alone(self), own).crowded(self.mesh.skin_of)
+
     def _held(self, settings: ProjectiveControls) -> Bool[NumpyArray, "m"]:
         held = held_by_bone(self._weights, self.mesh.layered)[self.mesh.members]
         return held if settings.sliding else np.ones_like(held)
@@ -145,14 +154,24 @@ class LayeredPreparation:
             muscle**settings.tissue,
             ones if maps.stiffness is None else maps.stiffness[kept],
             heavier * (ones if maps.mass is None else maps.mass[kept]),
+            self._crowded if settings.untangled else None,
         )
-        system = replace(system, untangled=settings.untangled)
         if settings.volume == 0.0:
             return system
         shares = smooth_regions(self.model(settings))
         return replace(
             system, volume_preservation=layer_volume(self.mesh, system, shares, settings.volume)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Alone:
+    """A cast of one."""
+
+    parts: LayeredPreparation
+
+    def of(self, identity: Identity) -> LayeredPreparation:
+        return self.parts
 
 
 def _system_key(settings: ProjectiveControls) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
@@ -27,7 +27,10 @@ from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.coupling import Coupling
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
-from corporeal.physics.fast_projective_skinning.extreme_shapes import ExtremeShapes
+from corporeal.physics.fast_projective_skinning.extreme_shapes import (
+    ExtremeShapes,
+    template_extremes,
+)
 from corporeal.physics.fast_projective_skinning.flesh_system import flesh_system
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
@@ -78,6 +81,11 @@ class Preparation:
         self.volume = abs(float(enclosed_volume(self._rest, np.asarray(skin.triangles))))
 
     @property
+    def whole_rest(self) -> Float64[NumpyArray, "W 3"]:
+        """The full skin at rest, metres."""
+        return self._rest
+
+    @property
     def surface(self) -> Mesh:
         """The simulated skin at rest, metres."""
         return self.coarse.surface(self._rest)
@@ -112,7 +120,11 @@ class Preparation:
 
     def meeting(self, settings: ProjectiveControls) -> Int[NumpyArray, "k"]:
         """Simulated skin vertices that may meet others at joints."""
-        return self.extremes.meeting
+
+        def make() -> NumpyArray:
+            return self.extremes.meeting(self.skin_contacts(settings))
+
+        return self._kept.get("meeting", (settings.bone_radii,), make)
 
     def material(self, settings: ProjectiveControls) -> Material:
         """Stiffness, density and damping of the whole body."""
@@ -156,8 +168,16 @@ class Preparation:
             stiffness if painted is None else stiffness * painted[kept],
             None if mass is None else mass[kept],
             settings.volume,
-            self.extremes.crowded if settings.untangled else None,
+            self._crowded() if settings.untangled else None,
         )
+
+    def _crowded(self) -> Bool[NumpyArray, "V"]:
+        """Skin vertices whose inner copies get into each other's way."""
+
+        def make() -> NumpyArray:
+            return self.extremes.crowded(np.tile(np.arange(self.coarse.vertex_count), 2))
+
+        return self._kept.get("crowded", (), make)
 
     def _shrunk(
         self, skin: Float64[NumpyArray, "W 3"], skeleton: Skeleton, radius_factor: float
@@ -183,7 +203,7 @@ class Preparations:
         self.template = template
         self._vertex_count = vertex_count
         self._maps = maps or TissueMaps()
-        self._extremes = ExtremeShapes(template, self)
+        self._extremes = template_extremes(template, self)
         _require_maps(self._maps, template.mesh.vertex_count)
         self._of: WeakKeyDictionary[Identity, Preparation] = WeakKeyDictionary()
 
