@@ -63,9 +63,9 @@ VIEWS: dict[str, tuple[str, float, float, float]] = {
     "hands-on-hips": ("spine2", 0.85, 18.0, 8.0),
     "deep-squat": ("left_hip", 0.9, 55.0, 8.0),
     "sitting": ("left_hip", 0.9, 55.0, 12.0),
-    "kneeling": ("left_knee", 0.95, 70.0, 8.0),
+    "kneeling": ("left_hip", 0.95, 70.0, 8.0),
     "high-kick": ("left_hip", 0.8, 60.0, 8.0),
-    "toe-touch": ("spine3", 1.2, 75.0, 8.0),
+    "toe-touch": ("spine1", 1.25, 75.0, 8.0),
     "torso-twist": ("spine2", 0.8, 18.0, 8.0),
 }
 """Of every pose the joint at its fold, metres around it that a close view shows, and azimuth and

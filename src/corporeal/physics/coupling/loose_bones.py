@@ -29,9 +29,11 @@ LOOSE: Final = ("left_collar", "right_collar")
 
 def follow_shares(weights: SkinWeights, skeleton: Skeleton) -> dict[str, Float[NumpyArray, "V"]]:
     """Share of every vertex that follows each of the loose joints there are, or one below it."""
+    names = [name for name in LOOSE if name in skeleton.names]
+    if not names:
+        return {}
     below = np.asarray(descendants(skeleton.parents), np.float64)
     dense = np.asarray(weights.dense(), np.float64)
-    names = [name for name in LOOSE if name in skeleton.names]
     return {name: dense @ below[:, skeleton.index(name)] for name in names}
 
 
