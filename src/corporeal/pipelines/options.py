@@ -21,8 +21,8 @@ class MotionOptions:
     a_pose: bool = False
     """Start an authored motion in an A-pose."""
     girdle: bool = True
-    """Let collar bones go with the arms, by the scapulohumeral rhythm; those that a captured motion
-    moves itself stay as captured."""
+    """Whether collar bones go with the arms, by the scapulohumeral rhythm; those that a captured
+    motion moves itself stay as captured."""
     raw: bool = False
     """Leave a captured motion untouched: no scaling, no planted feet, no ground, no girdle."""
     name_map: Path | None = None
