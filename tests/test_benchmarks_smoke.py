@@ -92,3 +92,26 @@ def test_figures_are_those_of_the_recorded_results(script: str, tmp_path: Path):
     assert len(drawn) == 2
     for figure in drawn:
         assert figure.read_bytes() == (ROOT / "docs/pictures" / figure.name).read_bytes()
+
+
+def test_a_sheet_of_poses_is_drawn_and_kept(tmp_path: Path):
+    """One cell by linear blend skinning: under the line of names stands a body, not a blank; a
+    second run makes no cell again and writes the same bytes."""
+    from corporeal.formats.png import read_png
+
+    size = 32
+    asked = ("--out", str(tmp_path), "--people", "slim woman", "--poses", "arms-up")
+    asked = (*asked, "--deformers", "lbs", "--size", str(size))
+    run("pose_sheet.py", *asked)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()}
+    first = (tmp_path / "slim-woman.png").read_bytes()
+    cell = read_png(tmp_path / "slim-woman.png")[-round(1.25 * size) :].astype(int)
+    assert cell.shape == (round(1.25 * size), size, 3)
+    red_over_blue = cell[..., 0] - cell[..., 2]
+    assert (red_over_blue > 20).sum() > 0.03 * size * 1.25 * size
+    run("pose_sheet.py", *asked)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()} == kept
+    assert sorted(path.suffix for path in kept) == [".npy", ".png"]
+    assert (tmp_path / "slim-woman.png").read_bytes() == first
+    run("pose_sheet.py", *asked, "--no-girdle")
+    assert len(list((tmp_path / "kept").iterdir())) == 4

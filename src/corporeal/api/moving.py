@@ -75,6 +75,7 @@ def make_motion(
     duration: Number = MotionOptions.duration,
     seed: int = MotionOptions.seed,
     a_pose: bool = MotionOptions.a_pose,
+    girdle: bool = MotionOptions.girdle,
     raw: bool = MotionOptions.raw,
     name_map: str | Path | None = None,
     unit: str = MotionOptions.unit,
@@ -88,14 +89,16 @@ def make_motion(
     native .npz), or a motion. `fps` (frames a second), `duration` (seconds), `seed` and `a_pose`
     are those of an authored motion. A captured one is retargeted: scaled, feet planted, on the
     ground y = 0; `raw` leaves it untouched, `name_map` is a JSON map of joint names, and `unit`,
-    `up`, `front` and `first_frame` say what a BVH file does not. A given motion whose joints have
-    the body's names is taken as it is.
+    `up`, `front` and `first_frame` say what a BVH file does not. `girdle` lets collar bones go with
+    the arms, in both; those that a capture moves stay as captured. A given motion whose joints
+    have the body's names is taken as it is.
     """
     options = MotionOptions(
         fps=float(fps),
         duration=float(duration),
         seed=seed,
         a_pose=a_pose,
+        girdle=girdle,
         raw=raw,
         name_map=_path(name_map),
         unit=unit,
@@ -130,6 +133,7 @@ def animate(
     duration: Number = AnimateOptions.duration,
     seed: int = AnimateOptions.seed,
     a_pose: bool = AnimateOptions.a_pose,
+    girdle: bool = AnimateOptions.girdle,
     raw: bool = AnimateOptions.raw,
     name_map: str | Path | None = None,
     unit: str = AnimateOptions.unit,
@@ -172,6 +176,7 @@ def animate(
         duration=float(duration),
         seed=seed,
         a_pose=a_pose,
+        girdle=girdle,
         raw=raw,
         name_map=_path(name_map),
         unit=unit,

@@ -9,7 +9,7 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.skeleton import Skeleton
 
-Turn = tuple[float, float, float]
+Turn = tuple[float | int, float | int, float | int]
 
 
 def mirrored(turn: Turn) -> Turn:
@@ -35,24 +35,30 @@ SHEET: dict[str, dict[str, Turn]] = {
     "arms-up": _both(shoulder=(0, 0, 1.3)),
     "arms-forward": _both(shoulder=(0, -1.45, 0)),
     "arms-crossed": {
-        "left_shoulder": (1.0, -1.0, -0.6),
-        "left_elbow": (0, -1.6, 0),
-        "right_shoulder": (0.8, 1.2, 0.5),
+        "left_shoulder": (0.58, -1.1, -1.0),
+        "left_elbow": (0, -1.55, 0),
+        "right_shoulder": (0.75, 1.1, 1.03),
         "right_elbow": (0, 1.6, 0),
     },
-    "hands-on-hips": _both(shoulder=(0.25, 0.25, -0.95), elbow=(0, -1.7, 0)),
-    "deep-squat": _both(
-        hip=(-2.0, 0, 0.15), knee=(2.3, 0, 0), ankle=(-0.5, 0, 0), spine1=(0.3, 0, 0)
+    "hands-on-hips": _both(
+        shoulder=(1.37, -0.16, -0.79), elbow=(0, -1.65, 0), wrist=(-0.36, -0.34, 0.9)
     ),
-    "sitting": _both(hip=(-1.57, 0, 0), knee=(1.57, 0, 0)),
-    "kneeling": _both(knee=(2.2, 0, 0), ankle=(0.6, 0, 0)),
+    "deep-squat": _both(
+        hip=(-2.0, 0, 0.15), knee=(2.3, 0, 0), ankle=(-0.6, 0, 0), pelvis=(0.3, 0, 0),
+        spine1=(0.3, 0, 0), shoulder=(-0.49, -1.39, 0.43),
+    ),
+    "sitting": _both(hip=(-1.57, 0, 0), knee=(1.57, 0, 0), shoulder=(0, 0, -1.2)),
+    "kneeling": _both(
+        hip=(-0.63, 0, 0), knee=(2.2, 0, 0), ankle=(0.8, 0, 0), shoulder=(0, 0, -1.2)
+    ),
     "high-kick": {"left_hip": (-1.9, 0, 0), "right_hip": (0.15, 0, 0)},
     "toe-touch": _both(
-        hip=(-1.3, 0, 0), spine1=(0.35, 0, 0), spine2=(0.35, 0, 0), shoulder=(0, -1.5, 0)
+        pelvis=(1.4, 0, 0), hip=(-1.4, 0, 0), spine1=(0.35, 0, 0), spine2=(0.35, 0, 0),
+        spine3=(0.2, 0, 0), shoulder=(-0.53, -1.43, 0.48),
     ),
     "torso-twist": {"spine1": (0, 0.35, 0), "spine2": (0, 0.35, 0), "spine3": (0, 0.3, 0)},
-}
-"""The twelve that the docs show."""
+}  # fmt: skip
+"""The twelve that the docs show; soles, where they stand, are level."""
 
 DEEP_FOLDS: dict[str, dict[str, Turn]] = {
     "hips-103-knees-138": _both(hip=(-1.8, 0, 0), knee=(2.4, 0, 0), elbow=(0, -2.4, 0)),

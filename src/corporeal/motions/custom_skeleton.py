@@ -194,7 +194,7 @@ def _retargeted(
     source: Motion, body: Skeleton, options: IncomingOptions, notes: tuple[str, ...]
 ) -> CustomMotion:
     names = None if options.name_map is None else read_name_map(options.name_map)
-    result = retarget(source, body, names=names, raw=options.raw)
+    result = retarget(source, body, names=names, girdle=options.girdle, raw=options.raw)
     return CustomMotion(result.motion, (*notes, *result.mended))
 
 

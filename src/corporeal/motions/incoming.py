@@ -29,6 +29,8 @@ SUFFIXES: Final = (".bvh", ".npz")
 class IncomingOptions:
     """How to read what the file itself does not say."""
 
+    girdle: bool = True
+    """Let collars that the capture leaves still go with the arms."""
     raw: bool = False
     """Copy rotations and root translation by joint name, and touch nothing."""
     name_map: Path | None = None
@@ -111,7 +113,13 @@ def fitted_to_body(
     feet = feet_of_body(template, identity)
     clearance = arm_clearance(template, identity)
     result = retarget(
-        source, skeleton, names=names, feet=feet, arm_clearance=clearance, raw=options.raw
+        source,
+        skeleton,
+        names=names,
+        feet=feet,
+        arm_clearance=clearance,
+        girdle=options.girdle,
+        raw=options.raw,
     )
     notes = (*notes, *result.mended)
     rate = check_frame_rate(source, result.names)
@@ -145,6 +153,7 @@ def _facts(result: Retargeted, rate_words: str) -> dict[str, str | float | int]:
         "frame_rate_check": rate_words,
     }
     if result.contacts is not None:
+        facts["girdle"] = " and ".join(result.girdle) or "as captured"
         facts["pelvis_lowered_by_m"] = round(result.sinking, 4)
         facts["planted_share"] = round(
             float(np.mean([(foot.heel | foot.ball).mean() for foot in result.contacts])), 3

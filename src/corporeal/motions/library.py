@@ -56,10 +56,12 @@ def make_motion(
     fps: float = 60.0,
     duration: float = 4.0,
     a_pose: bool = False,
+    girdle: bool = True,
 ) -> Motion:
     """Author a motion for one body: its limb lengths decide where the feet and the pelvis are.
 
-    `seed` draws tempo, size and style; `a_pose` starts it in an A-pose.
+    `seed` draws tempo, size and style; `a_pose` starts it in an A-pose; `girdle` lets the collars
+    go with the arms by the scapulohumeral rhythm, instead of a smaller rise of their own.
     """
     if name not in MOTIONS:
         raise InputError(f"no motion is called {name!r}; there are {', '.join(sorted(MOTIONS))}.")
@@ -73,6 +75,7 @@ def make_motion(
         np.random.default_rng(seed),
         a_pose,
         clearance=arm_clearance(template, identity),
+        girdle=girdle,
     )
     rotations, translation = MOTIONS[name](sketch)
     return Motion(name, fps, rotations, translation, skeleton)

@@ -7,7 +7,12 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.skeleton import Skeleton
-from corporeal.geometry.rotations import compose_axis_angles
+from corporeal.geometry.rotations import (
+    axis_angle_from_matrix,
+    compose_axis_angles,
+    matrix_from_axis_angle,
+)
+from corporeal.motions.girdle import collar_turn
 from corporeal.motions.standing import SIDES, StandingBody
 from corporeal.motions.timing import smooth_step, sway
 
@@ -66,6 +71,8 @@ class Sketch:
     """Start in an A-pose instead of a relaxed stand."""
     clearance: float
     """How much farther out hanging arms are held, to clear a wide body, radians."""
+    girdle: bool = True
+    """Collars go with the arms by the scapulohumeral rhythm; else by a smaller rise."""
 
     @staticmethod
     def empty(
@@ -75,12 +82,13 @@ class Sketch:
         generator: np.random.Generator,
         a_pose: bool,
         clearance: float = 0.0,
+        girdle: bool = True,
     ) -> "Sketch":
         """A sheet of `duration` seconds at `fps` frames a second with all rotations 0."""
         time = np.arange(int(np.floor(duration * fps + 1e-9)) + 1) / fps
         rotations = np.zeros((len(time), skeleton.joint_count, 3))
         body = StandingBody.from_skeleton(skeleton)
-        return Sketch(body, time, rotations, generator, a_pose, clearance)
+        return Sketch(body, time, rotations, generator, a_pose, clearance, girdle)
 
     @property
     def end(self) -> float:
@@ -127,12 +135,18 @@ class Sketch:
         for (side, sign), arms in zip(SIDES, (left, right or left), strict=True):
             raised = np.broadcast_to(arms.raised, self.time.shape)
             raised = beside_the_flanks(raised, self.clearance)
-            collar = 0.30 * smooth_step((raised + 0.6) / 1.8) - 0.06
-            self.turn(f"{side}_collar", "z", sign * collar)
             lift, swing, roll = (np.zeros((len(self.time), 3)) for _ in range(3))
-            lift[:, 2] = sign * (raised - collar)
             swing[:, 1] = -sign * np.asarray(arms.forward)
             roll[:, 0] = arms.turned_in
+            if self.girdle:
+                lift[:, 2] = sign * raised
+                collar = _rhythm(side, sign, compose_axis_angles(lift, swing))
+                self.rotations[:, self.body.skeleton.index(f"{side}_collar")] += collar
+                lift = compose_axis_angles(-collar, lift)
+            else:
+                rise = 0.30 * smooth_step((raised + 0.6) / 1.8) - 0.06
+                self.turn(f"{side}_collar", "z", sign * rise)
+                lift[:, 2] = sign * (raised - rise)
             turned = compose_axis_angles(lift, compose_axis_angles(swing, roll))
             self.rotations[:, self.body.skeleton.index(f"{side}_shoulder")] += turned
             self.turn(f"{side}_elbow", "y", -sign * np.asarray(arms.elbow))
@@ -158,3 +172,9 @@ class Sketch:
         for finger in ("index", "middle", "ring", "pinky"):
             for knuckle in (1, 2, 3):
                 self.mirrored(f"{finger}{knuckle}", "z", -0.12 - 0.06 * knuckle)
+
+
+def _rhythm(side: str, sign: float, arm: Float[NumpyArray, "N 3"]) -> Float[NumpyArray, "N 3"]:
+    """Turn of a collar under an arm that has turned by `arm` from straight out; radians."""
+    along = matrix_from_axis_angle(arm) @ np.array([sign, 0.0, 0.0])
+    return axis_angle_from_matrix(collar_turn(along, side))

@@ -98,4 +98,5 @@ def _authored(name: str, options: MotionOptions, body: Body) -> Motion:
         fps=options.fps,
         duration=options.duration,
         a_pose=options.a_pose,
+        girdle=options.girdle,
     )

@@ -20,8 +20,11 @@ class MotionOptions:
     """Draws tempo, size and style of an authored motion."""
     a_pose: bool = False
     """Start an authored motion in an A-pose."""
+    girdle: bool = True
+    """Whether collar bones go with the arms, by the scapulohumeral rhythm; those that a captured
+    motion moves itself stay as captured."""
     raw: bool = False
-    """Leave a captured motion untouched: no scaling, no planted feet, no ground."""
+    """Leave a captured motion untouched: no scaling, no planted feet, no ground, no girdle."""
     name_map: Path | None = None
     """JSON map from the body's joints to a captured motion's; found from the names unless given."""
     unit: str = "auto"
@@ -36,6 +39,7 @@ class MotionOptions:
     def incoming(self) -> IncomingOptions:
         """What a reader of motion files wants to know."""
         return IncomingOptions(
+            girdle=self.girdle,
             raw=self.raw,
             name_map=self.name_map,
             unit=self.unit,

@@ -2,7 +2,7 @@
 
 0. joints that the capture throws about carried over (`glitches`);
 1. rotations by name, with the rest poses aligned (`alignment`), and hanging arms held clear of a
-   wide body (`flanks`);
+   wide body (`flanks`), and collars that the capture left still go with the arms (`girdle`);
 2. the path of the hips' centre, scaled by the ratio of leg lengths;
 3. contacts of the foreign feet (`contacts`), soles levelled, the ground at y = 0 (`ground`);
 4. planted feet pinned (`planting`), the pelvis lowered where a leg would be too short, and the legs
@@ -19,6 +19,7 @@ from corporeal._typing import Float, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
+from corporeal.motions.girdle import still_collars, turned_collars
 from corporeal.motions.retarget.alignment import aligned_frames, local_rotations
 from corporeal.motions.retarget.contacts import FootContacts, detect_contacts, source_feet
 from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
@@ -57,6 +58,8 @@ class Retargeted:
     """Joints of the body that the motion does not move."""
     mended: tuple[str, ...] = ()
     """What was done about joints that jump in the capture."""
+    girdle: tuple[str, ...] = ()
+    """Sides whose collars go with the arms, the capture having left them still."""
 
 
 def retarget(
@@ -66,14 +69,16 @@ def retarget(
     names: NameMap | None = None,
     feet: tuple[Foot, Foot] | None = None,
     arm_clearance: float = 0.0,
+    girdle: bool = False,
     raw: bool = False,
 ) -> Retargeted:
     """`source` as a motion of the body with this `skeleton` (SMPL's names, T-pose, on y = 0).
 
     Without `names` the map is found from the joint names. `feet` (`feet_of_body`) tell where this
     person's soles are; without them they are guessed from the skeleton. `arm_clearance` (radians,
-    `flanks.arm_clearance`) is how much farther out hanging arms are held. `raw` copies rotations
-    and root translation by name and touches nothing.
+    `flanks.arm_clearance`) is how much farther out hanging arms are held. `girdle` lets collars
+    that the capture does not move go with the arms, which keep their directions. `raw` copies
+    rotations and root translation by name and touches nothing.
     """
     names = name_map_for(source.skeleton) if names is None else names
     names.require_joints_of(source.skeleton)
@@ -94,6 +99,8 @@ def retarget(
     body = _Moving.from_source(source, skeleton, names, scale)
     if arm_clearance > 0.0:
         body.frames = abducted(body.frames, skeleton, arm_clearance)
+    sides = still_collars(body.frames, skeleton) if girdle else ()
+    body.frames = turned_collars(body.frames, skeleton, sides)
     contacts = detect_contacts(source_feet(source, names))
     contacts = body.upright(feet, contacts)
     body.level_soles(feet, contacts)
@@ -102,7 +109,13 @@ def retarget(
     body.keep_hands_up(source.fps)
     motion = body.motion(source.name, source.fps)
     return replace(
-        result, motion=motion, scale=scale, contacts=contacts, sinking=lowest, mended=notes
+        result,
+        motion=motion,
+        scale=scale,
+        contacts=contacts,
+        sinking=lowest,
+        mended=notes,
+        girdle=sides,
     )
 
 

@@ -4,6 +4,8 @@ Komaritzan 2022, section 3.2.2: half-rotated joints (figure 3.5), anchor rings (
 and the projection back onto bones and joints, which together let the skin slide (figure 3.7).
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
@@ -16,6 +18,7 @@ from corporeal.geometry.rotations import (
     quaternion_from_matrix,
 )
 from corporeal.physics.coupling.anchors import Bindings, bind_sliding, bind_sticking, make_rings
+from corporeal.physics.coupling.loose_bones import bind_above
 from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 from corporeal.skinning.kinematics import motions_between
@@ -27,7 +30,8 @@ class Coupling:
     Joints may also move apart: a bone's inner vertices are then stretched along it. `twisting`
     names joints whose turn about the bone that ends in them is spread evenly along that bone, as
     wrists do with forearms. With `sliding=False` inner vertices stick to the bone or joint they lie
-    on.
+    on. `follow_shares` (`loose_bones.follow_shares`) tell by joint how much of every skin vertex
+    follows it: flesh over its bone that does so by less than half hangs on the bone above.
     """
 
     def __init__(
@@ -36,14 +40,14 @@ class Coupling:
         skeleton: Skeleton,
         sliding: bool = True,
         twisting: tuple[str, ...] = (),
+        follow_shares: Mapping[str, Float[NumpyArray, "V"]] | None = None,
     ) -> None:
         self.model = model
         self.skeleton = skeleton
         self.sliding = sliding
         self.rigid_vertices = np.flatnonzero(model.rigid)
-        self.bindings = (
-            bind_sliding(model, make_rings(model.bones)) if sliding else bind_sticking(model)
-        )
+        plain = bind_sliding(model, make_rings(model.bones)) if sliding else bind_sticking(model)
+        self.bindings, above = bind_above(model, skeleton, plain, follow_shares or {})
         self._joints = np.asarray(skeleton.joints, np.float64)
         self._parents = np.asarray(skeleton.parents, np.int64)
         self.anchor_points = anchor_points(model.bones, self.bindings)
@@ -56,6 +60,7 @@ class Coupling:
         self.projected = (
             sliding
             & ~model.free_inner
+            & ~above
             & ((self.bindings.bone_shares < 1) | (model.inner_nodes >= 0))
         )
         self.allowed = self._rest_depths()
@@ -99,7 +104,7 @@ class Coupling:
     ) -> Float[NumpyArray, "n 3"]:
         """The 2V vertices moved rigidly with the bones they lie on, from one pose to another."""
         motion = motions_between(before, after, self._joints)
-        each = motion[np.tile(self._bone_joints[self.model.inner_bones], 2)]
+        each = motion[np.tile(self._bone_joints[self.bindings.bones], 2)]
         return np.einsum("nij,nj->ni", each[:, :3, :3], positions) + each[:, :3, 3]
 
     def _frames(self, world_from_joint: Float[NumpyArray, "*batch J 4 4"]) -> NumpyArray:

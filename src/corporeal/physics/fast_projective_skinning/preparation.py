@@ -26,6 +26,7 @@ from corporeal.errors import InputError
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.coupling import Coupling
+from corporeal.physics.coupling.loose_bones import follow_shares
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.extreme_shapes import (
     ExtremeShapes,
@@ -106,7 +107,13 @@ class Preparation:
         """How bones carry the inner vertices."""
 
         def make() -> Coupling:
-            return Coupling(self.model(settings), self.skeleton, sliding=settings.sliding)
+            shares = follow_shares(self.template.weights, self.skeleton)
+            return Coupling(
+                self.model(settings),
+                self.skeleton,
+                sliding=settings.sliding,
+                follow_shares={k: v[self.coarse.vertex_indices] for k, v in shares.items()},
+            )
 
         return self._kept.get("coupling", (settings.bone_radii, settings.sliding), make)
 
