@@ -73,7 +73,8 @@ class ReferenceSolver:
             if touching is not None:
                 z[self._free] += touching.correction(z)
             if self._untangling is not None:
-                self._untangling.untangle(z)
+                last = iteration == self.rule.iterations - 1
+                self._untangling.untangle(z, last)
         pressures = None if pressing is None else pressing.pressures
         return replace(advanced(state, self.rule, past, z), pressures=pressures)
 

@@ -1,25 +1,13 @@
 """Untangling in the compiled solver: its elements over the solver's own order of vertices."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
-from corporeal.physics.untangling.reference import MOST_MOVES, Untangling
+from corporeal.physics.untangling.reference import LAST_SWEEPS, ORDERED_SWEEPS, SWEEPS, Untangling
 from corporeal.runtime.threads import over_slices, thread_count
 
 _ELEMENTS_A_SLICE = 4096
 """Below this a second thread costs more than it brings."""
-
-
-@dataclass(frozen=True)
-class Untangled:
-    """What one pass did."""
-
-    moves: int
-    """Elements that were pushed open, each as often as it was."""
-    left: int
-    """Elements that are still too small."""
 
 
 class CompiledUntangling:
@@ -35,23 +23,24 @@ class CompiledUntangling:
         self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         self._around = (order // 4).astype(np.int32)
         elements = len(self._tetrahedra)
-        self._queue, self._waiting = np.empty(elements, np.int32), np.zeros(elements, bool)
+        self._small, self._listed = np.empty(elements, np.int32), np.zeros(elements, bool)
+        self._moves, self._moved = np.zeros((free, 4)), np.empty(4 * elements, np.int32)
 
-    def untangle(self, z: Float64[NumpyArray, "V 3"]) -> Untangled:
-        """Push elements open, in place."""
+    def untangle(self, z: Float64[NumpyArray, "V 3"], last: bool = True) -> int:
+        """Push elements open, in place; how many are left. `last`: it ends a step."""
         from corporeal.physics.untangling.cpu_kernels import untangle
 
         count = self._find_small(z)
         if count == 0:
-            return Untangled(0, 0)
-        moves, left = untangle(
+            return 0
+        sweeps, ordered = (LAST_SWEEPS, ORDERED_SWEEPS) if last else (SWEEPS, 0)
+        return untangle(
             z, self._tetrahedra, self._volumes, self._free, self._starts, self._around, count,
-            self._queue, self._waiting, MOST_MOVES,
+            self._small, self._listed, self._moves, self._moved, sweeps, ordered,
         )  # fmt: skip
-        return Untangled(moves, left)
 
     def _find_small(self, z: Float64[NumpyArray, "V 3"]) -> int:
-        """Put elements that are too small into the queue, in ascending order; how many."""
+        """Put elements that are too small into the list, in ascending order; how many."""
         from corporeal.physics.untangling.cpu_kernels import find_small
 
         elements = len(self._tetrahedra)
@@ -63,13 +52,13 @@ class CompiledUntangling:
             for slot in range(start, stop):
                 first, last = edges[slot], edges[slot + 1]
                 counts[slot] = find_small(
-                    z, self._tetrahedra, self._volumes, first, last, self._queue[first:last]
+                    z, self._tetrahedra, self._volumes, first, last, self._small[first:last]
                 )
 
         over_slices(work, slots)
         total = counts[0]
         for slot in range(1, slots):
-            found = self._queue[edges[slot] : edges[slot] + counts[slot]]
-            self._queue[total : total + counts[slot]] = found.copy()
+            found = self._small[edges[slot] : edges[slot] + counts[slot]]
+            self._small[total : total + counts[slot]] = found.copy()
             total += counts[slot]
         return total

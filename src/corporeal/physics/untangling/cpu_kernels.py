@@ -1,4 +1,4 @@
-"""Untangling, compiled: what `reference` says, in the same order. Positions are float64."""
+"""Untangling, compiled: what `reference` says, over what is small alone. Positions are float64."""
 
 import numpy as np
 
@@ -14,7 +14,8 @@ def _volume(z, tetrahedra, t):
     ax, ay, az = z[j, 0] - x, z[j, 1] - y, z[j, 2] - w
     bx, by, bz = z[k, 0] - x, z[k, 1] - y, z[k, 2] - w
     cx, cy, cz = z[l, 0] - x, z[l, 1] - y, z[l, 2] - w
-    return (ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)) / 6.0
+    total = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+    return total / 6.0
 
 
 @kernel()
@@ -29,88 +30,96 @@ def find_small(z, tetrahedra, volumes, first, last, found):
 
 
 @kernel()
-def _open(z, tetrahedra, volumes, free, t, s):
-    """Push one element open; whether it was needed and something could be moved."""
+def _ask(z, tetrahedra, volumes, free, t, s, moves):
+    """Add what one element asks its free corners to move by; `s` is scratch, 4 × 3."""
     i, j, k, l = tetrahedra[t, 0], tetrahedra[t, 1], tetrahedra[t, 2], tetrahedra[t, 3]
     x, y, w = z[i, 0], z[i, 1], z[i, 2]
     ax, ay, az = z[j, 0] - x, z[j, 1] - y, z[j, 2] - w
     bx, by, bz = z[k, 0] - x, z[k, 1] - y, z[k, 2] - w
     cx, cy, cz = z[l, 0] - x, z[l, 1] - y, z[l, 2] - w
-    s[1, 0], s[1, 1], s[1, 2] = (
-        by * cz - bz * cy,
-        bz * cx - bx * cz,
-        bx * cy - by * cx,
-    )
-    s[2, 0], s[2, 1], s[2, 2] = (
-        cy * az - cz * ay,
-        cz * ax - cx * az,
-        cx * ay - cy * ax,
-    )
-    s[3, 0], s[3, 1], s[3, 2] = (
-        ay * bz - az * by,
-        az * bx - ax * bz,
-        ax * by - ay * bx,
-    )
+    # times six
+    s[1, 0], s[2, 0], s[3, 0] = by * cz - bz * cy, cy * az - cz * ay, ay * bz - az * by
+    s[1, 1], s[2, 1], s[3, 1] = bz * cx - bx * cz, cz * ax - cx * az, az * bx - ax * bz
+    s[1, 2], s[2, 2], s[3, 2] = bx * cy - by * cx, cx * ay - cy * ax, ax * by - ay * bx
     volume = (ax * s[1, 0] + ay * s[1, 1] + az * s[1, 2]) / 6.0
-    if not volume < LEAST_SHARE * volumes[t]:
-        return False
     size, furthest = 0.0, 0.0
     for c in range(3):
         s[0, c] = -(s[1, c] + s[2, c] + s[3, c])
     for m in range(4):
         if tetrahedra[t, m] < free:
-            squared = 0.0
-            for c in range(3):
-                s[m, c] /= 6.0
-                squared += s[m, c] ** 2
+            squared = (s[m, 0] ** 2 + s[m, 1] ** 2 + s[m, 2] ** 2) / 36.0
             size += squared
             furthest = max(furthest, squared)
     if not size > 0.0:
-        return False
+        return
     push = (OPENED_SHARE * volumes[t] - volume) / size
-    push = min(push, LARGEST_MOVE / np.sqrt(furthest))
+    push = min(push, LARGEST_MOVE / np.sqrt(furthest)) / 6.0
     for m in range(4):
         v = tetrahedra[t, m]
         if v < free:
             for c in range(3):
-                z[v, c] += push * s[m, c]
-    return True
+                moves[v, c] += push * s[m, c]
+            moves[v, 3] += 1.0
 
 
 @kernel()
-def untangle(z, tetrahedra, volumes, free, starts, around, count, queue, waiting, most):
-    """Push elements open, in place, beginning with the first `count` of the `queue`.
+def _move(z, tetrahedra, free, t, moves, moved, vertices):
+    """Move the corners of an element by what they were asked, and list them; how many are."""
+    for m in range(4):
+        v = tetrahedra[t, m]
+        if v < free and moves[v, 3] > 0.0:
+            share = 1.0 / np.sqrt(moves[v, 3])
+            for c in range(3):
+                z[v, c] += share * moves[v, c]
+                moves[v, c] = 0.0
+            moves[v, 3] = 0.0
+            moved[vertices] = v
+            vertices += 1
+    return vertices
 
-    Vertices below `free` may be moved. `starts` and `around` list the elements of every vertex;
-    `queue` goes round; `waiting` flags what is in it, and is all false again afterwards. Gives how
-    many elements were pushed, and how many are left.
+
+@kernel()
+def _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small):
+    """The small elements around the first `vertices` of `moved`; how many."""
+    count = 0
+    for r in range(vertices):
+        for e in range(starts[moved[r]], starts[moved[r] + 1]):
+            t = around[e]
+            if not listed[t] and _volume(z, tetrahedra, t) < LEAST_SHARE * volumes[t]:
+                listed[t] = True
+                small[count] = t
+                count += 1
+    for e in range(count):
+        listed[small[e]] = False
+    return count
+
+
+@kernel()
+def untangle(
+    z, tetrahedra, volumes, free, starts, around, count, small, listed, moves, moved, sweeps,
+    ordered,
+):  # fmt: skip
+    """Push elements open, in place, beginning with the first `count` of `small`: in `sweeps` over
+    all of them together, then in `ordered` ones, one after the other.
+
+    Vertices below `free` may be moved. `starts` and `around` list the elements of every vertex.
+    `listed` (elements) is all false, and `moves` (vertices × 4: sums, and how many asked) all zero,
+    before and after; `moved` is room for four vertices an element. Gives how many are left.
     """
-    size, head, moves = len(queue), 0, 0
     s = np.empty((4, 3))
-    for m in range(count):
-        waiting[queue[m]] = True
-    while count > 0 and moves < most:
-        t = queue[head]
-        head = head + 1 if head + 1 < size else 0
-        count -= 1
-        waiting[t] = False
-        if not _open(z, tetrahedra, volumes, free, t, s):
-            continue
-        moves += 1
-        for m in range(4):
-            v = tetrahedra[t, m]
-            if v >= free:
-                continue
-            for e in range(starts[v], starts[v + 1]):
-                other = around[e]
-                if waiting[other]:
-                    continue
-                if _volume(z, tetrahedra, other) < LEAST_SHARE * volumes[other]:
-                    last = head + count
-                    queue[last if last < size else last - size] = other
-                    count += 1
-                    waiting[other] = True
-    for m in range(count):
-        place = head + m
-        waiting[queue[place if place < size else place - size]] = False
-    return moves, count
+    for sweep in range(sweeps + ordered):
+        if count == 0:
+            break
+        vertices = 0
+        if sweep < sweeps:
+            for e in range(count):
+                _ask(z, tetrahedra, volumes, free, small[e], s, moves)
+            for e in range(count):
+                vertices = _move(z, tetrahedra, free, small[e], moves, moved, vertices)
+        else:
+            for e in range(count):
+                if _volume(z, tetrahedra, small[e]) < LEAST_SHARE * volumes[small[e]]:
+                    _ask(z, tetrahedra, volumes, free, small[e], s, moves)
+                    vertices = _move(z, tetrahedra, free, small[e], moves, moved, vertices)
+        count = _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small)
+    return count

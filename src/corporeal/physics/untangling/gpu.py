@@ -1,9 +1,9 @@
 """Untangling on a device: the projection of `reference`, all elements at once.
 
-Elements are seen from their free corners (`solver.gpu.elements`), so that nothing is scattered: a
-vertex moves by the mean of what its small elements ask of it. With J = det F of an element, whose
-gradient by corner k is cof(F) g_k, it is asked for (ε⁺ − J)/Σ ‖∇_k J‖² ∇J, as the Gauss–Seidel pass
-does one by one.
+Elements are seen from their free corners (`solver.gpu.elements`), so that nothing is scattered. With
+J = det F of an element, V/V₀, whose gradient by corner k is cof(F) g_k, a corner is asked to move by
+(ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Few sweeps are taken, and none one by one: what is left is taken on by the
+next iteration.
 """
 
 import jax.numpy as jnp
@@ -57,15 +57,16 @@ def _sweep(flesh: DeviceFlesh, z: Array, anchors: Array) -> tuple[Array, Array]:
     small = present & (share < LEAST_SHARE)
     others = [_times(cofactors, [g[3 * k + j] for j in range(3)]) for k in range(3)]
     mine = [-(others[0][i] + others[1][i] + others[2][i]) for i in range(3)]
-    size = sum(m * m for m in mine)
+    size = furthest = sum(m * m for m in mine) + 1e-20
     for k in range(3):
         moves = (flesh.corners[k] < free)[..., None]
-        size = size + jnp.where(moves, sum(o * o for o in others[k]), 0.0)
-    push = (OPENED_SHARE - share) / jnp.maximum(size, 1e-20)
-    length = jnp.sqrt(sum(m * m for m in mine))
-    push = jnp.where(small, jnp.minimum(push, LARGEST_MOVE / jnp.maximum(length, 1e-20)), 0.0)
+        squared = jnp.where(moves, sum(o * o for o in others[k]), 0.0)
+        size, furthest = size + squared, jnp.maximum(furthest, squared)
+    push = (OPENED_SHARE - share) / size
+    push = jnp.where(small, jnp.minimum(push, LARGEST_MOVE / jnp.sqrt(furthest)), 0.0)
     count = jnp.sum(small, axis=1)
-    moved = jnp.stack([jnp.sum(push * m, axis=1) for m in mine]) / jnp.maximum(count, 1)
+    moved = jnp.stack([jnp.sum(push * m, axis=1) for m in mine])
+    moved = moved / jnp.sqrt(jnp.maximum(count, 1).astype(moved.dtype))
     return z + moved, jnp.sum(count)
 
 

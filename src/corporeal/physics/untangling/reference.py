@@ -1,19 +1,20 @@
 """Untangling as it is defined: tetrahedra below a share of their rest volume are pushed open.
 
 Strain with Poisson's ratio 0 has a finite energy when an element is flat, so that flesh pressed
-into a fold turns inside out. Every global step is therefore followed by a projection onto shapes in
-which no element has less than a small share ε of its volume: projected Gauss–Seidel as in Position
-Based Dynamics (Müller 2007), over the elements that need it alone. With the volume V of an element
-and its gradients ∇_k V by the four corners,
+into a fold turns inside out. Every global step is therefore followed by a projection towards shapes
+in which no element has less than a small share ε of its volume, as in Position Based Dynamics
+(Müller 2007), over the elements that need it alone. With the volume V of an element and its
+gradients ∇_k V by the four corners, a small one asks its free corners to move by
 
-    x_k ← x_k + λ ∇_k V,    λ = (ε⁺ V₀ − V)/Σ ‖∇_k V‖²    over the free corners k,
+    Δx_k = λ ∇_k V,    λ = (ε⁺ V₀ − V)/Σ ‖∇_k V‖²    over the free corners k,
 
-as long as V < ε V₀, with no corner moved by more than a few millimetres at once. Elements that a
-move leaves too small join the end of the queue. ε⁺ is hardly above ε, so that flesh which rests on
+none by more than a few millimetres; and in a sweep a vertex moves by Σ Δx/√n over the n elements
+that ask it. The order of elements plays no part, so that mirrored flesh moves as its mirror image,
+and a device can take all at once. The few that are left at the end of a step, nearly open by then,
+are pushed one after the other (Gauss–Seidel). ε⁺ is hardly above ε, so that flesh which rests on
 the limit does not hop between two shapes.
 """
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,9 +28,11 @@ LEAST_SHARE = 0.02
 OPENED_SHARE = 0.021
 """ε⁺: to which it is."""
 LARGEST_MOVE = 5e-3
-"""Metres that a corner is moved at once."""
-MOST_MOVES = 20_000
-"""Elements pushed in one pass; what is left waits for the next."""
+"""Metres that an element asks a corner to move at most."""
+SWEEPS, LAST_SWEEPS = 30, 100
+"""At most, after an iteration of the solver, and after the last one of a step."""
+ORDERED_SWEEPS = 1000
+"""At most, one element after the other, at the end of a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,53 +46,49 @@ class Untangling:
     free: Bool[NumpyArray, "V"]
     """Vertices that may be moved."""
 
-    def volume(self, element: int, positions: Float64[NumpyArray, "V 3"]) -> float:
-        """V, m³."""
-        return float(np.linalg.det(_edges(positions[self.tetrahedra[element]])) / 6.0)
-
     def small(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "m"]:
-        """Elements with less than ε of their volume, in ascending order."""
-        corners = positions[self.tetrahedra]
-        volumes = np.linalg.det(corners[:, 1:] - corners[:, :1]) / 6.0
+        """Elements with less than ε of their volume."""
+        volumes = np.linalg.det(_edges(positions[self.tetrahedra])) / 6.0
         return np.flatnonzero(volumes < LEAST_SHARE * self.volumes)
 
-    def untangle(self, positions: Float64[NumpyArray, "V 3"]) -> int:
-        """Push elements open, in place; how many are left."""
-        around = self._elements_of_vertices(len(positions))
-        queue = deque(int(t) for t in self.small(positions))
-        waiting, moves = set(queue), 0
-        while queue and moves < MOST_MOVES:
-            element = queue.popleft()
-            waiting.discard(element)
-            if not self._open(element, positions):
-                continue
-            moves += 1
-            for vertex in self.tetrahedra[element]:
-                for other in around[vertex] if self.free[vertex] else ():
-                    small = self.volume(other, positions) < LEAST_SHARE * self.volumes[other]
-                    if other not in waiting and small:
-                        queue.append(other)
-                        waiting.add(other)
-        return len(queue)
+    def untangle(self, positions: Float64[NumpyArray, "V 3"], last: bool = True) -> int:
+        """Push elements open, in place; how many are left. `last`: it ends a step."""
+        for _ in range(LAST_SWEEPS if last else SWEEPS):
+            small = self.small(positions)
+            if len(small) == 0:
+                return 0
+            self._sweep(small, positions)
+        for _ in range(ORDERED_SWEEPS if last else 0):
+            for element in self.small(positions):
+                if self._is_small(element, positions):
+                    self._sweep(np.array([element]), positions)
+        return len(self.small(positions))
 
-    def _open(self, element: int, positions: Float64[NumpyArray, "V 3"]) -> bool:
-        """One push; whether it was needed and something could be moved."""
-        corners = self.tetrahedra[element]
-        slopes = volume_slopes(positions[corners]) * self.free[corners, None]
-        volume, size = self.volume(element, positions), np.sum(slopes**2)
-        if not volume < LEAST_SHARE * self.volumes[element] or not size > 0:
-            return False
-        push = (OPENED_SHARE * self.volumes[element] - volume) / size
-        furthest = np.linalg.norm(slopes, axis=1).max()
-        positions[corners] += min(push, LARGEST_MOVE / furthest) * slopes
-        return True
+    def _is_small(self, element: int, positions: Float64[NumpyArray, "V 3"]) -> bool:
+        edges = _edges(positions[self.tetrahedra[element]][None])
+        return bool(np.linalg.det(edges)[0] / 6.0 < LEAST_SHARE * self.volumes[element])
 
-    def _elements_of_vertices(self, count: int) -> list[list[int]]:
-        around: list[list[int]] = [[] for _ in range(count)]
-        for element, corners in enumerate(self.tetrahedra):
-            for vertex in corners:
-                around[vertex].append(element)
-        return around
+    def _sweep(self, small: Int[NumpyArray, "m"], positions: Float64[NumpyArray, "V 3"]) -> None:
+        """Move vertices as the small elements ask them to."""
+        corners = self.tetrahedra[small]
+        slopes = volume_slopes(positions[corners]) * self.free[corners][..., None]
+        lengths = np.linalg.norm(slopes, axis=2)
+        volumes, sizes = np.linalg.det(_edges(positions[corners])) / 6.0, np.sum(lengths**2, axis=1)
+        able = sizes > 0
+        pushes = np.divide(
+            OPENED_SHARE * self.volumes[small] - volumes,
+            sizes,
+            out=np.zeros_like(sizes),
+            where=able,
+        )
+        furthest = np.divide(
+            LARGEST_MOVE, lengths.max(axis=1), out=np.zeros_like(sizes), where=able
+        )
+        pushes = np.minimum(pushes, furthest)
+        moves, counts = np.zeros_like(positions), np.zeros(len(positions))
+        np.add.at(moves, corners, pushes[:, None, None] * slopes)
+        np.add.at(counts, corners, self.free[corners])
+        positions += moves / np.sqrt(np.maximum(counts, 1.0))[:, None]
 
 
 def untangling_of(system: System) -> Untangling | None:
@@ -105,12 +104,14 @@ def untangling_of(system: System) -> Untangling | None:
     return Untangling(np.ascontiguousarray(tetrahedra[moving]), volumes, ~anchored)
 
 
-def volume_slopes(corners: Float64[NumpyArray, "4 3"]) -> Float64[NumpyArray, "4 3"]:
-    """∇_k V of a tetrahedron by its four corners, m²."""
-    first, second, third = _edges(corners)
-    others = np.stack([np.cross(second, third), np.cross(third, first), np.cross(first, second)])
-    return np.concatenate([-others.sum(axis=0, keepdims=True), others]) / 6.0
+def volume_slopes(corners: Float64[NumpyArray, "m 4 3"]) -> Float64[NumpyArray, "m 4 3"]:
+    """∇_k V of tetrahedra by their four corners, m²."""
+    first, second, third = np.moveaxis(_edges(corners), 1, 0)
+    others = np.stack(
+        [np.cross(second, third), np.cross(third, first), np.cross(first, second)], axis=1
+    )
+    return np.concatenate([-others.sum(axis=1, keepdims=True), others], axis=1) / 6.0
 
 
-def _edges(corners: Float64[NumpyArray, "4 3"]) -> Float64[NumpyArray, "3 3"]:
-    return corners[1:] - corners[:1]
+def _edges(corners: Float64[NumpyArray, "m 4 3"]) -> Float64[NumpyArray, "m 3 3"]:
+    return corners[:, 1:] - corners[:, :1]

@@ -234,7 +234,7 @@ class CpuSolver:
             else:
                 correct(z, delta)
             if self._untangling is not None:
-                self._untangling.untangle(z)
+                self._untangling.untangle(z, last)
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int) -> None:
         """Residuals of all tetrahedra into the buffers; prisms are surveyed where the pressures
