@@ -80,6 +80,8 @@ class VolumetricModel:
     """Spheres and capsules that the inner copy lies on."""
     report: VolumeReport
     """What was found and repaired while it was built."""
+    mirror: Int[NumpyArray, "V"] | None = None
+    """Skin vertex on the other side of the plane x = 0, where the surface is its own image."""
 
     @property
     def vertex_count(self) -> int:
@@ -132,7 +134,9 @@ def build_volumetric_model(
     inner = _along(skin, base_points, hits.distances)
     inner_bones, inner_nodes = _bindings(base, hits, bones)
     free = _on_virtual(inner_bones, inner_nodes, bones)
-    tetrahedra, owners, counts = _elements(skin, inner, triangles, rigid_joints >= 0)
+    tetrahedra, owners, counts = _elements(
+        skin, inner, triangles, rigid_joints >= 0, mesh.mirror
+    )
     held = _held(tetrahedra, rigid_joints >= 0, free)
     unsupported = (rigid_joints < 0) & (~held | _loose(skin, inner, triangles))
     _require_flesh(rigid_joints, unsupported, len(triangles))
@@ -154,6 +158,7 @@ def build_volumetric_model(
         rigid_joints,
         bones,
         report,
+        mesh.mirror,
     )
 
 
@@ -216,10 +221,11 @@ def _elements(
     inner: Float[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
     rigid: Bool[NumpyArray, "V"],
+    mirror: Int[NumpyArray, "V"] | None,
 ) -> tuple[Int[NumpyArray, "T 4"], Int[NumpyArray, "T"], tuple[int, int, int]]:
     """Usable tetrahedra, their triangles, and how many were rigid, inverted and degenerate."""
     points = np.concatenate([skin, inner])
-    tetrahedra, owners = split_prisms(triangles, len(skin))
+    tetrahedra, owners = split_prisms(triangles, len(skin), mirror)
     soft = np.any(~rigid[triangles], axis=1)[owners]
     rigid_count = int((~soft).sum())
     tetrahedra, owners = tetrahedra[soft], owners[soft]
