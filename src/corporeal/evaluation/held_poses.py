@@ -9,7 +9,7 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.skeleton import Skeleton
 
-Turn = tuple[float, float, float]
+Turn = tuple[float | int, float | int, float | int]
 
 
 def mirrored(turn: Turn) -> Turn:

@@ -232,9 +232,7 @@ def _best_target(
             if cost >= best:
                 continue
             stamps[0] += 1
-            if not _keeps_topology(
-                faces, first, following, border, middle, marks, stamps[0], v, u
-            ):
+            if not _keeps_topology(faces, first, following, border, middle, marks, stamps[0], v, u):
                 continue
             if _keeps_faces(points, faces, first, following, v, u):
                 best, target = cost, u

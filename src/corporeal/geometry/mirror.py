@@ -37,9 +37,7 @@ def mirror_map(
     return image if _maps_edges(np.asarray(triangles, np.int64), image) else None
 
 
-def sides(
-    vertices: Float[NumpyArray, "V 3"], mirror: Int[NumpyArray, "V"]
-) -> Int[NumpyArray, "V"]:
+def sides(vertices: Float[NumpyArray, "V 3"], mirror: Int[NumpyArray, "V"]) -> Int[NumpyArray, "V"]:
     """1 for vertices on the side x > 0, −1 for their images, 0 for those that are their own."""
     x = np.asarray(vertices, np.float64)[:, 0]
     own = mirror == np.arange(len(mirror))
@@ -66,16 +64,6 @@ def mirrored_triangles(
         return triangles
     half = triangles[(side[triangles] > 0).any(axis=1)]
     return np.concatenate([half, mirror[half][:, ::-1]])
-
-
-def symmetrised(
-    points: Float64[NumpyArray, "V 3"], mirror: Int[NumpyArray, "V"], tolerance: float = EXACT
-) -> Float64[NumpyArray, "V 3"]:
-    """Points moved to the mean of themselves and their image's image, in which mirror images agree
-    to the last bit; those further than `tolerance` (metres) from theirs stay."""
-    image = points[mirror] * REFLECTION
-    close = np.abs(image - points).max(axis=1, keepdims=True) <= tolerance
-    return np.where(close, 0.5 * (points + image), points)
 
 
 def mirror_joints(

@@ -92,8 +92,10 @@ class Upsampler:
 def build_upsampler(
     mesh: Mesh, simulation: SimulationMesh, neighbours: int = NEIGHBOURS
 ) -> Upsampler:
-    """Weights for the full `mesh`, at rest, from its simulation mesh; ways along the surface are the
-    same on both sides of a mesh with a mirror map."""
+    """Weights for the full `mesh`, at rest, from its simulation mesh.
+
+    Ways along the surface are the same on both sides of a mesh with a mirror map.
+    """
     from corporeal.geometry.geodesics_cpu import geodesic_neighbours
 
     vertices = np.ascontiguousarray(mesh.vertices, np.float64)

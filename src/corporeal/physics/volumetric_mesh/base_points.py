@@ -97,9 +97,7 @@ def smooth_base_points(
     return BasePoints(bones, places), rounds
 
 
-def _alike(
-    points: BasePoints, skeleton: VolumetricSkeleton, mirrored: MirroredBones
-) -> BasePoints:
+def _alike(points: BasePoints, skeleton: VolumetricSkeleton, mirrored: MirroredBones) -> BasePoints:
     """Base points in joints, which are on several bones, on mirrored ones for mirror images."""
     at = mirrored.followers(points.positions(skeleton.nodes, skeleton.bones))
     image = mirrored.vertices

@@ -140,9 +140,7 @@ def build_volumetric_model(
             mirrored, inner, base, bones, inner_bones, inner_nodes
         )
     free = _on_virtual(inner_bones, inner_nodes, bones)
-    tetrahedra, owners, counts = _elements(
-        skin, inner, triangles, rigid_joints >= 0, mesh.mirror
-    )
+    tetrahedra, owners, counts = _elements(skin, inner, triangles, rigid_joints >= 0, mesh.mirror)
     held = _held(tetrahedra, rigid_joints >= 0, free)
     unsupported = (rigid_joints < 0) & (~held | _loose(skin, inner, triangles))
     _require_flesh(rigid_joints, unsupported, len(triangles))
