@@ -31,7 +31,7 @@ def mirror_map(
     if len(points) == 0:
         return None
     apart, image = KDTree(points).query(points * REFLECTION)
-    image = image.astype(np.int64)
+    image = np.asarray(image, np.int64)
     if apart.max() > tolerance or not np.array_equal(image[image], np.arange(len(points))):
         return None
     return image if _maps_edges(np.asarray(triangles, np.int64), image) else None
