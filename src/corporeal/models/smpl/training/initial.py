@@ -45,7 +45,9 @@ def initial_model(template: Template) -> InitialModel:
     edges = edge_differences(np.asarray(mesh.triangles, np.int64), mesh.vertex_count)
     rest = np.asarray(mesh.vertices, np.float64)
     diffused = _diffused(parts, edges, rest, template.skeleton.joint_count)
-    four = np.where(diffused >= np.sort(diffused, axis=1)[:, [-4]], diffused, 0.0)
+    largest = np.argsort(diffused, axis=1, kind="stable")[:, -4:]  # four, also among equals
+    four = np.zeros_like(diffused)
+    np.put_along_axis(four, largest, np.take_along_axis(diffused, largest, axis=1), axis=1)
     return InitialModel(
         parts,
         _ring_averages(parts, edges, template.skeleton.parents),
