@@ -12,7 +12,7 @@ from corporeal.models.smpl.fitting.edge_poses import first_poses
 from corporeal.models.smpl.fitting.fit_pose import edge_differences
 from corporeal.models.smpl.training.blend_weights import candidate_joints, solved_weights
 from corporeal.models.smpl.training.estimate import PosedMeshes, distances
-from corporeal.models.smpl.training.initial import initial_model
+from corporeal.models.smpl.training.initial import four_influences, initial_model
 from corporeal.models.smpl.training.joint_regressor import around, solved_regressor
 from corporeal.models.smpl.training.pose_shapes import Ridge, solved_pose_shapes
 from corporeal.models.smpl.training.pose_training import (
@@ -160,6 +160,15 @@ def test_first_poses_come_close() -> None:
     begun = replace(truth, rotations=poses.rotations, translations=poses.translation)
     solved = with_solved_poses(meshes, begun, iterations=60)
     assert distances(meshes, solved).max() < 1e-5
+
+
+def test_four_influences_are_four_also_among_equals() -> None:
+    """The fifth is as large as the fourth: one of the two is kept, and rows sum to one."""
+    weights = np.array([[0.3, 0.3, 0.2, 0.1, 0.1, 0.0], [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]])
+    four = four_influences(weights)
+    np.testing.assert_array_equal((four > 0).sum(axis=1), [4, 1])
+    np.testing.assert_allclose(four.sum(axis=1), 1, atol=1e-15)
+    np.testing.assert_allclose(four[0, :3], np.array([0.3, 0.3, 0.2]) / 0.9, atol=1e-15)
 
 
 def test_initial_model_of_the_template() -> None:

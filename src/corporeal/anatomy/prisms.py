@@ -21,13 +21,18 @@ class Prisms:
     """The elements between an outer and an inner surface of one triangulation.
 
     Only triangles with a layered corner span a prism; those along the border of the layered region
-    taper to nothing on one side.
+    taper to nothing on one side. `mirror` makes the elements of a symmetric surface symmetric.
     """
 
-    def __init__(self, triangles: Int[NumpyArray, "F 3"], layered: Bool[NumpyArray, "V"]) -> None:
+    def __init__(
+        self,
+        triangles: Int[NumpyArray, "F 3"],
+        layered: Bool[NumpyArray, "V"],
+        mirror: Int[NumpyArray, "V"] | None = None,
+    ) -> None:
         self.triangles = triangles[layered[triangles].any(axis=1)]
         self.layered = layered
-        self.tetrahedra, _ = split_prisms(self.triangles, len(layered))
+        self.tetrahedra, _ = split_prisms(self.triangles, len(layered), mirror)
 
     def tetrahedron_volumes(
         self, outer: Float64[NumpyArray, "V 3"], inner: Float64[NumpyArray, "V 3"]

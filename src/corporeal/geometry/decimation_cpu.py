@@ -3,6 +3,10 @@
 Quadrics are symmetric 4×4 matrices as ten numbers (xx xy xz xw yy yz yw zz zw ww), weighted by
 area, so that a cost is area times squared distance, m⁴. The faces of a vertex are a linked list of
 corners (3 f + k), which is joined to its neighbour's when the vertex is collapsed.
+
+Of a surface that is its own mirror image one half is collapsed, and the other one follows. Vertices
+on the plane between them (`middle`) have as many faces again beyond it: their quadrics and areas
+count twice, they move along the plane alone, and edges on the plane are not the surface's border.
 """
 
 import heapq
@@ -94,7 +98,7 @@ def _shared_faces(faces, first, following, u, v):
 
 
 @kernel()
-def _hold_boundaries(points, faces, first, following, quadrics):
+def _hold_boundaries(points, faces, first, following, quadrics, middle):
     """Mark vertices of edges that do not have two faces, and stand planes on those with one.
 
     0 inner, 1 on a boundary, 2 on an edge of three or more faces (never collapsed).
@@ -105,6 +109,8 @@ def _hold_boundaries(points, faces, first, following, quadrics):
         for k in range(3):
             a, b = faces[f, k], faces[f, (k + 1) % 3]
             shared = _shared_faces(faces, first, following, a, b)
+            if middle[a] and middle[b]:
+                shared *= 2
             if shared == 2:
                 continue
             mark = 1 if shared == 1 else 2
@@ -126,10 +132,15 @@ def _hold_boundaries(points, faces, first, following, quadrics):
 
 
 @kernel()
-def _keeps_topology(faces, first, following, border, marks, stamp, v, u):
+def _keeps_topology(faces, first, following, border, middle, marks, stamp, v, u):
     """The link condition: v and u have as many common neighbours as common faces."""
+    if middle[v] and not middle[u]:
+        return False
     shared = _shared_faces(faces, first, following, u, v)
-    if border[v] == 2 or shared == 0 or shared > 2 or (border[v] == 1 and shared != 1):
+    both = 2 * shared if middle[v] else shared  # with those beyond the plane
+    if border[v] == 2 or both == 0 or both > 2 or (border[v] == 1 and both != 1):
+        return False
+    if middle[u] and not middle[v] and _spans_plane(faces, first, following, middle, v, u):
         return False
     corner = first[v]
     while corner >= 0:
@@ -147,6 +158,21 @@ def _keeps_topology(faces, first, following, border, marks, stamp, v, u):
                 marks[n] = 0
         corner = following[corner]
     return common == shared
+
+
+@kernel()
+def _spans_plane(faces, first, following, middle, v, u):
+    """Whether v, moved to u on the plane, joins it to a vertex there that is not its neighbour: v's
+    mirror image would join the two once more."""
+    corner = first[v]
+    while corner >= 0:
+        f, k = corner // 3, corner % 3
+        corner = following[corner]
+        for step in (1, 2):
+            w = faces[f, (k + step) % 3]
+            if w != u and middle[w] and _shared_faces(faces, first, following, u, w) == 0:
+                return True
+    return False
 
 
 @kernel()
@@ -188,7 +214,9 @@ def _keeps_faces(points, faces, first, following, v, u):
 
 
 @kernel()
-def _best_target(points, faces, first, following, border, quadrics, areas, marks, stamps, v):
+def _best_target(
+    points, faces, first, following, border, middle, quadrics, areas, marks, stamps, v
+):
     """Cheapest neighbour that v may be moved to, and the cost; −1 if there is none."""
     best, target = np.inf, -1
     corner = first[v]
@@ -204,7 +232,7 @@ def _best_target(points, faces, first, following, border, quadrics, areas, marks
             if cost >= best:
                 continue
             stamps[0] += 1
-            if not _keeps_topology(faces, first, following, border, marks, stamps[0], v, u):
+            if not _keeps_topology(faces, first, following, border, middle, marks, stamps[0], v, u):
                 continue
             if _keeps_faces(points, faces, first, following, v, u):
                 best, target = cost, u
@@ -243,43 +271,53 @@ def _unlink(first, following, v, dead):
 
 
 @kernel()
-def collapse_edges(points, triangles, regions, targets):
-    """Which vertices are kept, and the faces that are left, in the full mesh's numbers."""
+def collapse_edges(points, triangles, regions, targets, middle, counts):
+    """Which vertices are kept, and the faces that are left, in the full mesh's numbers.
+
+    A vertex counts `counts` towards its region's target: 2 where its mirror image does, too.
+    """
     faces = triangles.copy()
     count = len(points)
     quadrics, areas, first, following = _prepare(points, faces)
-    border = _hold_boundaries(points, faces, first, following, quadrics)
+    border = _hold_boundaries(points, faces, first, following, quadrics, middle)
+    for v in range(count):
+        if middle[v]:
+            quadrics[v] *= 2.0
+            areas[v] *= 2.0
     alive, kept = np.ones(len(faces), np.bool_), np.ones(count, np.bool_)
     marks, stamps = np.zeros(count, np.int64), np.zeros(1, np.int64)
     versions, left = np.zeros(count, np.int64), np.zeros(len(targets), np.int64)
     for v in range(count):
-        left[regions[v]] += 1
+        left[regions[v]] += counts[v]
     heap = [(np.inf, 0, 0, 0)]
     for v in range(count):
         cost, u = _best_target(
-            points, faces, first, following, border, quadrics, areas, marks, stamps, v
+            points, faces, first, following, border, middle, quadrics, areas, marks, stamps, v
         )
-        if u >= 0 and left[regions[v]] > targets[regions[v]]:
+        if u >= 0 and left[regions[v]] - counts[v] >= targets[regions[v]]:
             heapq.heappush(heap, (cost, v, u, 0))
     changed = np.empty(count, np.int64)
     while len(heap) > 0:
         cost, v, u, version = heapq.heappop(heap)
         if cost == np.inf:
             break
-        if not kept[v] or versions[v] != version or left[regions[v]] <= targets[regions[v]]:
+        if not kept[v] or versions[v] != version:
+            continue
+        if left[regions[v]] - counts[v] < targets[regions[v]]:
             continue
         _collapse(faces, alive, first, following, v, u)
         kept[v] = False
-        left[regions[v]] -= 1
-        quadrics[u] += quadrics[v]
-        areas[u] += areas[v]
+        left[regions[v]] -= counts[v]
+        share = 2.0 if middle[u] and not middle[v] else 1.0
+        quadrics[u] += share * quadrics[v]
+        areas[u] += share * areas[v]
         stamps[0] += 1
         changed_count = _around(faces, first, following, marks, stamps[0], u, changed)
         for place in range(changed_count):
             w = changed[place]
             versions[w] += 1
             cost, target = _best_target(
-                points, faces, first, following, border, quadrics, areas, marks, stamps, w
+                points, faces, first, following, border, middle, quadrics, areas, marks, stamps, w
             )
             if target >= 0:
                 heapq.heappush(heap, (cost, w, target, int(versions[w])))

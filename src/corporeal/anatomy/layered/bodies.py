@@ -7,6 +7,7 @@ import numpy as np
 from corporeal.anatomy.composition.predict import predict_composition
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.layered.preparation import LayeredPreparation
+from corporeal.anatomy.layered.symmetric import symmetric_layers
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
@@ -58,7 +59,8 @@ class LayeredBodies:
         if age not in known:
             sex = self.sex(identity)
             predicted = predict_composition(identity, age, sex, self.template)
-            known[age] = fit_layers(identity, sex, predicted.composition)
+            fitted = fit_layers(identity, sex, predicted.composition)
+            known[age] = symmetric_layers(fitted, self.template.mesh.mirror)
         return known[age]
 
     def sex(self, identity: Identity) -> str:

@@ -8,6 +8,7 @@ near a joint, where bones meet, are left free to stretch: the sliding regions.
 import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.anatomy.layered.symmetric import symmetric_mask, symmetric_weights
 from corporeal.anatomy.template import LayeredTemplate
 from corporeal.geometry.surface import vertex_adjacency
 
@@ -79,14 +80,14 @@ def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
     for _ in range(SMOOTHING):
         weights = 0.5 * weights + 0.5 * (adjacency @ weights) / degree
         weights[fixed] = kept
-    return weights
+    return symmetric_weights(weights, template.body)
 
 
 def over_ribs(template: LayeredTemplate) -> Bool[NumpyArray, "V"]:
     """Layered vertices with ribs or thoracic vertebrae beneath the bone surface."""
     away, bone = _bones_beneath(template)
     rib = np.array([each.name.startswith(RIBS) for each in template.bones])
-    return template.layered & rib[bone] & (away < BENEATH)
+    return symmetric_mask(template.layered & rib[bone] & (away < BENEATH), template.body)
 
 
 def _bones_beneath(

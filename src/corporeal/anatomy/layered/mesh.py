@@ -68,7 +68,7 @@ def layered_mesh(layers: Layers, coarse: SimulationMesh) -> LayeredMesh:
     """
     kept = coarse.vertex_indices
     layered, skin = layers.layered[kept], np.asarray(layers.skin[kept], np.float64)
-    prisms = Prisms(np.asarray(coarse.triangles, np.int64), layered)
+    prisms = Prisms(np.asarray(coarse.triangles, np.int64), layered, coarse.mirror)
     members, count = np.unique(prisms.triangles), len(kept)
     place = np.full(count, -1)
     place[members] = np.arange(len(members))

@@ -73,7 +73,7 @@ class Preparation:
         self._maps = maps
         self._kept = LruCache()
         self.coarse: SimulationMesh = simulation_mesh(template, vertex_count)
-        skin = Mesh(self._rest, template.mesh.triangles)
+        skin = Mesh(self._rest, template.mesh.triangles, mirror=template.mesh.mirror)
         self.upsampler: Upsampler | None = (
             build_upsampler(skin, self.coarse)
             if self.coarse.vertex_count < len(self._rest)

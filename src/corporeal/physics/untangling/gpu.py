@@ -1,9 +1,9 @@
 """Untangling on a device: the projection of `reference`, all elements at once.
 
-Elements are seen from their free corners (`solver.gpu.elements`), so that nothing is scattered. With
-J = det F of an element, V/V₀, whose gradient by corner k is cof(F) g_k, a corner is asked to move by
-(ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Few sweeps are taken, and none one by one: what is left is taken on by the
-next iteration.
+Elements are seen from their free corners (`solver.gpu.elements`), so that nothing is scattered.
+With J = det F of an element, V/V₀, whose gradient by corner k is cof(F) g_k, a corner is asked to
+move by (ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Few sweeps are taken, and none one by one: what is left is taken on
+by the next iteration.
 """
 
 import jax.numpy as jnp

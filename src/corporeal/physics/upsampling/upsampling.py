@@ -13,6 +13,7 @@ from corporeal._typing import Array, Float, Int, NumpyArray
 from corporeal.body.checks import require_indices
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
+from corporeal.geometry.mirror import mirrored_triangles, sides
 from corporeal.geometry.moving_least_squares import kernel_weights, moving_least_squares
 from corporeal.geometry.surface import vertex_normals
 from corporeal.physics.volumetric_mesh.simulation_mesh import SimulationMesh
@@ -91,11 +92,16 @@ class Upsampler:
 def build_upsampler(
     mesh: Mesh, simulation: SimulationMesh, neighbours: int = NEIGHBOURS
 ) -> Upsampler:
-    """Weights for the full `mesh`, at rest, from its simulation mesh."""
+    """Weights for the full `mesh`, at rest, from its simulation mesh.
+
+    Ways along the surface are the same on both sides of a mesh with a mirror map.
+    """
     from corporeal.geometry.geodesics_cpu import geodesic_neighbours
 
     vertices = np.ascontiguousarray(mesh.vertices, np.float64)
     triangles = np.ascontiguousarray(mesh.triangles, np.int64)
+    if mesh.mirror is not None:
+        triangles = mirrored_triangles(triangles, mesh.mirror, sides(vertices, mesh.mirror))
     marked = np.zeros(len(vertices), bool)
     marked[simulation.vertex_indices] = True
     sources = np.ascontiguousarray(simulation.vertex_indices, np.int64)

@@ -5,6 +5,8 @@ or trunk, all the way round where that is narrow, and fades into its neighbours:
 leaves no border on the skin.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -25,7 +27,8 @@ def smooth_regions(model: VolumetricModel, share: float = REGION_SHARE) -> csr_a
     """Share that every skin vertex has in every region, V × K; all rows sum to 1.
 
     Regions fall off as (1 − (d/2s)²)² with the distance d from their seeds, which are chosen one by
-    one, each the soft vertex furthest from those before, until none is further than s.
+    one, each the soft vertex furthest from those before, until none is further than s. With a
+    mirror map, mirror images are chosen together, or the vertex on the plane between them.
     """
     start, end = unique_edges(np.asarray(model.triangles)).T
     size = share * float(np.ptp(model.skin, axis=0).max())
@@ -52,15 +55,38 @@ def _seed_distances(
     length = np.sqrt(along**2 + (_AROUND * over) ** 2)
     shape = (model.vertex_count, model.vertex_count)
     graph = csr_array((np.maximum(length, 1e-9 * size), (start, end)), shape=shape)
-    soft = np.flatnonzero(~model.rigid)
+
+    def away(seed: int) -> Float64[NumpyArray, "V"]:
+        return dijkstra(graph, directed=False, indices=seed, limit=4.0 * size)
+
+    soft, mirror = np.flatnonzero(~model.rigid), model.mirror
+    plane = soft[:0] if mirror is None else soft[mirror[soft] == soft]
     found: list[NumpyArray] = []
-    nearest, seed = np.full(model.vertex_count, np.inf), int(soft[0])
+    nearest, seed = np.full(model.vertex_count, np.inf), int((*plane, *soft)[0])
     while True:
-        found.append(dijkstra(graph, directed=False, indices=seed, limit=4.0 * size))
-        nearest = np.minimum(nearest, found[-1])
+        image = seed if mirror is None else int(mirror[seed])
+        found += _with_image(seed, image, plane, away, size)
+        nearest = np.minimum.reduce([nearest, *found])
         seed = int(soft[nearest[soft].argmax()])
         if nearest[seed] <= size:
             return np.minimum(np.stack(found, axis=1), 4.0 * size)
+
+
+def _with_image(
+    seed: int,
+    image: int,
+    plane: Int[NumpyArray, "p"],
+    away: Callable[[int], Float64[NumpyArray, "V"]],
+    size: float,
+) -> list[Float64[NumpyArray, "V"]]:
+    """Distances from a seed and from its mirror image, metres; where these are within `size` of
+    each other, from the nearest vertex on the plane between them."""
+    distances = away(seed)
+    if image == seed:
+        return [distances]
+    if distances[image] <= size and distances[plane].min(initial=np.inf) <= size:
+        return [away(int(plane[distances[plane].argmin()]))]
+    return [distances, away(image)]
 
 
 def _neighbour_mean(

@@ -8,6 +8,7 @@ import numpy as np
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.geometry.surface import mean_side, vertex_adjacency
 from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton
+from corporeal.physics.volumetric_mesh.mirrored_bones import MirroredBones, nearest_bones
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 SMOOTHING_SPEED = 0.5
@@ -37,13 +38,14 @@ class BasePoints:
 
 
 def closest_base_points(
-    vertices: Float[NumpyArray, "V 3"], skeleton: VolumetricSkeleton
+    vertices: Float[NumpyArray, "V 3"],
+    skeleton: VolumetricSkeleton,
+    mirrored: MirroredBones | None = None,
 ) -> BasePoints:
     """The point of the bone lines nearest to every vertex (metres)."""
-    from corporeal.physics.volumetric_mesh.distances_cpu import closest_on_segments
-
-    starts, ends = skeleton.nodes[skeleton.bones[:, 0]], skeleton.nodes[skeleton.bones[:, 1]]
-    return BasePoints(*closest_on_segments(np.asarray(vertices, np.float64), starts, ends))
+    points = np.asarray(vertices, np.float64)
+    found = BasePoints(*nearest_bones(points, skeleton.nodes, skeleton.bones, mirrored))
+    return found if mirrored is None else _alike(found, skeleton, mirrored)
 
 
 def smooth_base_points(
@@ -51,11 +53,13 @@ def smooth_base_points(
     skeleton: VolumetricSkeleton,
     vertices: Float[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
+    mirrored: MirroredBones | None = None,
 ) -> tuple[BasePoints, int]:
     """Let base points slide along the stretched-out bone lines towards their neighbours' mean.
 
     s_i ← s_i + λ/|N(i)| Σ_{j ∈ N(i)} (s_j − s_i), then back to the nearest point of the vertex's
-    bone or of one that joins it. Points at the tips of leaves stay. Gives the rounds it took, too.
+    bone or of one that joins it. Points at the tips of leaves stay, those of vertices on the mirror
+    plane on the plane. Gives the rounds it took, too.
     """
     from corporeal.physics.volumetric_mesh.smoothing_cpu import smooth_round
 
@@ -65,6 +69,9 @@ def smooth_base_points(
     neighbour_start, neighbour_bones = _joined_bones(skeleton.bones)
     fixed = skeleton.leaf_nodes()[skeleton.bones[points.bones, 1]] & (points.places >= 1.0)
     edge = mean_side(vertices, triangles)
+    middle, middle_bones = np.zeros(len(vertices), bool), np.ones(len(skeleton.bones), bool)
+    if mirrored is not None:
+        middle, middle_bones = mirrored.middle_vertices, mirrored.middle_bones
     bones, places, rounds = points.bones.copy(), points.places.copy(), 0
     while rounds < MOST_ROUNDS:
         rounds += 1
@@ -78,11 +85,26 @@ def smooth_base_points(
             indices,
             neighbour_start,
             neighbour_bones,
+            middle,
+            middle_bones,
             SMOOTHING_SPEED,
         )
+        if mirrored is not None:
+            same = _alike(BasePoints(bones, places), skeleton, mirrored)
+            bones, places = same.bones, same.places
         if moved <= SETTLED * edge and furthest <= FURTHEST * edge:
             break
     return BasePoints(bones, places), rounds
+
+
+def _alike(points: BasePoints, skeleton: VolumetricSkeleton, mirrored: MirroredBones) -> BasePoints:
+    """Base points in joints, which are on several bones, on mirrored ones for mirror images."""
+    at = mirrored.followers(points.positions(skeleton.nodes, skeleton.bones))
+    image = mirrored.vertices
+    return BasePoints(
+        np.where(at, mirrored.bones[points.bones[image]], points.bones),
+        np.where(at, points.places[image], points.places),
+    )
 
 
 def stretched_out(skeleton: VolumetricSkeleton) -> Float[NumpyArray, "n 3"]:

@@ -10,6 +10,11 @@ from corporeal.body.checks import require_finite, require_indices
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
+from corporeal.physics.volumetric_mesh.mirrored_bones import (
+    MirroredBones,
+    mirrored_bones,
+    nearest_bones,
+)
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 SKIN_SHARE = 0.75
@@ -111,22 +116,25 @@ def inflate_skeleton(
     bone takes 75 % of its distance to the skin (at least `LEAST_SHARE`), times `radius_factor`, and
     each joint the largest of its bones. Either way radii that do not fit, r₁ + r₂ + 2 r_b > l_b,
     are scaled by l_b / (r₁ + r₂ + 2 r_b).
-    `virtual_bones` are named by the joint they end in; a virtual leaf's tip is virtual, too.
+    `virtual_bones` are named by the joint they end in; a virtual leaf's tip is virtual, too. A bone
+    and its mirror image are scaled together where mesh and skeleton are symmetric.
     """
     vertices = np.ascontiguousarray(mesh.vertices, np.float64)
     triangles = np.ascontiguousarray(mesh.triangles, np.int64)
     nodes, node_joints, bones = _bone_lines(skeleton, vertices, triangles)
     virtual_joints = np.zeros(skeleton.joint_count, bool)
     virtual_joints[[skeleton.index(name) for name in virtual_bones]] = True
+    mirrored = mirrored_bones(vertices, mesh.mirror, nodes, bones)
     if radii is None:
-        bone_radii = radius_factor * _automatic_radii(nodes, bones, vertices, triangles)
+        bone_radii = radius_factor * _automatic_radii(nodes, bones, vertices, triangles, mirrored)
     else:
         bone_radii = _given_radii(radii, skeleton)[node_joints[bones[:, 1]]]
     node_radii = np.zeros(len(nodes))
     np.maximum.at(node_radii, bones.ravel(), np.repeat(bone_radii, 2))
     if radii is not None:
         node_radii[: skeleton.joint_count] = radii
-    fitted = _fit_lengths(nodes, bones, node_radii, bone_radii)
+    images = np.arange(len(bones)) if mirrored is None else mirrored.bones
+    fitted = _fit_lengths(nodes, bones, node_radii, bone_radii, images)
     return VolumetricSkeleton(
         nodes, node_joints, fitted[0], bones, fitted[1], virtual_joints[node_joints[bones[:, 1]]]
     )
@@ -175,16 +183,14 @@ def _automatic_radii(
     bones: Int[NumpyArray, "b 2"],
     vertices: Float[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
+    mirrored: MirroredBones | None,
 ) -> Float[NumpyArray, "b"]:
-    from corporeal.physics.volumetric_mesh.distances_cpu import (
-        closest_on_segments,
-        segment_surface_distances,
-    )
+    from corporeal.physics.volumetric_mesh.distances_cpu import segment_surface_distances
 
     starts, ends = nodes[bones[:, 0]], nodes[bones[:, 1]]
     distances = segment_surface_distances(starts, ends, vertices, triangles)
     radii = SKIN_SHARE * np.where(np.isfinite(distances), distances, 0.0)
-    nearest, places = closest_on_segments(vertices, starts, ends)
+    nearest, places = nearest_bones(vertices, nodes, bones, mirrored)
     feet = starts[nearest] + places[:, None] * (ends - starts)[nearest]
     away = np.linalg.norm(vertices - feet, axis=1)
     for bone in np.unique(nearest):
@@ -197,20 +203,25 @@ def _fit_lengths(
     bones: Int[NumpyArray, "b 2"],
     node_radii: Float[NumpyArray, "n"],
     bone_radii: Float[NumpyArray, "b"],
+    images: Int[NumpyArray, "b"],
 ) -> tuple[Float[NumpyArray, "n"], Float[NumpyArray, "b"]]:
     """Scale radii until two spheres and a capsule fit on every bone; one pass, since none grows.
 
-    A bone without length has no capsule, and leaves its sphere alone.
+    A bone without length has no capsule, and leaves its sphere alone. A bone and its mirror image
+    (`images`) take their turn together; a sphere between them is scaled by the smaller factor.
     """
     node_radii, bone_radii = node_radii.copy(), bone_radii.copy()
-    for index, (start, end) in enumerate(bones):
-        length = float(np.linalg.norm(nodes[end] - nodes[start]))
-        if length == 0.0:
-            bone_radii[index] = 0.0
-            continue
-        needed = node_radii[start] + node_radii[end] + 2.0 * bone_radii[index]
-        if needed > length:
-            scale = length / needed
-            bone_radii[index] *= scale
-            node_radii[[start, end]] *= scale
+    for index in np.flatnonzero(images >= np.arange(len(bones))):
+        node_scales = np.ones(len(nodes))
+        for bone in {int(index), int(images[index])}:
+            start, end = bones[bone]
+            length = float(np.linalg.norm(nodes[end] - nodes[start]))
+            needed = node_radii[start] + node_radii[end] + 2.0 * bone_radii[bone]
+            if length == 0.0:
+                bone_radii[bone] = 0.0
+            elif needed > length:
+                scale = length / needed
+                bone_radii[bone] *= scale
+                node_scales[[start, end]] = np.minimum(node_scales[[start, end]], scale)
+        node_radii *= node_scales
     return node_radii, bone_radii

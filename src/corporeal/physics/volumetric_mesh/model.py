@@ -21,6 +21,7 @@ from corporeal.physics.volumetric_mesh.base_points import (
 )
 from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton, inflate_skeleton
 from corporeal.physics.volumetric_mesh.intersections import NO_HIT, ON_JOINT, Hits, shrink_lines
+from corporeal.physics.volumetric_mesh.mirrored_bones import MirroredBones, mirrored_bones
 from corporeal.physics.volumetric_mesh.prisms import (
     degenerate_elements,
     signed_volumes,
@@ -80,6 +81,8 @@ class VolumetricModel:
     """Spheres and capsules that the inner copy lies on."""
     report: VolumeReport
     """What was found and repaired while it was built."""
+    mirror: Int[NumpyArray, "V"] | None = None
+    """Skin vertex on the other side of the plane x = 0, where the surface is its own image."""
 
     @property
     def vertex_count(self) -> int:
@@ -125,14 +128,19 @@ def build_volumetric_model(
     bones = inflate_skeleton(
         mesh, skeleton, radii=radii, radius_factor=radius_factor, virtual_bones=virtual_bones
     )
-    nearest = closest_base_points(skin, bones)
-    base, rounds = smooth_base_points(nearest, bones, skin, triangles)
+    mirrored = mirrored_bones(skin, mesh.mirror, bones.nodes, bones.bones)
+    nearest = closest_base_points(skin, bones, mirrored)
+    base, rounds = smooth_base_points(nearest, bones, skin, triangles, mirrored)
     base_points = base.positions(bones.nodes, bones.bones)
     hits = shrink_lines(skin, base_points, bones)
     inner = _along(skin, base_points, hits.distances)
     inner_bones, inner_nodes = _bindings(base, hits, bones)
+    if mirrored is not None:
+        inner_bones, inner_nodes = _mirrored_bindings(
+            mirrored, inner, base, bones, inner_bones, inner_nodes
+        )
     free = _on_virtual(inner_bones, inner_nodes, bones)
-    tetrahedra, owners, counts = _elements(skin, inner, triangles, rigid_joints >= 0)
+    tetrahedra, owners, counts = _elements(skin, inner, triangles, rigid_joints >= 0, mesh.mirror)
     held = _held(tetrahedra, rigid_joints >= 0, free)
     unsupported = (rigid_joints < 0) & (~held | _loose(skin, inner, triangles))
     _require_flesh(rigid_joints, unsupported, len(triangles))
@@ -154,6 +162,7 @@ def build_volumetric_model(
         rigid_joints,
         bones,
         report,
+        mesh.mirror,
     )
 
 
@@ -201,6 +210,28 @@ def _bindings(
     return np.where(on_joint & ~meets, some_bone[nodes], chosen), nodes
 
 
+def _mirrored_bindings(
+    mirrored: MirroredBones,
+    inner: Float[NumpyArray, "V 3"],
+    base: BasePoints,
+    bones: VolumetricSkeleton,
+    inner_bones: Int[NumpyArray, "V"],
+    inner_nodes: Int[NumpyArray, "V"],
+) -> tuple[Int[NumpyArray, "V"], Int[NumpyArray, "V"]]:
+    """The same with mirrored bones and joints for mirror images, and those on the plane for
+    vertices there: where a bone beside it was hit, their base point's."""
+    image, beside = mirrored.vertices, ~mirrored.middle_bones[inner_bones]
+    inner_bones = np.where(mirrored.middle_vertices & beside, base.bones, inner_bones)
+    meets = (bones.bones[inner_bones] == inner_nodes[:, None]).any(axis=1)
+    inner_nodes = np.where(meets, inner_nodes, -1)
+    follows = mirrored.followers(inner)
+    images = np.where(inner_nodes >= 0, mirrored.nodes[inner_nodes], -1)
+    return (
+        np.where(follows, mirrored.bones[inner_bones[image]], inner_bones),
+        np.where(follows, images[image], inner_nodes),
+    )
+
+
 def _on_virtual(
     inner_bones: Int[NumpyArray, "V"], inner_nodes: Int[NumpyArray, "V"], bones: VolumetricSkeleton
 ) -> Bool[NumpyArray, "V"]:
@@ -216,10 +247,11 @@ def _elements(
     inner: Float[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
     rigid: Bool[NumpyArray, "V"],
+    mirror: Int[NumpyArray, "V"] | None,
 ) -> tuple[Int[NumpyArray, "T 4"], Int[NumpyArray, "T"], tuple[int, int, int]]:
     """Usable tetrahedra, their triangles, and how many were rigid, inverted and degenerate."""
     points = np.concatenate([skin, inner])
-    tetrahedra, owners = split_prisms(triangles, len(skin))
+    tetrahedra, owners = split_prisms(triangles, len(skin), mirror)
     soft = np.any(~rigid[triangles], axis=1)[owners]
     rigid_count = int((~soft).sum())
     tetrahedra, owners = tetrahedra[soft], owners[soft]

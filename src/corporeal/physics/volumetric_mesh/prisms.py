@@ -2,7 +2,9 @@
 
 Komaritzan 2022, section 3.2.1, "Volumetric Tissue Mesh" and figure 3.4. Where it
 flips random arrows until no triangle is cyclic, every edge points from its smaller to its larger
-vertex index here: an order has no cycles, so the configuration is valid at once, on any mesh.
+vertex index here: an order has no cycles, so the configuration is valid at once, on any mesh. Where
+a surface is its own mirror image, a vertex and its image have one place in the order, so that the
+tetrahedra are mirror images, too.
 """
 
 import numpy as np
@@ -18,15 +20,22 @@ lie in one place, elements are just as thin."""
 
 
 def split_prisms(
-    triangles: Int[NumpyArray, "F 3"], vertex_count: int
+    triangles: Int[NumpyArray, "F 3"],
+    vertex_count: int,
+    mirror: Int[NumpyArray, "V"] | None = None,
 ) -> tuple[Int[NumpyArray, "T 4"], Int[NumpyArray, "T"]]:
     """Three tetrahedra a prism, and the triangle each came from; inner copy of v is v + V.
 
     With corners a < b < c the quads' diagonals are a–b', b–c' and a–c', so both prisms at an edge
     split its quad the same way. Corners are ordered so that volumes are positive where the inner
-    copy lies behind its triangle (opposite to the outward normal).
+    copy lies behind its triangle (opposite to the outward normal). With the `mirror` image of every
+    vertex, the smaller index of the two decides, and then the vertex's own: no edge joins the two
+    unless it crosses the plane.
     """
-    order = np.argsort(triangles, axis=1)
+    number = np.arange(vertex_count)
+    if mirror is not None:
+        number = 2 * np.minimum(number, mirror) + (number > mirror)
+    order = np.argsort(number[triangles], axis=1)
     a, b, c = np.take_along_axis(triangles, order, axis=1).T
     inner_a, inner_b, inner_c = a + vertex_count, b + vertex_count, c + vertex_count
     corners = np.stack(

@@ -2,17 +2,21 @@
 
 Komaritzan 2022, section 3.2.4: half-edge collapses by the quadric error metric (Garland
 and Heckbert 1997). Every region of the skin has a number of vertices of its own, so that hands and
-feet, which are modelled finely, do not take the vertices from flesh that moves.
+feet, which are modelled finely, do not take the vertices from flesh that moves. A skin that is its
+own mirror image gets a coarse surface that is, too.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
-from corporeal._typing import Float, Int, NumpyArray
+from corporeal._typing import Array, Bool, Float, Int, NumpyArray
 from corporeal.body.checks import require_indices
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.geometry.components import closed_seams
+from corporeal.geometry.mirror import can_be_halved, mirror_map, sides
 from corporeal.geometry.surface import triangle_areas
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
@@ -42,10 +46,14 @@ class SimulationMesh:
     """Corners among the kept vertices."""
     stand_ins: Int[NumpyArray, "W"] | None = None
     """Of the full mesh, where seams were closed: the vertex whose movement each one shares."""
+    mirror: Int[NumpyArray, "V"] | None = None
+    """Kept vertex on the other side of the plane x = 0, where the surface is its own image."""
 
     def check(self) -> None:
         """Raise `InputError` unless corners are among the kept vertices."""
         require_indices("simulation triangles", self.triangles, len(self.vertex_indices))
+        if self.mirror is not None:
+            require_indices("simulation mirror map", self.mirror, len(self.vertex_indices))
 
     @property
     def vertex_count(self) -> int:
@@ -54,7 +62,8 @@ class SimulationMesh:
 
     def surface(self, vertices: Float[NumpyArray, "W 3"]) -> Mesh:
         """The coarse surface of a skin in any shape (metres)."""
-        return Mesh(np.asarray(vertices)[self.vertex_indices], self.triangles)
+        kept = np.asarray(vertices)[self.vertex_indices]
+        return Mesh(kept, self.triangles, mirror=self.mirror)
 
 
 def simulation_mesh(template: Template, vertex_count: int = DEFAULT_VERTEX_COUNT) -> SimulationMesh:
@@ -69,14 +78,16 @@ def simulation_mesh(template: Template, vertex_count: int = DEFAULT_VERTEX_COUNT
     split = stand_ins != np.arange(len(stand_ins))
     density = np.array([PART_DENSITY.get(name, 1.0) for name in template.part_names])
     if not split.any():
+        found = mirror_map(vertices, triangles) if mesh.mirror is None else mesh.mirror
         targets = spread_vertices(mesh, template.part_labels, density, vertex_count)
-        return decimate(mesh, template.part_labels, targets)
+        return decimate(replace(mesh, mirror=found), template.part_labels, targets)
     once = np.flatnonzero(~split)
     place = np.cumsum(~split) - 1
-    joined = Mesh(vertices[once], place[stand_ins[triangles]])
+    corners = place[stand_ins[triangles]]
+    joined = Mesh(vertices[once], corners, mirror=mirror_map(vertices[once], corners))
     labels = template.part_labels[once]
     coarse = decimate(joined, labels, spread_vertices(joined, labels, density, vertex_count))
-    return SimulationMesh(once[coarse.vertex_indices], coarse.triangles, stand_ins)
+    return replace(coarse, vertex_indices=once[coarse.vertex_indices], stand_ins=stand_ins)
 
 
 def spread_vertices(
@@ -113,7 +124,8 @@ def decimate(
     """Collapse half-edges until no region has more vertices than its target, or none is allowed.
 
     A collapse is refused where it would change the topology, turn a triangle over or make a sliver;
-    so a region may keep more than asked for.
+    so a region may keep more than asked for. Where the mesh has a mirror map that its regions share
+    and a row of edges on the plane, mirrored edges collapse together.
     """
     require_indices("regions", regions, len(targets))
     if len(regions) != mesh.vertex_count:
@@ -121,14 +133,63 @@ def decimate(
             f"{len(regions)} region labels came for {mesh.vertex_count} vertices; "
             f"expected one a vertex."
         )
+    if mesh.mirror is not None:
+        side = sides(np.asarray(mesh.vertices), mesh.mirror)
+        if can_be_halved(mesh.triangles, side) and _are_mirrored(regions, mesh.mirror):
+            return _decimate_half(mesh, mesh.mirror, side, regions, targets)
+    plain, ones = np.zeros(mesh.vertex_count, bool), np.ones(mesh.vertex_count, np.int64)
+    kept, triangles = _collapse(mesh.vertices, mesh.triangles, regions, targets, plain, ones)
+    place = np.cumsum(kept) - 1
+    return SimulationMesh(np.flatnonzero(kept), place[triangles])
+
+
+def _decimate_half(
+    mesh: Mesh,
+    mirror: Int[NumpyArray, "V"],
+    side: Int[NumpyArray, "V"],
+    regions: Int[NumpyArray, "V"],
+    targets: Int[NumpyArray, "r"],
+) -> SimulationMesh:
+    """What is left of the half x ≥ 0 and its mirror image."""
+    half = np.flatnonzero(side >= 0)
+    place = np.zeros(len(side), np.int64)
+    place[half] = np.arange(len(half))
+    own = np.asarray(mesh.triangles)
+    own = place[own[(side[own] > 0).any(axis=1)]]
+    middle = side[half] == 0
+    twice = (regions[mirror[half]] == regions[half]) & ~middle
+    kept, triangles = _collapse(
+        np.asarray(mesh.vertices)[half], own, regions[half], targets, middle, 1 + twice
+    )
+    chosen, triangles = half[kept], half[triangles]
+    indices = np.union1d(chosen, mirror[chosen])
+    place[indices] = np.arange(len(indices))
+    both = np.concatenate([triangles, mirror[triangles][:, ::-1]])
+    return SimulationMesh(indices, place[both], mirror=place[mirror[indices]])
+
+
+def _are_mirrored(regions: Int[NumpyArray, "V"], mirror: Int[NumpyArray, "V"]) -> bool:
+    """Whether the mirror image of every region is one region."""
+    pairs = np.unique(np.stack([regions, regions[mirror]], axis=1), axis=0)
+    return len(pairs) == len(np.unique(regions))
+
+
+def _collapse(
+    vertices: Float[Array, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+    regions: Int[NumpyArray, "V"],
+    targets: Int[NumpyArray, "r"],
+    middle: Bool[NumpyArray, "V"],
+    counts: Int[NumpyArray, "V"],
+) -> tuple[Bool[NumpyArray, "V"], Int[NumpyArray, "G 3"]]:
+    """`collapse_edges` of whatever types come."""
     from corporeal.geometry.decimation_cpu import collapse_edges
 
-    kept, triangles = collapse_edges(
-        np.ascontiguousarray(mesh.vertices, np.float64),
-        np.ascontiguousarray(mesh.triangles, np.int64),
+    return collapse_edges(
+        np.ascontiguousarray(vertices, np.float64),
+        np.ascontiguousarray(triangles, np.int64),
         np.ascontiguousarray(regions, np.int64),
         np.ascontiguousarray(targets, np.int64),
+        np.ascontiguousarray(middle),
+        np.ascontiguousarray(counts, np.int64),
     )
-    indices = np.flatnonzero(kept)
-    place = np.cumsum(kept) - 1
-    return SimulationMesh(indices, place[triangles])

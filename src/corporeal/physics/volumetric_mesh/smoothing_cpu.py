@@ -16,9 +16,14 @@ def smooth_round(
     neighbours,
     joined_starts,
     joined,
+    middle,
+    middle_bones,
     speed,
 ):
-    """Bones and places after one round, and the mean and largest distance moved (metres)."""
+    """Bones and places after one round, and the mean and largest distance moved (metres).
+
+    Points of `middle` vertices stay on `middle_bones`.
+    """
     count = len(point_bones)
     positions = np.empty((count, 3))
     for i in range(count):
@@ -40,6 +45,8 @@ def smooth_round(
         best, step = np.inf, 0.0
         for place_in_row in range(joined_starts[point_bones[i]], joined_starts[point_bones[i] + 1]):
             b = joined[place_in_row]
+            if middle[i] and not middle_bones[b]:
+                continue
             start, end = bones[b]
             along, squared_length = 0.0, 0.0
             for k in range(3):

@@ -45,14 +45,22 @@ def initial_model(template: Template) -> InitialModel:
     edges = edge_differences(np.asarray(mesh.triangles, np.int64), mesh.vertex_count)
     rest = np.asarray(mesh.vertices, np.float64)
     diffused = _diffused(parts, edges, rest, template.skeleton.joint_count)
-    four = np.where(diffused >= np.sort(diffused, axis=1)[:, [-4]], diffused, 0.0)
     return InitialModel(
         parts,
         _ring_averages(parts, edges, template.skeleton.parents),
-        four / four.sum(axis=1, keepdims=True),
+        four_influences(diffused),
         diffused,
         edges,
     )
+
+
+def four_influences(weights: Float64[NumpyArray, "V J"]) -> Float64[NumpyArray, "V J"]:
+    """The four largest of every row, scaled to sum to one; no more where the fifth is as large, as
+    on the plane of a symmetric body."""
+    largest = np.argsort(weights, axis=1, kind="stable")[:, -4:]
+    four = np.zeros_like(weights)
+    np.put_along_axis(four, largest, np.take_along_axis(weights, largest, axis=1), axis=1)
+    return four / four.sum(axis=1, keepdims=True)
 
 
 def _diffused(

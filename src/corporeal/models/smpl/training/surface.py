@@ -12,7 +12,7 @@ from scipy.spatial import KDTree
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.template import Template
 from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes
-from corporeal.models.smpl.training.initial import InitialModel, initial_model
+from corporeal.models.smpl.training.initial import InitialModel, four_influences, initial_model
 
 _LEAST_RING = 6
 """A joint with fewer ring vertices among the kept ones keeps its whole ring."""
@@ -127,7 +127,5 @@ def estimate_of_all(estimate: Estimate, surface: TrainingSurface, template: Temp
         rest_shapes += share[:, None] * moved[:, who]
         weights += share[:, None] * estimate.weights[who]
         offsets += share[:, None].astype(estimate.dtype) * estimate.pose_offsets[:, who]
-    fourth = np.sort(weights, axis=1)[:, [-4]]
-    weights = np.where(weights >= fourth, weights, 0.0)
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    return replace(estimate, rest_shapes=rest_shapes, weights=weights, pose_offsets=offsets)
+    four = four_influences(weights)
+    return replace(estimate, rest_shapes=rest_shapes, weights=four, pose_offsets=offsets)
