@@ -317,16 +317,18 @@ def test_controls_rebuild_only_what_they_touch(template: Template, identity: Ide
 def test_the_body_matches_the_reference_after_sixty_steps(
     template: Template, identity: Identity
 ) -> None:
-    """Compiled and float64 solvers agree to 1e-4 of the body's length, 1 m."""
-    body = ProjectiveSimulation(template).body(identity)
+    """Compiled and float64 solvers agree to 1e-4 of the body's length, 1 m; not so where elements
+    rest on the limit of being small, on whose side rounding decides."""
+    body = ProjectiveSimulation(template, ProjectiveControls(untangled=False)).body(identity)
     rule = StepRule(1 / 120, 5, body.material.damping)
     rest = np.asarray(body.model.vertices, float)
     fast, slow = resting(rest, rule.step), resting(rest, rule.step)
     quick, reference = body.solver(1 / 120), ReferenceSolver(body.system, rule)
     for step in range(60):
-        anchors = rest[body.system.anchored] + [0, 0.03 * np.sin(0.2 * step), 0]
-        fast = quick.step(fast, anchors, body.weight)
-        slow = reference.step(slow, anchors, body.weight)
+        now = rest + np.array([0, 0.03 * np.sin(0.2 * step), 0])
+        anchors = now[body.system.anchored]
+        fast = quick.step(fast, anchors, body.weight, targets=now)
+        slow = reference.step(slow, anchors, body.weight, targets=now)
     assert np.abs(slow.positions - rest).max() > 0.01
     assert np.abs(fast.positions - slow.positions).max() < 1e-4
 

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, vstack
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
 from corporeal.anatomy.layered.mesh import LayeredMesh
-from corporeal.physics.fast_projective_skinning.flesh_system import ATTACHMENT
+from corporeal.physics.fast_projective_skinning.flesh_system import attachment_springs
 from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     strain_constraint,
@@ -62,7 +62,7 @@ def layered_system(
         masses,
         anchored,
         (strain,),
-        attachments=np.where(attached, ATTACHMENT, 0.0) if attached.any() else None,
+        attachments=attachment_springs(strain, attached),
         untangled=crowded is not None,
     )
 

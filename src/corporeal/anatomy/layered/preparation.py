@@ -121,8 +121,8 @@ class LayeredPreparation:
         return BlendedCarrier(each, rest[self.mesh.bone_of], self.joints)
 
     @cached_property
-    def _crowded(self) -> Bool[NumpyArray, "V"]:
-        """Skin vertices below which bone gets into the way of bone."""
+    def _crowded(self) -> Bool[NumpyArray, "V"] | None:
+        """Skin vertices below which bone gets into the way of bone; None where it is most."""
         template, rest = self._two_layer.template, self._two_layer.whole_rest
         own = Identity(rest, self.joints, {})
         return ExtremeShapes(template, _Alone(self), own).crowded(self.mesh.skin_of)

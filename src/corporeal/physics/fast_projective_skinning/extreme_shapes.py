@@ -26,6 +26,10 @@ from corporeal.skinning.kinematics import forward_kinematics
 
 CROWDED = 0.3
 """Share of its rest volume below which an element is crowded by its anchors."""
+MOST_CROWDED = 0.5
+"""Share of the skin above which crowding tells nothing of folds, as on small creatures all of whose
+joints are bent at once: flesh that hangs on springs everywhere could not stand, and between hard
+anchors it cannot be kept right side out. It is left as it is."""
 RINGS = 1
 """Edges around crowded elements within which anchors give way, too, and skin may meet."""
 PLAIN = ProjectiveControls(untangled=False)
@@ -59,9 +63,9 @@ class ExtremeShapes:
             for rotations in extreme_poses(self.template.skeleton)
         ]
 
-    def crowded(self, skin_of: Int[NumpyArray, "n"]) -> Bool[NumpyArray, "V"]:
+    def crowded(self, skin_of: Int[NumpyArray, "n"]) -> Bool[NumpyArray, "V"] | None:
         """Skin vertices below which anchors cannot be hard in every pose; `skin_of` is the skin
-        vertex above every simulated vertex."""
+        vertex above every simulated vertex. None where it would be most of them."""
         parts = self.bodies.of(self.identity)
         rest, triangles = parts.rest(PLAIN), np.asarray(parts.surface.triangles)
         strains = [c for c in parts.system(PLAIN).constraints if isinstance(c, StrainConstraint)]
@@ -71,7 +75,8 @@ class ExtremeShapes:
         for _, positions in self._shapes:
             small = signed_volumes(positions, tetrahedra) < sizes
             crowded[skin_of[tetrahedra[small]]] = True
-        return _with_neighbours(crowded, triangles)
+        crowded = _with_neighbours(crowded, triangles)
+        return None if crowded.mean() > MOST_CROWDED else crowded
 
     def meeting(self, finder: SkinContacts) -> Int[NumpyArray, "k"]:
         """Skin vertices that may be inside the body beyond a joint, in ascending order."""

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from corporeal._typing import Bool, Float64, NumpyArray
-from corporeal.errors import InputError
+from corporeal.errors import InputError, SolverError
 from corporeal.physics.materials import Material
 from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
@@ -16,9 +16,10 @@ from corporeal.physics.volume_preservation.reference import VolumePreservation, 
 from corporeal.physics.volume_preservation.regions import smooth_regions
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
-ATTACHMENT = 500.0
-"""N/m: of the springs that hold inner vertices where bones get into each other's way, against 200
-to 7 000 N/m of a skin vertex. At 1 500 N/m flesh in a squat comes to rest more slowly."""
+ATTACHMENT = 0.1
+"""Stiffness of the springs that hold inner vertices where bones get into each other's way, over
+that with which the elements around hold them: 600 N/m at the median of the default body. With three
+times as much, flesh in a squat comes to rest more slowly."""
 
 
 def flesh_system(
@@ -52,13 +53,14 @@ def flesh_system(
     masses[model.vertex_count :] = 0.0  # carried by bones, or free and massless
     strain = strain_constraint(rest, tetrahedra, stiffness)
     if gravity.any():
-        strain = _balanced(strain, rest, stiffness, anchored, masses[:, None] * gravity)
+        weight = masses[:, None] * gravity
+        strain = _balanced(strain, rest, stiffness, anchored | attached, attached, weight)
     return System(
         masses,
         anchored,
         (strain,),
         None if volume == 0.0 else _kept(model, strain, rest, volume),
-        np.where(attached, ATTACHMENT, 0.0) if attached.any() else None,
+        attachment_springs(strain, attached),
         crowded is not None,
     )
 
@@ -83,6 +85,17 @@ def anchored_vertices(model: VolumetricModel) -> Bool[NumpyArray, "n"]:
     return np.concatenate([model.rigid, ~model.free_inner]) | ~_used(model)
 
 
+def attachment_springs(
+    strain: StrainConstraint, attached: Bool[NumpyArray, "n"]
+) -> Float64[NumpyArray, "n"] | None:
+    """N/m, zero for vertices that are not `attached`; None where none is: a share of the diagonal
+    of Qᵀ W Q, so that they go with size and stiffness of the flesh."""
+    if not attached.any():
+        return None
+    rows = strain.matrix.multiply(strain.matrix)
+    return np.where(attached, ATTACHMENT * np.asarray(rows.T @ strain.weights).ravel(), 0.0)
+
+
 def _used(model: VolumetricModel) -> Bool[NumpyArray, "n"]:
     """Vertices of some tetrahedron."""
     used = np.zeros(2 * model.vertex_count, bool)
@@ -95,11 +108,17 @@ def _balanced(
     rest: Float64[NumpyArray, "n 3"],
     stiffness: Float64[NumpyArray, "T"],
     anchored: Bool[NumpyArray, "n"],
+    attached: Bool[NumpyArray, "n"],
     weight: Float64[NumpyArray, "n 3"],
 ) -> StrainConstraint:
-    """The same flesh, stretched in the rest shape so that it carries its `weight` (newtons)."""
-    stretch = natural_stretch(balancing_stress(strain, anchored, weight))
-    return strain_constraint(rest, strain.tetrahedra, stiffness, stretch)
+    """The same flesh, stretched in the rest shape so that it carries its `weight` (newtons): with
+    springs that pull nothing, or, where next to nothing else would hold it, as if they were rigid.
+    """
+    try:
+        stress = balancing_stress(strain, anchored & ~attached, weight)
+    except SolverError:
+        stress = balancing_stress(strain, anchored, weight)
+    return strain_constraint(rest, strain.tetrahedra, stiffness, natural_stretch(stress))
 
 
 def _spread(

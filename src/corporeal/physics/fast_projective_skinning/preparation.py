@@ -178,10 +178,10 @@ class Preparation:
             self._crowded() if settings.untangled else None,
         )
 
-    def _crowded(self) -> Bool[NumpyArray, "V"]:
-        """Skin vertices whose inner copies get into each other's way."""
+    def _crowded(self) -> Bool[NumpyArray, "V"] | None:
+        """Skin vertices whose inner copies get into each other's way; None where most do."""
 
-        def make() -> NumpyArray:
+        def make() -> NumpyArray | None:
             return self.extremes.crowded(np.tile(np.arange(self.coarse.vertex_count), 2))
 
         return self._kept.get("crowded", (), make)

@@ -39,6 +39,8 @@ _TURN_A_STEP = 0.2
 _STILL = 1e-5
 """Metres: a static shape is found when no vertex moves further in a round of iterations."""
 _MOST_ROUNDS = 20
+_SETTLING_STEPS = 24
+"""Of moving flesh without movement, after the balance that it starts from."""
 _TOUCHING_TURN_A_STEP, _MOST_TOUCHING_ROUNDS = 0.1, 40
 """The same where skin meets skin: it must be found before it is deep inside."""
 
@@ -122,6 +124,8 @@ class ProjectiveSimulation:
             last = number == count
             rounds, around = (self._most_rounds, outside) if last else (passing, apart)
             flesh = self._balance(around, flesh, before, frame, rounds, time)
+            if last and self.settings.dynamics and body.system.untangled:
+                flesh = self._settle(outside, flesh, frame, time)
         return SimulationState(identity, flesh, target, time)
 
     def step(
@@ -270,6 +274,36 @@ class ProjectiveSimulation:
             if moved < _STILL:
                 break
         return replace(resting(now, flesh.step, pressures=pressures), touching=pairs)
+
+    def _settle(
+        self,
+        outside: BoundEnvironment,
+        flesh: State,
+        frame: Float64[NumpyArray, "J 4 4"],
+        time: float,
+    ) -> State:
+        """Flesh in balance, as the steps of moving flesh leave it: in folds they end elsewhere than
+        twice as many iterations without momentum. Its movement is taken away after every step."""
+        body = outside.body
+        solver, carriers = body.solver(LARGEST_STEP), body.carriers(frame)
+        nowhere = np.zeros_like(carriers)
+        for _ in range(_SETTLING_STEPS):
+            rows, pairs = body.self_contacts(flesh, frame)
+            around = outside.contacts(flesh, carriers, time, LARGEST_STEP)
+            reached = solver.step(
+                flesh,
+                carriers[body.system.anchored],
+                outside.forces(flesh),
+                nowhere,
+                both(rows, around),
+                carriers,
+            )
+            moved = float(np.abs(reached.positions - flesh.positions).max())
+            quiet = resting(reached.positions, flesh.step, pressures=reached.pressures)
+            flesh = replace(quiet, touching=pairs)
+            if moved < _STILL:
+                break
+        return flesh
 
     def _path(
         self, body: SimulatedBody, start: Pose, end: Pose, count: int

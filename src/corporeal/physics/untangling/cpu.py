@@ -3,7 +3,12 @@
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
-from corporeal.physics.untangling.reference import LAST_SWEEPS, ORDERED_SWEEPS, SWEEPS, Untangling
+from corporeal.physics.untangling.reference import (
+    LAST_SWEEPS,
+    ORDERED_SWEEPS,
+    SWEEPS,
+    Untangling,
+)
 from corporeal.runtime.threads import over_slices, thread_count
 
 _ELEMENTS_A_SLICE = 4096

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from corporeal.physics.untangling.reference import LARGEST_MOVE, LEAST_SHARE, OPENED_SHARE
+from corporeal.physics.untangling.reference import (
+    LARGEST_MOVE,
+    LEAST_SHARE,
+    OPENED_SHARE,
+    PATIENCE,
+)
 from corporeal.runtime.kernels import kernel
 
 
@@ -107,8 +112,13 @@ def untangle(
     before and after; `moved` is room for four vertices an element. Gives how many are left.
     """
     s = np.empty((4, 3))
+    fewest, since = len(tetrahedra) + 1, 0
     for sweep in range(sweeps + ordered):
-        if count == 0:
+        if count < fewest:
+            fewest, since = count, 0
+        else:
+            since += 1
+        if count == 0 or since > PATIENCE:
             break
         vertices = 0
         if sweep < sweeps:

@@ -29,10 +29,13 @@ OPENED_SHARE = 0.021
 """ε⁺: to which it is."""
 LARGEST_MOVE = 5e-3
 """Metres that an element asks a corner to move at most."""
-SWEEPS, LAST_SWEEPS = 30, 100
+SWEEPS, LAST_SWEEPS = 30, 500
 """At most, after an iteration of the solver, and after the last one of a step."""
-ORDERED_SWEEPS = 1000
+ORDERED_SWEEPS = 500
 """At most, one element after the other, at the end of a step."""
+PATIENCE = 150
+"""Sweeps after which nothing more is tried while no fewer elements are small: some cannot be opened
+between the anchors that they have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +56,19 @@ class Untangling:
 
     def untangle(self, positions: Float64[NumpyArray, "V 3"], last: bool = True) -> int:
         """Push elements open, in place; how many are left. `last`: it ends a step."""
-        for _ in range(LAST_SWEEPS if last else SWEEPS):
+        together = LAST_SWEEPS if last else SWEEPS
+        fewest, since = len(self.tetrahedra) + 1, 0
+        for sweep in range(together + (ORDERED_SWEEPS if last else 0)):
             small = self.small(positions)
-            if len(small) == 0:
-                return 0
-            self._sweep(small, positions)
-        for _ in range(ORDERED_SWEEPS if last else 0):
-            for element in self.small(positions):
-                if self._is_small(element, positions):
-                    self._sweep(np.array([element]), positions)
+            fewest, since = (len(small), 0) if len(small) < fewest else (fewest, since + 1)
+            if len(small) == 0 or since > PATIENCE:
+                break
+            if sweep < together:
+                self._sweep(small, positions)
+                continue
+            for element in small:
+                if self._is_small(int(element), positions):
+                    self._sweep(element[None], positions)
         return len(self.small(positions))
 
     def _is_small(self, element: int, positions: Float64[NumpyArray, "V 3"]) -> bool:
