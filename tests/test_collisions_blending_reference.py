@@ -105,6 +105,7 @@ def test_a_tangled_limb_comes_back(template: Template) -> None:
         template,
         ProjectiveControls(collisions="global"),
         preparations=Preparations(template),
+        cuts=False,
     )
     random, state, touched = np.random.default_rng(5), moving.start(identity), 0
     for _ in range(12):
