@@ -88,7 +88,7 @@ class Subject:
             )
             for mode in COLLISIONS
         }
-        published = ProjectiveControls(collisions="global", volume=0.0)
+        published = ProjectiveControls(collisions="global", volume=0.0, untangled=False)
         self.losing_volume = ProjectiveSimulation(
             self.model.template, published, preparations=shared
         )

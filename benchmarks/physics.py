@@ -205,7 +205,7 @@ def losing_volume(
     simulation: ProjectiveSimulation, state: SimulationState
 ) -> tuple[ProjectiveSimulation, SimulationState]:
     """The same body with the energy of Komaritzan 2022 alone, without volume preservation."""
-    settings = replace(simulation.settings, volume=0.0)
+    settings = replace(simulation.settings, volume=0.0, untangled=False)
     plain = ProjectiveSimulation(
         simulation.template, settings, preparations=simulation._preparations
     )

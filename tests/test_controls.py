@@ -189,10 +189,14 @@ def test_help_of_a_deformer_is_its_own(deformer: str, capsys: pytest.CaptureFixt
 def test_help_says_what_a_flag_does_and_whose_default_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert "0 to 200 (default: 0)" in helped(capsys, "--deformer", "layered")
-    assert "0 to 200 (default: 50)" in helped(capsys, "--deformer=projective")
+    layered = helped(capsys, "--deformer", "layered")
+    assert "Young's modulus of fat; 1000 to 1e+06 Pa (default: 12000)" in layered
+    projective = helped(capsys, "--deformer=projective")
+    assert "Young's modulus of soft flesh; 1000 to 1e+06 Pa (default: 12000)" in projective
     text = helped(capsys)
-    assert "0 to 200 projective (default: 50); layered (default: 0)" in text
+    soft, fat = "projective: Young's modulus of soft flesh", "layered: Young's modulus of fat"
+    assert f"{soft}; 1000 to 1e+06 Pa; {fat}; 1000 to 1e+06 Pa (default: 12000)" in text
+    assert "projective, layered: volume preservation" in text
     assert "--static projective, layered: every frame is in static balance" in text
     assert "--no-sliding projective: skin sticks to the bones" in text
     for name in deformer_names():
@@ -235,7 +239,22 @@ def test_controls_are_given_or_default() -> None:
     assert plain_controls("projective", {}) == {}
     assert plain_controls("projective", {"volume": 50}) == {"volume": 50.0}
     assert ProjectiveControls(volume=50.0).changed() == {}
-    assert LayeredControls(volume=50.0).changed() == {"volume": 50.0}
+    assert LayeredControls(volume=0.0).changed() == {"volume": 0.0}
+
+
+def test_a_subclass_inherits_what_it_does_not_change() -> None:
+    """Unit, range and default of a control are its parent's; its help is its own."""
+    own, parent = (
+        {row.name: row for row in controls.table()}["stiffness"]
+        for controls in (LayeredControls, ProjectiveControls)
+    )
+    assert (own.unit, own.low, own.high, own.default) == (
+        parent.unit,
+        parent.low,
+        parent.high,
+        parent.default,
+    )
+    assert own.help != parent.help
 
 
 def test_sliders_are_those_of_the_fields() -> None:

@@ -133,21 +133,21 @@ def test_a_vertex_never_jumps():
 
 @pytest.mark.parametrize("integrator", ["bdf2", "static"])
 def test_pressed_flesh_stays_right_side_out(integrator):
-    """A force that presses skin through the floor turns plain flesh inside out, and not this."""
+    """Forces that press skin through the floor turn plain flesh far inside out, many times over;
+    untangled, the worst element is at most flat, to a twentieth of its volume."""
     rule = StepRule(1 / 120, 10, 10.0, integrator)
+    row, column = np.divmod(np.arange(SIDE**2), SIDE)
+    pressed = np.flatnonzero((abs(row - 3) <= 1) & (abs(column - 3) <= 1))
     for untangled in (False, True):
         system, points = slab_system(untangled)
         forces = np.zeros_like(points)
-        forces[SIDE**2 // 2] = [0.0, -30.0, 0.0]
-        states = []
+        forces[pressed] = [0.0, -8.0, 0.0]
         for solver in (ReferenceSolver(system, rule), CpuSolver(system, rule)):
             state = resting(points, rule.step)
             for _ in range(12):
                 state = solver.step(state, points[system.anchored], forces)
-            states.append(state.positions)
-        for positions in states:
-            least = shares(system, points, positions).min()
-            assert (least > LEAST_SHARE * 0.999) == untangled, least
+            least = shares(system, points, state.positions).min()
+            assert least > -0.05 if untangled else least < -1.0
 
 
 def test_attachments_draw_as_springs_do():

@@ -13,7 +13,7 @@ from corporeal._typing import Array, Float
 from corporeal.physics.solver.gpu.elements import DeviceFlesh
 from corporeal.physics.untangling.reference import LARGEST_MOVE, LEAST_SHARE, OPENED_SHARE
 
-SWEEPS = 4
+SWEEPS = 30
 """At most, after every iteration of the solver; none where no element is small."""
 
 
