@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from corporeal.errors import InputError
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.gpu.solver import GpuSolver
 from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System
@@ -165,3 +167,27 @@ def test_attachments_draw_as_springs_do():
         state = solver.step(resting(points, 1.0), points[anchored], forces, None, None, targets)
         expected = targets[chosen] + forces[chosen] / 250.0
         np.testing.assert_allclose(state.positions[chosen], expected, atol=1e-6)
+
+
+def test_attachments_without_targets_are_refused():
+    """By every solver, in the same words: springs that draw to nowhere would be left out."""
+    points, tetrahedra, anchored = slab()
+    strain = strain_constraint(points, tetrahedra, 1e4)
+    attachments = np.where(anchored, 0.0, 250.0)
+    system = System(np.where(anchored, 0.0, 1e-3), anchored, (strain,), attachments=attachments)
+    rule = StepRule(1 / 120, 5)
+    for solver in (ReferenceSolver(system, rule), CpuSolver(system, rule)):
+        with pytest.raises(InputError, match="say in `targets` where they draw to"):
+            solver.step(resting(points, rule.step), points[anchored])
+    with pytest.raises(InputError, match="say in `targets` where they draw to"):
+        GpuSolver(system, rule, points).step(resting(points, rule.step), points[anchored])
+
+
+def test_loose_vertices_are_attached_and_massless():
+    """Indices among all vertices; none without attachments, none that is anchored or has mass."""
+    points, tetrahedra, anchored = slab()
+    strain = strain_constraint(points, tetrahedra, 1e4)
+    masses, attachments = np.where(anchored, 0.0, 1e-3), np.zeros(len(points))
+    assert len(System(masses, anchored, (strain,)).loose) == 0
+    masses[[3, 4]], attachments[[3, 5, 8, SIDE**2 + 1]] = 0.0, 250.0
+    assert System(masses, anchored, (strain,), attachments=attachments).loose.tolist() == [3]

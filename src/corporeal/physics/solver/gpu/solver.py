@@ -38,7 +38,7 @@ from corporeal.physics.solver.gpu.inverse import (
 from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
 from corporeal.physics.solver.gpu.springs import Springs, spring_forces
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
-from corporeal.physics.solver.system import System
+from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.untangling.gpu import untangle
 from corporeal.physics.volume_preservation.gpu import (
     DevicePreservation,
@@ -324,6 +324,8 @@ class GpuSolver:
     ) -> tuple[State, Float64[NumpyArray, "k V 3"]]:
         """The state k steps later, and the positions after each: one program, one way there and
         back. Arguments are those of `step` for every step; `forces` are the same in all."""
+        if self.system.attachments is not None:
+            targets = required_targets(targets)
         past = rebased(state, self.rule.step)
         free, fixed = np.split(self.order, [len(self.flesh.masses)])
         origin, count = np.round(np.mean(past.positions, axis=0)), len(anchors)
