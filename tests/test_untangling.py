@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from corporeal.errors import InputError
+from corporeal.errors import InputError, SolverError
+from corporeal.physics.fast_projective_skinning import flesh_system
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.gpu.solver import GpuSolver
 from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.prestress import balancing_stress
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System
 from corporeal.physics.untangling.cpu import CompiledUntangling
@@ -191,3 +193,26 @@ def test_loose_vertices_are_attached_and_massless():
     assert len(System(masses, anchored, (strain,)).loose) == 0
     masses[[3, 4]], attachments[[3, 5, 8, SIDE**2 + 1]] = 0.0, 250.0
     assert System(masses, anchored, (strain,), attachments=attachments).loose.tolist() == [3]
+
+
+def test_weight_is_balanced_as_if_springs_were_rigid_where_anchors_cannot(monkeypatch):
+    """Where the balance between anchors alone is refused, attached vertices hold the weight too:
+    Qᵀ W (p − Q x) + f = 0 on those that are neither, to the tolerance of the balance."""
+    points, tetrahedra, below = slab()
+    weight = np.where(below, 0.0, 1e-3)[:, None] * np.array([0.0, -9.81, 0.0])
+    anchored, strain = np.zeros_like(below), strain_constraint(points, tetrahedra, 1e4)
+    anchored[np.flatnonzero(below)[0]] = True
+
+    def between_few(strain, held, forces):
+        if held.sum() == 1:
+            raise SolverError("the weight of the rest shape could not be balanced")
+        return balancing_stress(strain, held, forces)
+
+    monkeypatch.setattr(flesh_system, "balancing_stress", between_few)
+    young, attached = np.full(len(tetrahedra), 1e4), below & ~anchored
+    held = flesh_system.balanced_strain(strain, points, young, anchored, attached, weight)
+    values = held.matrix @ points
+    pull = held.matrix.T @ (held.weights[:, None] * (held.project(values) - values))
+    assert np.linalg.norm((pull + weight)[~below]) < 2e-6 * np.linalg.norm(weight)
+    with pytest.raises(SolverError, match="could not be balanced"):
+        flesh_system.balanced_strain(strain, points, young, anchored, ~below & below, weight)
