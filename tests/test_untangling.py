@@ -216,3 +216,22 @@ def test_weight_is_balanced_as_if_springs_were_rigid_where_anchors_cannot(monkey
     assert np.linalg.norm((pull + weight)[~below]) < 2e-6 * np.linalg.norm(weight)
     with pytest.raises(SolverError, match="could not be balanced"):
         flesh_system.balanced_strain(strain, points, young, anchored, ~below & below, weight)
+
+
+def test_a_device_draws_attachments_as_the_reference_does():
+    """Inner vertices on springs, massless, drawn sideways by 2 mm: ten steps end within float32
+    (1e-5 of the slab's 6 cm)."""
+    points, tetrahedra, below = slab()
+    strain = strain_constraint(points, tetrahedra, 1e4)
+    anchored = below & (points[:, 0] < 0.005)
+    attachments = np.where(below & ~anchored, 250.0, 0.0)
+    system = System(np.where(below, 0.0, 1e-3), anchored, (strain,), attachments=attachments)
+    targets = points + np.array([2e-3, 0.0, 0.0])
+    rule = StepRule(1 / 120, 10)
+    exact, found = ReferenceSolver(system, rule), GpuSolver(system, rule, points)
+    one = other = resting(points, rule.step)
+    for _ in range(10):
+        one = exact.step(one, points[anchored], targets=targets)
+        other = found.step(other, points[anchored], targets=targets)
+    assert np.abs(one.positions - points).max() > 1e-3
+    np.testing.assert_allclose(other.positions, one.positions, atol=6e-7)

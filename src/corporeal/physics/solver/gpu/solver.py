@@ -188,9 +188,10 @@ class _Iteration(NamedTuple):
             pressures,
             0.0 if self.preservation is None else jnp.zeros_like(self.predicted),
         )
-        if self.inputs.targets is not None:  # without mass they keep no memory
-            loose = ((self.flesh.springs > 0) & (self.flesh.masses == 0))[:, None]
-            at = at._replace(z=jnp.where(loose, self.inputs.targets, start))
+        if self.attachments is not None:
+            springs, targets = self.attachments
+            loose = (springs > 0) & (self.flesh.masses == 0)  # as `System.loose`
+            at = at._replace(z=jnp.where(loose[:, None], targets, start))
         if count > 0:
             at = self.once(self.pressed(at))
 
@@ -208,6 +209,13 @@ class _Iteration(NamedTuple):
         if count % 2 == 1:
             at = self.pressed(self.corrected(at))
         return self.untangled(at.z + self.delta(at)[0]), at.pressures
+
+    @property
+    def attachments(self) -> tuple[Array, Array] | None:
+        """Stiffness, N/m, and where they draw the free vertices, metres; None where none are."""
+        if self.flesh.springs is None or self.inputs.targets is None:
+            return None
+        return self.flesh.springs, self.inputs.targets
 
     def corrected(self, at: _Progress) -> _Progress:
         """Pressures for the volumes that the regions have now."""
@@ -246,8 +254,9 @@ class _Iteration(NamedTuple):
         z, contact, rounds = at.z, self.contact, self.options.rounds
         inertia = self.rule.inertia * self.flesh.masses[:, None]
         pull = inertia * (self.predicted - z) + self.inputs.forces + at.push
-        if self.inputs.targets is not None:
-            pull = pull + self.flesh.springs[:, None] * (self.inputs.targets - z)
+        if self.attachments is not None:
+            springs, targets = self.attachments
+            pull = pull + springs[:, None] * (targets - z)
         if self.springs is not None:
             pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
         strain = kernel_forces if self.options.kernels else strain_forces
@@ -324,8 +333,7 @@ class GpuSolver:
     ) -> tuple[State, Float64[NumpyArray, "k V 3"]]:
         """The state k steps later, and the positions after each: one program, one way there and
         back. Arguments are those of `step` for every step; `forces` are the same in all."""
-        if self.system.attachments is not None:
-            targets = required_targets(targets)
+        targets = None if self.system.attachments is None else required_targets(targets)
         past = rebased(state, self.rule.step)
         free, fixed = np.split(self.order, [len(self.flesh.masses)])
         origin, count = np.round(np.mean(past.positions, axis=0)), len(anchors)
