@@ -9,16 +9,15 @@ import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
+import checked_annotations
 import durations
 import public_data
 import pytest
 import shared_command
-from jaxtyping import install_import_hook
 
 sys.dont_write_bytecode = False  # workers and commands share what the hook below compiles
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-_hook = install_import_hook("corporeal", "beartype.beartype")
-"""Turns every annotation of the package into a run-time check."""
+checked_annotations.install("corporeal")
 
 _JAX = {
     "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
