@@ -69,7 +69,7 @@ def measured(places: np.ndarray, step: float) -> tuple[float, float]:
 def test_swings_have_the_ratio_that_was_asked_for(name: str, frequency: float) -> None:
     """The logarithmic decrement is that of the polynomial's root, between ζ and 2ζ.
 
-    The other two roots fall faster, by 2 in a step at 10 Hz and by 2.9 at 1 Hz: to 1e-5 of the swing
+    The other two roots fall by 2 more in a step at 10 Hz and by 2.9 at 1 Hz: to 1e-5 of the swing
     after 15 steps. In float32 a place of 1 m is rounded by 1e-7 m, and the least swing that is
     fitted is of 0.2 m · 0.85³⁶ = 6e-4 m.
     """
