@@ -115,3 +115,13 @@ def test_a_sheet_of_poses_is_drawn_and_kept(tmp_path: Path):
     assert (tmp_path / "slim-woman.png").read_bytes() == first
     run("pose_sheet.py", *asked, "--no-girdle")
     assert len(list((tmp_path / "kept").iterdir())) == 4
+
+
+def test_flesh_rings_down(tmp_path: Path):
+    """One body of few vertices: a report with frequency and ratio of every region, damped more than
+    without damping; refused, with a status that is not 0, where flesh does not swing."""
+    run("damping.py", "--quick", "--output", str(tmp_path / "damping.json"))
+    (woman,) = json.loads((tmp_path / "damping.json").read_text())["people"].values()
+    for region, wave in woman["ratio"].items():
+        assert wave["frequency_hz"] > 1.0
+        assert wave["ratio"] > woman["undamped"][region]["ratio"]
