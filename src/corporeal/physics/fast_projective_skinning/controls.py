@@ -29,7 +29,7 @@ class ProjectiveControls(Controls):
         help="Young's modulus of soft flesh",
     )
     damping_ratio: float = control(
-        0.2,
+        Material.damping_ratio,
         low=0.0,
         high=1.0,
         slider=(0.0, 0.5),
