@@ -45,7 +45,8 @@ FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 4
 PUBLISHED = ProjectiveControls(volume=0.0, untangled=False)
 """The flesh of Komaritzan 2022, without volume preservation."""
-FLESH = ("corners", "gradients", "weights", "masses", "springs")
+FLESH = ("corners", "gradients", "weights", "masses")
+"""Of the material's body, which has no attachments."""
 SIZES = (1500, 8000)
 CURLED = (
     ("left_hip", 0, -2.8), ("right_hip", 0, -2.8), ("left_hip", 2, -0.1), ("right_hip", 2, 0.1),

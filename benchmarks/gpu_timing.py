@@ -1,13 +1,13 @@
 """What the parts of the GPU benchmark share: prepared bodies, and how time is taken."""
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from timing import seconds_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
@@ -40,13 +40,7 @@ ROUNDS = 15 if GPU else 1
 
 def timed(call: Callable[[], object]) -> float:
     """Median seconds of a call that has been compiled."""
-    jax.block_until_ready(call())
-    times = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        jax.block_until_ready(call())
-        times.append(time.perf_counter() - started)
-    return float(np.median(times))
+    return float(np.median(seconds_of(lambda: jax.block_until_ready(call()), ROUNDS)))
 
 
 class Subject:

@@ -17,12 +17,12 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from timing import timed
 
 from corporeal.body.mesh import Mesh
 from corporeal.body.pose import Pose
@@ -46,7 +46,6 @@ from corporeal.runtime.threads import thread_count
 RESULTS = Path(__file__).parent / "results" / "physics.json"
 PLOT = Path(__file__).parents[1] / "docs" / "pictures" / "tetrahedra.svg"
 AGREEMENT = 1e-4  # of the body's height, after 60 steps
-ROUNDS = 60
 
 
 def main() -> None:
@@ -90,17 +89,6 @@ def commit() -> str:
     """The checkout's commit, for the record."""
     command = ["git", "rev-parse", "--short", "HEAD"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def timed(call: Callable[[], object], rounds: int = ROUNDS) -> dict[str, float]:
-    """Smallest and median milliseconds of a call."""
-    call()
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        call()
-        times.append(1e3 * (time.perf_counter() - started))
-    return {"least": round(min(times), 4), "median": round(float(np.median(times)), 4)}
 
 
 def raised_arms(body: SimulatedBody, phase: float) -> Pose:

@@ -107,9 +107,8 @@ def fewer_free(body: DeviceBody) -> DeviceBody:
 
     count = body.free_count - 1
     old = body.elements
-    elements = Elements(
-        old.tetrahedra, old.inverse_edges, old.weights, old.masses[:count], old.springs[:count]
-    )
+    assert old.springs is None  # published flesh has no attachments
+    elements = Elements(old.tetrahedra, old.inverse_edges, old.weights, old.masses[:count])
     return replace(body, elements=elements, flesh=flesh_of(elements), weight=body.weight[:, :count])
 
 

@@ -18,9 +18,9 @@ from corporeal.motions.cuts import find_cuts
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.cuts import (
     Crossing,
+    cut_notes,
     moved_frame,
     sampled_between_cuts,
-    told,
 )
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
@@ -62,7 +62,7 @@ class Clip:
     def notes(self) -> tuple[str, ...]:
         """Where the motion is cut, in words."""
         cuts = [crossing.cut for crossing in self.crossings.values()]
-        return told(cuts, self.body.skeleton.names)
+        return cut_notes(cuts, self.body.skeleton.names)
 
     @property
     def body(self) -> SimulatedBody:

@@ -39,8 +39,7 @@ class ReferenceSolver:
         self._weights = weights[:, None]
         self._factor = splu(system.matrix(rule.inertia, rule.stiffening))
         self._untangling = untangling_of(system)
-        drawn = self._free[(system.springs > 0) & (system.masses[self._free] == 0)]
-        self._loose = drawn  # without mass they keep no memory
+        self._loose = system.loose
         preservation = system.volume_preservation
         self._gain = (
             None if preservation is None else preservation.gain(self._free, self._factor.solve)

@@ -62,9 +62,14 @@ class System:
         """K_f t: what attachments to `targets` (metres) add to the right side, newtons."""
         if self.attachments is None:
             return np.zeros((len(self.free), 3))
-        if targets is None:
-            raise InputError("this system has attachments; say in `targets` where they draw to.")
-        return self.springs[:, None] * targets[self.free]
+        return self.springs[:, None] * required_targets(targets)[self.free]
+
+    @property
+    def loose(self) -> Int[NumpyArray, "k"]:
+        """Indices of the free vertices that are attached and massless: they keep no memory, and
+        every step begins with them at their targets."""
+        free = self.free
+        return free[(self.springs > 0) & (self.masses[free] == 0)]
 
     @property
     def vertex_count(self) -> int:
@@ -91,6 +96,15 @@ class System:
         columns = csc_array(self.constraint_matrix())[:, free]
         stiffness = columns.T @ diags_array(stiffening * self.row_weights()) @ columns
         return csc_array(stiffness + diags_array(inertia * self.masses[free] + self.springs))
+
+
+def required_targets(
+    targets: Float64[NumpyArray, "*k V 3"] | None,
+) -> Float64[NumpyArray, "*k V 3"]:
+    """The targets (metres) of a system with attachments; refused where there are none."""
+    if targets is None:
+        raise InputError("this system has attachments; say in `targets` where they draw to.")
+    return targets
 
 
 def tetrahedral_masses(

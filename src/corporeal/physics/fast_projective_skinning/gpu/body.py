@@ -6,7 +6,8 @@ NumPy, SciPy and JAX.
 
 from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -149,8 +150,13 @@ def _pytree(reader: NpzReader, kind: type[Any], prefix: str) -> Any:
 
 
 def _gathered(reader: NpzReader, field: Field, prefix: str) -> Any:
-    """A noun's field from the arrays under a prefix; its annotation says shape and kind."""
+    """A noun's field from the arrays under a prefix; its annotation says shape and kind. One that
+    may be missing is None where it is."""
     name, annotation = prefix + field.name, field.type
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        if name not in reader.headers:
+            return None
+        annotation = next(kind for kind in get_args(annotation) if kind is not NoneType)
     if isinstance(annotation, type) and is_dataclass(annotation):
         return _pytree(reader, annotation, name + "/")
     shape = tuple(int(d) if d.isdigit() else d for d in annotation.dim_str.split())  # pyright: ignore[reportAttributeAccessIssue]

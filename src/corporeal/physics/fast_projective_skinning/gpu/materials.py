@@ -80,11 +80,16 @@ def materials_of(
 def flesh_matrix(
     flesh: DeviceFlesh, inertia: float, stiffening: float = 1.0
 ) -> Float[Array, "f f"]:
-    """A = κ M_f + s Q_fᵀ W Q_f, dense: of small bodies."""
+    """A = κ M_f + K_f + s Q_fᵀ W Q_f, dense: of small bodies."""
     free = flesh.weights.shape[0]
     columns = jnp.broadcast_to(jnp.eye(free, dtype=flesh.masses.dtype), (3, free, free))
     stiffness = stiffening * stiffness_product(flesh, columns)[0]
-    return stiffness + jnp.diag(inertia * flesh.masses + flesh.springs)
+    return stiffness + jnp.diag(_held(flesh, inertia * flesh.masses))
+
+
+def _held(flesh: DeviceFlesh, inertia: Float[Array, "f"]) -> Float[Array, "f"]:
+    """κ M_f + K_f of a diagonal κ M_f, N/m."""
+    return inertia if flesh.springs is None else inertia + flesh.springs
 
 
 def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[Array, "k 3 f"]:
@@ -102,7 +107,7 @@ def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[A
     def solved(right: Array) -> Array:
         first = lax.stop_gradient(_product(inverse, right))
         product = rule.stiffening * stiffness_product(flesh, first[..., None])[..., 0]
-        product = product + (inertia + flesh.springs) * first
+        product = product + _held(flesh, inertia) * first
         return first + _product(inverse, right - product)
 
     def step(state: tuple[Array, ...], given: tuple[Array, ...]) -> tuple[tuple[Array, ...], Array]:
@@ -119,7 +124,9 @@ def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[A
             forces = forces - (rule.stiffening - 1.0) * strain(position + rule.step * carried)
 
         def iterate(z: Array, _: None) -> tuple[Array, None]:
-            right = inertia * (predicted - z) - flesh.springs * z + weight + forces
+            right = inertia * (predicted - z)
+            right = right if flesh.springs is None else right - flesh.springs * z
+            right = right + weight + forces
             return z + solved(right + rule.stiffening * strain(z)), None
 
         found, _ = lax.scan(jax.checkpoint(iterate), predicted, length=rule.iterations)

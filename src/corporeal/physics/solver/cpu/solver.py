@@ -20,7 +20,7 @@ from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
 from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_tetrahedra
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
-from corporeal.physics.solver.system import System
+from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.untangling.cpu import CompiledUntangling
 from corporeal.physics.untangling.reference import untangling_of
 from corporeal.physics.volume_preservation.cpu import CompiledPressure
@@ -78,7 +78,7 @@ class CpuSolver:
         )
         self._momentum = rule.inertia * system.masses[self._free]
         self._inertia = self._momentum + system.springs
-        self._loose = np.flatnonzero((system.springs > 0) & (self._momentum == 0))
+        self._loose = system.loose
         self._factor = CholeskyFactor(system.matrix(rule.inertia, rule.stiffening))
         self._pressing = self._press()
         untangling = untangling_of(system)
@@ -128,10 +128,11 @@ class CpuSolver:
         state = rebased(state, self.rule.step)
         z, pull = self._begin(state, forces, carried)
         z[len(pull) :] = anchors
-        if self.system.attachments is not None and targets is not None:
-            pull += self.system.attachment_pull(targets)
-            # Without mass they keep no memory: begun where they were, what is pressed would creep.
-            z[self._loose] = targets[self._free[self._loose]]
+        if self.system.attachments is not None:
+            drawn = required_targets(targets)
+            pull += self.system.attachment_pull(drawn)
+            # Begun where they were, what is pressed would creep.
+            z[self._place[self._loose]] = drawn[self._loose]
         touching = self._touching(contacts, state.positions)
         if self._pressing is not None:
             self._pressing.begin(state.pressures)

@@ -38,7 +38,7 @@ from corporeal.physics.solver.gpu.inverse import (
 from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
 from corporeal.physics.solver.gpu.springs import Springs, spring_forces
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
-from corporeal.physics.solver.system import System
+from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.untangling.gpu import untangle
 from corporeal.physics.volume_preservation.gpu import (
     DevicePreservation,
@@ -190,9 +190,10 @@ class _Iteration(NamedTuple):
             pressures,
             0.0 if self.preservation is None else jnp.zeros_like(self.predicted),
         )
-        if self.inputs.targets is not None:  # without mass they keep no memory
-            loose = ((self.flesh.springs > 0) & (self.flesh.masses == 0))[:, None]
-            at = at._replace(z=jnp.where(loose, self.inputs.targets, start))
+        if self.attachments is not None:
+            springs, targets = self.attachments
+            loose = (springs > 0) & (self.flesh.masses == 0)  # as `System.loose`
+            at = at._replace(z=jnp.where(loose[:, None], targets, start))
         if self.rule.stiffening > 1.0:
             return self.held_back(at.z).iterated(at, count)
         return self.iterated(at, count)
@@ -223,6 +224,13 @@ class _Iteration(NamedTuple):
         if count % 2 == 1:
             at = self.pressed(self.corrected(at))
         return self.untangled(at.z + self.delta(at)[0]), at.pressures
+
+    @property
+    def attachments(self) -> tuple[Array, Array] | None:
+        """Stiffness, N/m, and where they draw the free vertices, metres; None where none are."""
+        if self.flesh.springs is None or self.inputs.targets is None:
+            return None
+        return self.flesh.springs, self.inputs.targets
 
     def corrected(self, at: _Progress) -> _Progress:
         """Pressures for the volumes that the regions have now."""
@@ -261,8 +269,9 @@ class _Iteration(NamedTuple):
         z, contact, rounds = at.z, self.contact, self.options.rounds
         inertia = self.rule.inertia * self.flesh.masses[:, None]
         pull = inertia * (self.predicted - z) + self.inputs.forces + at.push
-        if self.inputs.targets is not None:
-            pull = pull + self.flesh.springs[:, None] * (self.inputs.targets - z)
+        if self.attachments is not None:
+            springs, targets = self.attachments
+            pull = pull + springs[:, None] * (targets - z)
         if self.springs is not None:
             pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
         moved = correction(self.inverse, pull + self.elastic(z))
@@ -344,6 +353,7 @@ class GpuSolver:
     ) -> tuple[State, Float64[NumpyArray, "k V 3"]]:
         """The state k steps later, and the positions after each: one program, one way there and
         back. Arguments are those of `step` for every step; `forces` are the same in all."""
+        targets = None if self.system.attachments is None else required_targets(targets)
         past = rebased(state, self.rule.step)
         free, fixed = np.split(self.order, [len(self.flesh.masses)])
         origin, count = np.round(np.mean(past.positions, axis=0)), len(anchors)
