@@ -34,7 +34,8 @@ from corporeal.physics.fast_projective_skinning.gpu.body import save_device_body
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
-from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.damping import damped_rule
+from corporeal.physics.solver.integration import State, resting
 from corporeal.physics.solver.protocol import Solver
 from corporeal.physics.solver.reference import ReferenceSolver
 
@@ -95,7 +96,8 @@ def write_material(model: PhenotypeModel, identity: Identity) -> None:
     from recover_material import body_scene  # pyright: ignore[reportMissingImports]
 
     scene = body_scene()
-    rule = np.array([scene.rule.step, scene.rule.iterations, scene.rule.damping])
+    way = scene.rule
+    rule = np.array([way.step, way.iterations, way.damping, way.viscosity])
     arrays = {"stiffness": scene.stiffness, "mass": scene.mass, "rule": rule}
     arrays |= {f"flesh_{k}": np.asarray(getattr(scene.flesh, k)) for k in FLESH}
     arrays |= {f"parts_{k}": np.asarray(v) for k, v in scene.parts._asdict().items()}
@@ -145,7 +147,7 @@ def write_clip(name: str, model: PhenotypeModel, identity: Identity) -> None:
     places = np.arange(FRAMES * STEPS + 1) / STEPS
     frames = frames_of(body, sampled(motion, places, 60.0 * STEPS).poses)
     start = started(simulation, identity, frames, motion)
-    rule = StepRule(LARGEST_STEP, ITERATIONS, body.material.damping)
+    rule = damped_rule(LARGEST_STEP, ITERATIONS, body.material.damping_ratio)
     reference = passed(body, ReferenceSolver(body.system, rule), start, frames)
     fast = passed(body, body.solver(LARGEST_STEP), start, frames)
     np.savez_compressed(
@@ -155,7 +157,6 @@ def write_clip(name: str, model: PhenotypeModel, identity: Identity) -> None:
         velocities=start.velocities,
         reference=reference.positions,
         fast=fast.positions,
-        damping=body.material.damping,
     )
 
 
@@ -186,7 +187,6 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
         positions=state.flesh.positions,
         after=after.flesh.positions,
         rows=len(rows),
-        damping=body.material.damping,
     )
 
 

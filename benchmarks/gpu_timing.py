@@ -17,6 +17,8 @@ from corporeal.physics.fast_projective_skinning.gpu.clip import (
     clip_frames,
     device_state,
 )
+from corporeal.physics.materials import Material
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import (
     DenseInverse,
@@ -25,7 +27,7 @@ from corporeal.physics.solver.gpu.inverse import (
 )
 from corporeal.physics.solver.gpu.solver import SolverState
 from corporeal.physics.solver.gpu.two_level import TwoLevelInverse, two_level_inverse
-from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.integration import State, resting
 
 ROOT = Path(__file__).parents[1]
 SUBJECTS = ROOT / "build" / "gpu"
@@ -44,10 +46,11 @@ def timed(call: Callable[[], object]) -> float:
 class Subject:
     """A prepared body with its rule and inverses."""
 
-    def __init__(self, name: str, damping: float = 10.0) -> None:
+    def __init__(self, name: str, damping_ratio: float = Material.damping_ratio) -> None:
         host = load_device_body(SUBJECTS / name)
-        self.rule = StepRule(STEP, ITERATIONS, damping)
-        matrix = system_matrix(host.elements, self.rule.inertia, len(host.order))
+        self.rule = damped_rule(STEP, ITERATIONS, damping_ratio)
+        inertia, stiffening = self.rule.inertia, self.rule.stiffening
+        matrix = system_matrix(host.elements, inertia, len(host.order), stiffening)
         whole = inverted(matrix)
         self.height = float(np.ptp(host.rest[:, 1]))
         self.body: DeviceBody = jax.device_put(host)

@@ -36,6 +36,7 @@ from corporeal.physics.fast_projective_skinning.simulation import (
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu import local_step as cpu
 from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System, tetrahedral_masses
@@ -114,7 +115,7 @@ def agreement(body: SimulatedBody) -> float:
     """Largest difference of compiled and reference solver after 60 steps of a shaken skeleton, over
     the body's height; refused above 1e-4."""
     rest = np.asarray(body.model.vertices, np.float64)
-    rule = StepRule(LARGEST_STEP, 5, body.material.damping)
+    rule = damped_rule(LARGEST_STEP, 5, body.material.damping_ratio)
     ends = []
     for solver in (ReferenceSolver(body.system, rule), CpuSolver(body.system, rule)):
         state = resting(rest, rule.step)
@@ -218,7 +219,7 @@ def acceleration(body: SimulatedBody, state: SimulationState) -> dict[str, dict[
     errors: dict[str, dict[str, float]] = {}
     converged = None
     for count in (400, 1, 2, 3, 5, 8, 10, 15, 20, 30):
-        rule = StepRule(LARGEST_STEP, count, body.material.damping)
+        rule = damped_rule(LARGEST_STEP, count, body.material.damping_ratio)
         for name, accelerated in (("plain", False), ("accelerated", True)):
             solver = CpuSolver(body.system, rule, accelerated=accelerated)
             end = solver.step(flesh, anchors, body.weight, carried).positions

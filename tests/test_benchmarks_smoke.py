@@ -135,3 +135,13 @@ def test_a_held_pose_is_judged_and_kept(tmp_path: Path):
     assert out.read_bytes() == first
     assert {path: path.stat().st_mtime_ns for path in kept.iterdir()} == files
     assert len(files) == 1
+
+
+def test_flesh_rings_down(tmp_path: Path):
+    """One body of few vertices: a report with frequency and ratio of every region, damped more than
+    without damping; refused, with a status that is not 0, where flesh does not swing."""
+    run("damping.py", "--quick", "--output", str(tmp_path / "damping.json"))
+    (woman,) = json.loads((tmp_path / "damping.json").read_text())["people"].values()
+    for region, wave in woman["ratio"].items():
+        assert wave["frequency_hz"] > 1.0
+        assert wave["ratio"] > woman["undamped"][region]["ratio"]

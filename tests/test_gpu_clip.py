@@ -28,15 +28,16 @@ from corporeal.physics.fast_projective_skinning.gpu.clip import (
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
 from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import flesh_of
 from corporeal.physics.solver.gpu.solver import SolverOptions
-from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.integration import resting
 from corporeal.physics.upsampling.gpu import full_normals, full_skin
 from corporeal.skinning.kinematics import forward_kinematics
 
 TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
-RULE = StepRule(1 / 120, 5, 10.0)
+RULE = damped_rule(1 / 120, 5, ProjectiveControls().damping_ratio)
 WAY = SolverOptions(unrolled=1)
 
 

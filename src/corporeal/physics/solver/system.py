@@ -14,7 +14,7 @@ from corporeal.physics.volume_preservation.reference import VolumePreservation
 
 @dataclass(frozen=True)
 class System:
-    """κ M_f + K_f + Q_fᵀ W Q_f over the free vertices; anchored ones are given, not solved for."""
+    """κ M_f + K_f + s Q_fᵀ W Q_f over the free vertices; anchored ones are given."""
 
     masses: Float64[NumpyArray, "V"]
     """Lumped masses, kg; zero where a vertex only follows its neighbours."""
@@ -89,12 +89,12 @@ class System:
         """The diagonal of W."""
         return np.concatenate([c.weights for c in self.constraints])
 
-    def matrix(self, inertia: float) -> csc_array:
-        """κ M_f + K_f + Q_fᵀ W Q_f for `inertia` κ in 1/s² (1/δt² for implicit Euler, 0 if static),
-        with the attachments K."""
+    def matrix(self, inertia: float, stiffening: float = 1.0) -> csc_array:
+        """κ M_f + K_f + s Q_fᵀ W Q_f for `inertia` κ in 1/s² (1/δt² for implicit Euler, 0 if
+        static) and `stiffening` s, with the attachments K."""
         free = self.free
         columns = csc_array(self.constraint_matrix())[:, free]
-        stiffness = columns.T @ diags_array(self.row_weights()) @ columns
+        stiffness = columns.T @ diags_array(stiffening * self.row_weights()) @ columns
         return csc_array(stiffness + diags_array(inertia * self.masses[free] + self.springs))
 
 

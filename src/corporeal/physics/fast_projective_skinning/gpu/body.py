@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from corporeal._typing import Array, Bool, Float, Int, NumpyArray
 from corporeal.errors import FormatError
@@ -76,16 +77,17 @@ class DeviceBody:
 
     def inverse(self, rule: StepRule, dense: bool = False) -> Inverse:
         """The global step of a rule; `dense` keeps what is negligible too."""
-        matrix = system_matrix(self.elements, rule.inertia, len(self.order))
+        matrix = self._matrix(rule)
         return global_step(matrix, dense)
 
     def preservation(self, rule: StepRule) -> DevicePreservation | None:
         """What keeps volume in the steps of a rule; None where it is not kept."""
         if self.volume is None:
             return None
-        return preservation_with(
-            self.volume, system_matrix(self.elements, rule.inertia, len(self.order))
-        )
+        return preservation_with(self.volume, self._matrix(rule))
+
+    def _matrix(self, rule: StepRule) -> csc_array:
+        return system_matrix(self.elements, rule.inertia, len(self.order), rule.stiffening)
 
 
 def save_device_body(path: str | Path, body: DeviceBody) -> None:

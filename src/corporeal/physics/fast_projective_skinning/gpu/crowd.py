@@ -297,7 +297,7 @@ def _joined_kept(
         )  # fmt: skip
         each = (_longer(np.asarray(part), 1, regions) for part in numbers)
         people.append((_longer(corners, 1, prisms), shares, slopes, steepest, *each))
-        matrix = system_matrix(body.elements, rule.inertia, len(body.order))
+        matrix = system_matrix(body.elements, rule.inertia, len(body.order), rule.stiffening)
         gain = preservation_with(volume, matrix).gain
         gains.append(_longer(_longer(gain, 2, regions), 1, regions))
     first, shares, slopes, steepest, *each = (

@@ -87,8 +87,10 @@ def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
     )
 
 
-def system_matrix(elements: Elements, inertia: float, vertex_count: int) -> csc_array:
-    """κ M_f + K_f + Q_fᵀ W Q_f in float64, for `inertia` κ in 1/s²."""
+def system_matrix(
+    elements: Elements, inertia: float, vertex_count: int, stiffening: float = 1.0
+) -> csc_array:
+    """κ M_f + K_f + s Q_fᵀ W Q_f in float64, for `inertia` κ in 1/s² and `stiffening` s."""
     free = len(elements.masses)
     rows = gradient_matrix(
         np.asarray(elements.inverse_edges, np.float64),
@@ -96,7 +98,7 @@ def system_matrix(elements: Elements, inertia: float, vertex_count: int) -> csc_
         vertex_count,
     )
     columns = csc_array(rows)[:, :free]
-    weights = np.repeat(np.asarray(elements.weights, np.float64), 3)
+    weights = stiffening * np.repeat(np.asarray(elements.weights, np.float64), 3)
     diagonal = inertia * np.asarray(elements.masses, np.float64)
     if elements.springs is not None:
         diagonal += np.asarray(elements.springs, np.float64)

@@ -136,6 +136,8 @@ def take_step(
     speed = now * solver_state.velocities - earlier * solver_state.earlier_velocities
     if inputs.carried is None:
         start = predicted = place + (rule.reach / (1.0 + drag)) * speed
+        if rule.viscosity > 0.0:
+            start = solver_state.positions
     else:
         predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * inputs.carried)
         start = solver_state.positions + rule.step * inputs.carried
@@ -192,6 +194,19 @@ class _Iteration(NamedTuple):
             springs, targets = self.attachments
             loose = (springs > 0) & (self.flesh.masses == 0)  # as `System.loose`
             at = at._replace(z=jnp.where(loose[:, None], targets, start))
+        if self.rule.stiffening > 1.0:
+            return self.held_back(at.z).iterated(at, count)
+        return self.iterated(at, count)
+
+    def held_back(self, carried: Float[Array, "3 f B"]) -> "_Iteration":
+        """The same step with (s − 1) f(ẑ) taken from what drives it: what viscosity does not oppose
+        where vertices are `carried` to ẑ."""
+        held = (1.0 - 1.0 / self.rule.stiffening) * self.elastic(carried)
+        return self._replace(inputs=self.inputs._replace(forces=self.inputs.forces - held))
+
+    def iterated(self, at: _Progress, count: int) -> tuple[Array, Array]:
+        """`count` iterations, and the plain one where something touches."""
+        contact, options = self.contact, self.options
         if count > 0:
             at = self.once(self.pressed(at))
 
@@ -259,8 +274,7 @@ class _Iteration(NamedTuple):
             pull = pull + springs[:, None] * (targets - z)
         if self.springs is not None:
             pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
-        strain = kernel_forces if self.options.kernels else strain_forces
-        moved = correction(self.inverse, pull + strain(self.flesh, self.everything(z)))
+        moved = correction(self.inverse, pull + self.elastic(z))
         if contact is None:
             return moved, at.forces
         held = row_places(contact.rows, self.everything(jnp.zeros_like(z)))
@@ -272,6 +286,12 @@ class _Iteration(NamedTuple):
         ahead = held + free_places(contact.rows, z + moved)
         forces = contact_forces(contact.rows, ahead, contact.begun, at.forces, rounds)
         return moved + moved_by(contact.rows, forces), forces
+
+    def elastic(self, z: Array) -> Array:
+        """s f(z): what strain pulls the free vertices with, newtons."""
+        strain = kernel_forces if self.options.kernels else strain_forces
+        forces, stiffening = strain(self.flesh, self.everything(z)), self.rule.stiffening
+        return forces if stiffening == 1.0 else stiffening * forces
 
     def everything(self, z: Array) -> Array:
         """Free vertices, then anchored ones."""
@@ -300,7 +320,7 @@ class GpuSolver:
         self.order = device_order(system, places)
         elements = elements_of(system, self.order)
         self.flesh = flesh_of(elements)
-        matrix = system_matrix(elements, rule.inertia, len(places))
+        matrix = system_matrix(elements, rule.inertia, len(places), rule.stiffening)
         self.inverse = global_step(matrix, dense)
         volume = None
         if system.volume_preservation is not None:
