@@ -60,7 +60,6 @@ class LayeredPreparation:
         self.layers, self.muscle_ratio = layers, muscle_ratio
         self.joints: Float64[NumpyArray, "J 3"] = two_layer.joints
         self.skeleton: Skeleton = two_layer.skeleton
-        self.upsampler: Upsampler | None = two_layer.upsampler
         self.surface: Mesh = two_layer.surface
         self.mesh: LayeredMesh = layered_mesh(layers, two_layer.coarse)
         self._two_layer, self._sex, self._maps = two_layer, sex, maps or TissueMaps()
@@ -108,6 +107,11 @@ class LayeredPreparation:
     def meeting(self, settings: ProjectiveControls) -> Int[NumpyArray, "k"]:
         """Simulated skin vertices that may meet others at joints."""
         return self._two_layer.meeting(settings)
+
+    @property
+    def upsampler(self) -> Upsampler | None:
+        """From the simulated skin to the full one; None where they are the same."""
+        return self._two_layer.upsampler
 
     @cached_property
     def _weights(self) -> Float64[NumpyArray, "V J"]:

@@ -14,6 +14,7 @@ from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, Pr
 from corporeal.physics.fast_projective_skinning.parts import BodyParts, Integrator
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.integration import State
+from corporeal.physics.upsampling.upsampling import Upsampler
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
 
@@ -27,7 +28,6 @@ class SimulatedBody:
     def __init__(self, preparation: BodyParts, settings: ProjectiveControls) -> None:
         self.settings = settings
         self.joints, self.skeleton = preparation.joints, preparation.skeleton
-        self.upsampler = preparation.upsampler
         self.surface = preparation.surface
         self.rest = preparation.rest(settings)
         self.coupling = preparation.coupling(settings)
@@ -43,6 +43,11 @@ class SimulatedBody:
     def model(self) -> VolumetricModel:
         """The simulated skin over its bone lines."""
         return self._preparation.model(self.settings)
+
+    @property
+    def upsampler(self) -> Upsampler | None:
+        """From the simulated skin to the full one; None where they are the same."""
+        return self._preparation.upsampler
 
     @cached_property
     def rest_skin(self) -> Float64[NumpyArray, "W 3"]:

@@ -89,7 +89,7 @@ class ProjectiveControls(Controls):
         True, advanced=True, help="skin slides over joints", off="skin sticks to the bones"
     )
     untangled: bool = control(
-        False,
+        True,
         advanced=True,
         help="elements stay right side out; anchors in folds give way",
         off="flesh may turn inside out, as that of Komaritzan 2022",

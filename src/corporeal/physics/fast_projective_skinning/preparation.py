@@ -12,6 +12,7 @@ solver          those of the system, damping, iterations, length of step
 `dynamics`, `loop`, `ground` and `collisions` make nothing anew.
 """
 
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -73,13 +74,15 @@ class Preparation:
         self._maps = maps
         self._kept = LruCache()
         self.coarse: SimulationMesh = simulation_mesh(template, vertex_count)
-        skin = Mesh(self._rest, template.mesh.triangles, mirror=template.mesh.mirror)
-        self.upsampler: Upsampler | None = (
-            build_upsampler(skin, self.coarse)
-            if self.coarse.vertex_count < len(self._rest)
-            else None
-        )
-        self.volume = abs(float(enclosed_volume(self._rest, np.asarray(skin.triangles))))
+        self.volume = abs(float(enclosed_volume(self._rest, np.asarray(template.mesh.triangles))))
+
+    @cached_property
+    def upsampler(self) -> Upsampler | None:
+        """From the simulated skin to the full one; None where they are the same."""
+        if self.coarse.vertex_count == len(self._rest):
+            return None
+        mesh = self.template.mesh
+        return build_upsampler(Mesh(self._rest, mesh.triangles, mirror=mesh.mirror), self.coarse)
 
     @property
     def whole_rest(self) -> Float64[NumpyArray, "W 3"]:

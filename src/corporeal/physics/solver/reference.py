@@ -23,7 +23,7 @@ from corporeal.physics.solver.integration import (
 )
 from corporeal.physics.solver.reference_contacts import ContactStep
 from corporeal.physics.solver.system import System
-from corporeal.physics.untangling.reference import untangling_of
+from corporeal.physics.untangling.reference import MOST_PUSHES, untangling_of
 from corporeal.physics.volume_preservation.reference import PressureStep
 
 
@@ -61,11 +61,11 @@ class ReferenceSolver:
         f = f if forces is None else f + forces[self._free]
         z = first_guess(state, self.rule, y, carried)
         z[self._fixed] = anchors
+        f = f - self._held_back(z)
         if targets is not None:
             z[self._loose] = targets[self._loose]
-        f = f - self._held_back(z)
         touching = self._touching(contacts, state.positions)
-        pressing = self._pressing(state)
+        pressing, pushes = self._pressing(state), MOST_PUSHES
         for iteration in range(self.rule.iterations):
             p = self._project_constraints(z)
             pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
@@ -74,7 +74,7 @@ class ReferenceSolver:
                 z[self._free] += touching.correction(z)
             if self._untangling is not None:
                 last = iteration == self.rule.iterations - 1
-                self._untangling.untangle(z, last)
+                pushes = self._untangling.untangle(z, last, pushes)
         pressures = None if pressing is None else pressing.pressures
         return replace(advanced(state, self.rule, past, z), pressures=pressures)
 

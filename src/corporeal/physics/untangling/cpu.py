@@ -5,6 +5,7 @@ import numpy as np
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.physics.untangling.reference import (
     LAST_SWEEPS,
+    MOST_PUSHES,
     ORDERED_SWEEPS,
     SWEEPS,
     Untangling,
@@ -31,17 +32,21 @@ class CompiledUntangling:
         self._small, self._listed = np.empty(elements, np.int32), np.zeros(elements, bool)
         self._moves, self._moved = np.zeros((free, 4)), np.empty(4 * elements, np.int32)
 
-    def untangle(self, z: Float64[NumpyArray, "V 3"], last: bool = True) -> int:
-        """Push elements open, in place; how many are left. `last`: it ends a step."""
+    def untangle(
+        self, z: Float64[NumpyArray, "V 3"], last: bool = True, budget: int = MOST_PUSHES
+    ) -> int:
+        """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
+        a step."""
         from corporeal.physics.untangling.cpu_kernels import untangle
 
         count = self._find_small(z)
         if count == 0:
-            return 0
+            return budget
         sweeps, ordered = (LAST_SWEEPS, ORDERED_SWEEPS) if last else (SWEEPS, 0)
         return untangle(
             z, self._tetrahedra, self._volumes, self._free, self._starts, self._around, count,
             self._small, self._listed, self._moves, self._moved, sweeps, ordered,
+            budget,
         )  # fmt: skip
 
     def _find_small(self, z: Float64[NumpyArray, "V 3"]) -> int:

@@ -102,14 +102,15 @@ def _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed,
 @kernel()
 def untangle(
     z, tetrahedra, volumes, free, starts, around, count, small, listed, moves, moved, sweeps,
-    ordered,
+    ordered, budget,
 ):  # fmt: skip
     """Push elements open, in place, beginning with the first `count` of `small`: in `sweeps` over
     all of them together, then in `ordered` ones, one after the other.
 
     Vertices below `free` may be moved. `starts` and `around` list the elements of every vertex.
     `listed` (elements) is all false, and `moves` (vertices × 4: sums, and how many asked) all zero,
-    before and after; `moved` is room for four vertices an element. Gives how many are left.
+    before and after; `moved` is room for four vertices an element. No sweep begins once `budget`
+    elements were pushed. Gives how much of it is left.
     """
     s = np.empty((4, 3))
     fewest, since = len(tetrahedra) + 1, 0
@@ -118,8 +119,9 @@ def untangle(
             fewest, since = count, 0
         else:
             since += 1
-        if count == 0 or since > PATIENCE:
+        if count == 0 or since > PATIENCE or budget <= 0:
             break
+        budget -= count
         vertices = 0
         if sweep < sweeps:
             for e in range(count):
@@ -132,4 +134,4 @@ def untangle(
                     _ask(z, tetrahedra, volumes, free, small[e], s, moves)
                     vertices = _move(z, tetrahedra, free, small[e], moves, moved, vertices)
         count = _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small)
-    return count
+    return budget

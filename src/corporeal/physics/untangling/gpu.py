@@ -2,8 +2,8 @@
 
 Elements are seen from their free corners (`solver.gpu.elements`), so that nothing is scattered.
 With J = det F of an element, V/V₀, whose gradient by corner k is cof(F) g_k, a corner is asked to
-move by (ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Few sweeps are taken, and none one by one: what is left is taken on
-by the next iteration.
+move by (ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Fewer sweeps are taken, and none one by one: what is left is taken
+on by the next iteration.
 """
 
 import jax.numpy as jnp
@@ -13,17 +13,20 @@ from corporeal._typing import Array, Float
 from corporeal.physics.solver.gpu.elements import DeviceFlesh
 from corporeal.physics.untangling.reference import LARGEST_MOVE, LEAST_SHARE, OPENED_SHARE
 
-SWEEPS = 30
-"""At most, after every iteration of the solver; none where no element is small."""
+SWEEPS, LAST_SWEEPS = 4, 30
+"""At most, after an iteration of the solver, and after the last one of a step: each is a program of
+its own, however few elements are small."""
 
 
 def untangle(
-    flesh: DeviceFlesh, z: Float[Array, "3 f B"], anchors: Float[Array, "3 b B"]
+    flesh: DeviceFlesh, z: Float[Array, "3 f B"], anchors: Float[Array, "3 b B"], last: bool
 ) -> Float[Array, "3 f B"]:
-    """The free vertices with small elements pushed open, metres."""
+    """The free vertices with small elements pushed open, metres; none where none is small. `last`:
+    it ends a step."""
+    most = LAST_SWEEPS if last else SWEEPS
 
     def again(state: tuple[Array, Array, Array]) -> Array:
-        return (state[2] > 0) & (state[1] < SWEEPS)
+        return (state[2] > 0) & (state[1] < most)
 
     def once(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         moved, small = _sweep(flesh, state[0], anchors)

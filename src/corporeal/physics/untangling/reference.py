@@ -33,6 +33,9 @@ SWEEPS, LAST_SWEEPS = 30, 500
 """At most, after an iteration of the solver, and after the last one of a step."""
 ORDERED_SWEEPS = 500
 """At most, one element after the other, at the end of a step."""
+MOST_PUSHES = 100_000
+"""Elements pushed in a step at most: some 10 ms of one core. Flesh that is torn about takes its time
+over several steps."""
 PATIENCE = 150
 """Sweeps after which nothing more is tried while no fewer elements are small: some cannot be opened
 between the anchors that they have."""
@@ -54,22 +57,26 @@ class Untangling:
         volumes = np.linalg.det(_edges(positions[self.tetrahedra])) / 6.0
         return np.flatnonzero(volumes < LEAST_SHARE * self.volumes)
 
-    def untangle(self, positions: Float64[NumpyArray, "V 3"], last: bool = True) -> int:
-        """Push elements open, in place; how many are left. `last`: it ends a step."""
+    def untangle(
+        self, positions: Float64[NumpyArray, "V 3"], last: bool = True, budget: int = MOST_PUSHES
+    ) -> int:
+        """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
+        a step."""
         together = LAST_SWEEPS if last else SWEEPS
         fewest, since = len(self.tetrahedra) + 1, 0
         for sweep in range(together + (ORDERED_SWEEPS if last else 0)):
             small = self.small(positions)
             fewest, since = (len(small), 0) if len(small) < fewest else (fewest, since + 1)
-            if len(small) == 0 or since > PATIENCE:
+            if len(small) == 0 or since > PATIENCE or budget <= 0:
                 break
+            budget -= len(small)
             if sweep < together:
                 self._sweep(small, positions)
                 continue
             for element in small:
                 if self._is_small(int(element), positions):
                     self._sweep(element[None], positions)
-        return len(self.small(positions))
+        return budget
 
     def _is_small(self, element: int, positions: Float64[NumpyArray, "V 3"]) -> bool:
         edges = _edges(positions[self.tetrahedra[element]][None])

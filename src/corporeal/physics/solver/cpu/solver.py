@@ -22,7 +22,7 @@ from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_t
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
 from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.untangling.cpu import CompiledUntangling
-from corporeal.physics.untangling.reference import untangling_of
+from corporeal.physics.untangling.reference import MOST_PUSHES, untangling_of
 from corporeal.physics.volume_preservation.cpu import CompiledPressure
 from corporeal.runtime.threads import over_slices, thread_count
 
@@ -130,6 +130,7 @@ class CpuSolver:
         z[len(pull) :] = anchors
         if self.system.attachments is not None:
             drawn = required_targets(targets)
+            self._hold_back_apart(z, pull)
             pull += self.system.attachment_pull(drawn)
             # Begun where they were, what is pressed would creep.
             z[self._place[self._loose]] = drawn[self._loose]
@@ -221,11 +222,11 @@ class CpuSolver:
         from corporeal.physics.solver.cpu.anderson import accelerate
         from corporeal.physics.solver.cpu.local_step import correct, gather_residual
 
-        free, known = len(pull), 0
+        free, known, pushes = len(pull), 0, MOST_PUSHES
         right, delta = self._sides
         for iteration in range(self.rule.iterations):
             self._local_steps(z, iteration)
-            if iteration == 0 and self.rule.stiffening > 1.0:
+            if iteration == 0 and self.system.attachments is None:
                 self._hold_back(z, pull)
             gather_residual(self._buffers, self._inertia, pull, z, right)
             for constraint, matrix, weights in self._others:
@@ -243,23 +244,34 @@ class CpuSolver:
             else:
                 correct(z, delta)
             if self._untangling is not None:
-                self._untangling.untangle(z, last)
+                pushes = self._untangling.untangle(z, last, pushes)
 
     def _hold_back(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
         """Take (s − 1) f(ẑ) from the constant part of the right side: the buffers hold s f(ẑ)."""
+        if self.rule.stiffening == 1.0:
+            return
         share = 1.0 - 1.0 / self.rule.stiffening
         for buffer in self._buffers:
             pull -= share * buffer
         for constraint, matrix, weights in self._others:
             pull -= share * _residual(constraint, matrix, weights, z)[: len(pull)]
 
-    def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int) -> None:
+    def _hold_back_apart(
+        self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]
+    ) -> None:
+        """The same where iterations begin elsewhere than at ẑ: a local step more."""
+        if self.rule.stiffening > 1.0:
+            self._local_steps(z, None)
+            self._hold_back(z, pull)
+            self._buffers[:] = 0.0
+
+    def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int | None) -> None:
         """Residuals of all tetrahedra into the buffers; prisms are surveyed where the pressures
-        ask for it. More threads than buffers first find the forces, which are then added up."""
+        ask for it in an `iteration`. More threads than buffers first find the forces, which are then added up."""
         from corporeal.physics.solver.cpu.local_step import local_step, scatter_forces
 
         blocks, edges, pressing = self._blocks, self._edges, self._pressing
-        if pressing is not None and not pressing.surveys(iteration):
+        if iteration is None or (pressing is not None and not pressing.surveys(iteration)):
             pressing = None
         forces = self._forces_by_block(z) if thread_count() > len(self._buffers) > 1 else None
 

@@ -195,7 +195,7 @@ class _Iteration(NamedTuple):
             loose = (springs > 0) & (self.flesh.masses == 0)  # as `System.loose`
             at = at._replace(z=jnp.where(loose[:, None], targets, start))
         if self.rule.stiffening > 1.0:
-            return self.held_back(at.z).iterated(at, count)
+            return self.held_back(start).iterated(at, count)
         return self.iterated(at, count)
 
     def held_back(self, carried: Float[Array, "3 f B"]) -> "_Iteration":
@@ -220,10 +220,10 @@ class _Iteration(NamedTuple):
         if single:
             at = self.once(self.pressed(self.corrected(at)))
         if contact is None:
-            return at.z, at.pressures
+            return self.untangled(at.z, last=True), at.pressures
         if count % 2 == 1:
             at = self.pressed(self.corrected(at))
-        return self.untangled(at.z + self.delta(at)[0]), at.pressures
+        return self.untangled(at.z + self.delta(at)[0], last=True), at.pressures
 
     @property
     def attachments(self) -> tuple[Array, Array] | None:
@@ -258,11 +258,12 @@ class _Iteration(NamedTuple):
         z, history = accelerated(at.z, moved, at.history, self.options.people)
         return at._replace(z=self.untangled(z), forces=forces, history=history)
 
-    def untangled(self, z: Array) -> Array:
-        """The free vertices with elements pushed open, where that is asked for."""
+    def untangled(self, z: Array, last: bool = False) -> Array:
+        """The free vertices with elements pushed open, where that is asked for; `last` ends a
+        step."""
         if not self.options.untangled:
             return z
-        return untangle(self.flesh, z, self.inputs.anchors)
+        return untangle(self.flesh, z, self.inputs.anchors, last)
 
     def delta(self, at: _Progress) -> tuple[Array, Array]:
         """The correction of the free vertices, metres, and the contact forces after it."""
