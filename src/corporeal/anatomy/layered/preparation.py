@@ -130,7 +130,8 @@ class LayeredPreparation:
         return ExtremeShapes(template, _Alone(self), own, "t-pose").crowded(self.mesh.skin_of)
 
     def _held(self, settings: ProjectiveControls) -> Bool[NumpyArray, "m"]:
-        held = held_by_bone(self._weights, self.mesh.layered)[self.mesh.members]
+        names = self.skeleton.names
+        held = held_by_bone(self._weights, self.mesh.layered, names)[self.mesh.members]
         return held if settings.sliding else np.ones_like(held)
 
     @cached_property
