@@ -170,7 +170,7 @@ class Sheet:
         actor = replace(actor, surfaces=(replace(body, vertices=skin), *others))
         camera = _camera(plain, self.size / height, self.close)
         scene = Scene((actor,), camera, ground_height=float(skin[:, 1].min()))
-        return render(scene, self.size, height, samples=3, refinement=0)
+        return render(scene, self.size, height, samples=3, refinement=1)
 
     def _controls(self, name: str) -> dict[str, bool | str | float]:
         """Static balance, all else as it comes."""
