@@ -220,11 +220,11 @@ _MESH_OPTIONAL = {
 
 
 _REPOSE = {
-    "rotations": ("f", ("B", 3, 3)),
-    "parents": ("i", ("B",)),
-    "pivots": ("i", ("B",)),
-    "bone_indices": ("i", ("V", "K")),
-    "bone_weights": ("f", ("V", "K")),
+    "rotations": ("f", ("repose bones", 3, 3)),
+    "parents": ("i", ("repose bones",)),
+    "pivots": ("i", ("repose bones",)),
+    "bone_indices": ("i", ("V", "bones a vertex")),
+    "bone_weights": ("f", ("V", "bones a vertex")),
     "joint_bones": ("i", ("J",)),
 }
 
@@ -281,7 +281,7 @@ def _template(file: NpzReader) -> Template:
 
 
 def _repose(file: NpzReader) -> Repose | None:
-    """None in files of bodies that came in the zero pose, and in those of before 0.3."""
+    """None for bodies that came in the zero pose, and in files from before it was kept."""
     if "template/repose_rotations" not in file.headers:
         return None
     return Repose(
