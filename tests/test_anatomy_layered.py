@@ -272,7 +272,7 @@ def test_ribs_share_the_turn_of_a_trunk(man):
     places = np.quantile(height[ribs], [0.02, 0.98])
     assert turn[ribs & (height < places[0])].mean() < 0.6
     assert turn[ribs & (height > places[1])].mean() > 0.95
-    layers = np.digitize(height[ribs], np.linspace(*places, 9))
+    layers = np.digitize(height[ribs], np.linspace(places[0], places[1], 9))
     means = [turn[ribs][layers == layer].mean() for layer in range(10)]
     assert (np.diff(means) >= -1e-3).all()
 
