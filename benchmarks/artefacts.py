@@ -41,9 +41,9 @@ from corporeal.scene.text import Text, write_text
 from corporeal.skinning.kinematics import forward_kinematics
 
 RESULTS = Path(__file__).parent / "results" / "artefacts.json"
-SEED, DEFAULT, TOUCHING = "projective, volume 0", "projective", "projective, collisions global"
+PUBLISHED, DEFAULT, TOUCHING = "Komaritzan 2022", "projective", "projective, collisions global"
 SETTINGS = {
-    SEED: ProjectiveControls(volume=0.0, untangled=False, stress_free="t-pose"),
+    PUBLISHED: ProjectiveControls(volume=0.0, untangled=False, stress_free="t-pose"),
     DEFAULT: ProjectiveControls(),
     TOUCHING: ProjectiveControls(collisions="global"),
 }
@@ -172,7 +172,7 @@ class Stage:
                 self.template, settings, preparations=self._preparations
             )
             posed_vertices[name] = simulation.skin(simulation.start(self.identity, pose))
-            if name != SEED:
+            if name != PUBLISHED:
                 posed_vertices[f"{name}, settled"] = self._settled(simulation, bend, degrees)
         return posed_vertices
 

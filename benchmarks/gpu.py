@@ -56,6 +56,8 @@ from corporeal.physics.fast_projective_skinning.gpu.materials import (
     recovered,
     simulated,
 )
+from corporeal.physics.materials import Material
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import DeviceFlesh, system_matrix
 from corporeal.physics.solver.gpu.inverse import (
     Inverse,
@@ -169,8 +171,9 @@ def ended_clip(name: str) -> dict[str, object]:
     """A clip in the air, compared with where the CPU simulation ends, then on the ground."""
     host = load_device_body(SUBJECTS / f"{name}_body.npz")
     body, data = jax.device_put(host), dict(np.load(SUBJECTS / f"clip_{name}.npz"))
-    rule = StepRule(STEP, ITERATIONS, 10.0)
-    whole = inverted(system_matrix(host.elements, rule.inertia, len(host.order)))
+    rule = damped_rule(STEP, ITERATIONS, Material.damping_ratio)
+    matrix = system_matrix(host.elements, rule.inertia, len(host.order), rule.stiffening)
+    whole = inverted(matrix)
     inverse, height = jax.device_put(inverse_of(whole)), float(np.ptp(host.rest[:, 1]))
     frames, origins = clip_frames(data["frames"][:, None])
     frames = jax.device_put(frames)
@@ -236,8 +239,8 @@ def material() -> dict[str, object]:
         Parts(**part("parts_")),
         MaterialTake(**part("take_")),
     )
-    step, iterations, damping = data["rule"]
-    rule = StepRule(float(step), int(iterations), float(damping))
+    step, iterations, damping, viscosity = (float(number) for number in data["rule"])
+    rule = StepRule(step, int(iterations), damping, viscosity=viscosity)
     seen = simulated(materials_of(flesh, parts, data["stiffness"], data["mass"]), rule, take)
     noise = 1e-4 * np.random.default_rng(1).normal(size=seen.shape).astype(np.float32)
     started = time.perf_counter()

@@ -33,7 +33,8 @@ from corporeal.physics.fast_projective_skinning.gpu.body import save_device_body
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
-from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.damping import damped_rule
+from corporeal.physics.solver.integration import State, resting
 from corporeal.physics.solver.protocol import Solver
 from corporeal.physics.solver.reference import ReferenceSolver
 
@@ -43,7 +44,8 @@ FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 4
 PUBLISHED = ProjectiveControls(volume=0.0, untangled=False, stress_free="t-pose")
 """The flesh of Komaritzan 2022, without volume preservation."""
-FLESH = ("corners", "gradients", "weights", "masses", "springs")
+FLESH = ("corners", "gradients", "weights", "masses")
+"""Of the material's body, which has no attachments."""
 SIZES = (1500, 8000)
 CURLED = (
     ("left_hip", 0, -2.8), ("right_hip", 0, -2.8), ("left_hip", 2, -0.1), ("right_hip", 2, 0.1),
@@ -93,7 +95,8 @@ def write_material(model: PhenotypeModel, identity: Identity) -> None:
     from recover_material import body_scene  # pyright: ignore[reportMissingImports]
 
     scene = body_scene()
-    rule = np.array([scene.rule.step, scene.rule.iterations, scene.rule.damping])
+    way = scene.rule
+    rule = np.array([way.step, way.iterations, way.damping, way.viscosity])
     arrays = {"stiffness": scene.stiffness, "mass": scene.mass, "rule": rule}
     arrays |= {f"flesh_{k}": np.asarray(getattr(scene.flesh, k)) for k in FLESH}
     arrays |= {f"parts_{k}": np.asarray(v) for k, v in scene.parts._asdict().items()}
@@ -143,7 +146,7 @@ def write_clip(name: str, model: PhenotypeModel, identity: Identity) -> None:
     places = np.arange(FRAMES * STEPS + 1) / STEPS
     frames = body.frames(sampled(motion, places, 60.0 * STEPS).poses)
     start = started(simulation, identity, frames, motion)
-    rule = StepRule(LARGEST_STEP, ITERATIONS, body.material.damping)
+    rule = damped_rule(LARGEST_STEP, ITERATIONS, body.material.damping_ratio)
     reference = passed(body, ReferenceSolver(body.system, rule), start, frames)
     fast = passed(body, body.solver(LARGEST_STEP), start, frames)
     np.savez_compressed(
@@ -153,7 +156,6 @@ def write_clip(name: str, model: PhenotypeModel, identity: Identity) -> None:
         velocities=start.velocities,
         reference=reference.positions,
         fast=fast.positions,
-        damping=body.material.damping,
     )
 
 
@@ -186,7 +188,6 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
         positions=state.flesh.positions,
         after=after.flesh.positions,
         rows=len(rows),
-        damping=body.material.damping,
     )
 
 

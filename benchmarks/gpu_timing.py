@@ -1,13 +1,13 @@
 """What the parts of the GPU benchmark share: prepared bodies, and how time is taken."""
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from timing import seconds_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
@@ -17,6 +17,8 @@ from corporeal.physics.fast_projective_skinning.gpu.clip import (
     clip_frames,
     device_state,
 )
+from corporeal.physics.materials import Material
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import (
     DenseInverse,
@@ -25,7 +27,7 @@ from corporeal.physics.solver.gpu.inverse import (
 )
 from corporeal.physics.solver.gpu.solver import SolverState
 from corporeal.physics.solver.gpu.two_level import TwoLevelInverse, two_level_inverse
-from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.integration import State, resting
 
 ROOT = Path(__file__).parents[1]
 SUBJECTS = ROOT / "build" / "gpu"
@@ -38,22 +40,17 @@ ROUNDS = 15 if GPU else 1
 
 def timed(call: Callable[[], object]) -> float:
     """Median seconds of a call that has been compiled."""
-    jax.block_until_ready(call())
-    times = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        jax.block_until_ready(call())
-        times.append(time.perf_counter() - started)
-    return float(np.median(times))
+    return float(np.median(seconds_of(lambda: jax.block_until_ready(call()), ROUNDS)))
 
 
 class Subject:
     """A prepared body with its rule and inverses."""
 
-    def __init__(self, name: str, damping: float = 10.0) -> None:
+    def __init__(self, name: str, damping_ratio: float = Material.damping_ratio) -> None:
         host = load_device_body(SUBJECTS / name)
-        self.rule = StepRule(STEP, ITERATIONS, damping)
-        matrix = system_matrix(host.elements, self.rule.inertia, len(host.order))
+        self.rule = damped_rule(STEP, ITERATIONS, damping_ratio)
+        inertia, stiffening = self.rule.inertia, self.rule.stiffening
+        matrix = system_matrix(host.elements, inertia, len(host.order), stiffening)
         whole = inverted(matrix)
         self.height = float(np.ptp(host.rest[:, 1]))
         self.body: DeviceBody = jax.device_put(host)

@@ -6,10 +6,10 @@ that is held already, and into new memory, whose pages are handed out and cleare
 written. `sgemm` is NumPy's product in float32, two operations a multiplication and addition.
 """
 
-import time
 from collections.abc import Callable
 
 import numpy as np
+from timing import seconds_of
 
 from corporeal.runtime.threads import over_slices
 
@@ -43,10 +43,4 @@ def sgemm_rate(rows: int, inner: int, columns: int) -> float:
 
 def _best(call: Callable[[], object]) -> float:
     """The least seconds that a call took."""
-    call()
-    seconds = []
-    for _ in range(_ROUNDS):
-        started = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
+    return min(seconds_of(call, _ROUNDS))

@@ -17,12 +17,12 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from timing import timed
 
 from corporeal.body.mesh import Mesh
 from corporeal.body.pose import Pose
@@ -36,6 +36,7 @@ from corporeal.physics.fast_projective_skinning.simulation import (
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu import local_step as cpu
 from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System, tetrahedral_masses
@@ -45,7 +46,6 @@ from corporeal.runtime.threads import thread_count
 RESULTS = Path(__file__).parent / "results" / "physics.json"
 PLOT = Path(__file__).parents[1] / "docs" / "pictures" / "tetrahedra.svg"
 AGREEMENT = 1e-4  # of the body's height, after 60 steps
-ROUNDS = 60
 
 
 def main() -> None:
@@ -91,17 +91,6 @@ def commit() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def timed(call: Callable[[], object], rounds: int = ROUNDS) -> dict[str, float]:
-    """Smallest and median milliseconds of a call."""
-    call()
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        call()
-        times.append(1e3 * (time.perf_counter() - started))
-    return {"least": round(min(times), 4), "median": round(float(np.median(times)), 4)}
-
-
 def raised_arms(body: SimulatedBody, phase: float) -> Pose:
     """A body that bends elbows and knees and goes up and down."""
     rotations = np.zeros((len(body.joints), 3))
@@ -126,7 +115,7 @@ def agreement(body: SimulatedBody) -> float:
     """Largest difference of compiled and reference solver after 60 steps of a shaken skeleton, over
     the body's height; refused above 1e-4."""
     rest = np.asarray(body.model.vertices, np.float64)
-    rule = StepRule(LARGEST_STEP, 5, body.material.damping)
+    rule = damped_rule(LARGEST_STEP, 5, body.material.damping_ratio)
     ends = []
     for solver in (ReferenceSolver(body.system, rule), CpuSolver(body.system, rule)):
         state = resting(rest, rule.step)
@@ -230,7 +219,7 @@ def acceleration(body: SimulatedBody, state: SimulationState) -> dict[str, dict[
     errors: dict[str, dict[str, float]] = {}
     converged = None
     for count in (400, 1, 2, 3, 5, 8, 10, 15, 20, 30):
-        rule = StepRule(LARGEST_STEP, count, body.material.damping)
+        rule = damped_rule(LARGEST_STEP, count, body.material.damping_ratio)
         for name, accelerated in (("plain", False), ("accelerated", True)):
             solver = CpuSolver(body.system, rule, accelerated=accelerated)
             end = solver.step(flesh, anchors, body.weight, carried).positions

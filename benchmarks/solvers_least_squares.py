@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 from scipy.sparse import csr_array, eye_array, kron, vstack
-from solvers_timing import caught, require, timed
+from solvers_checks import caught, require
+from timing import timed
 
 from corporeal.anthropometry import solve as measurements
 from corporeal.geometry.surface import unique_edges

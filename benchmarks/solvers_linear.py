@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.sparse import csc_array, diags_array, kron
 from scipy.sparse.linalg import LinearOperator, cg, splu, svds
-from solvers_timing import caught, require, timed
+from solvers_checks import caught, require
+from timing import timed
 
 from corporeal.evaluation.known_smpl import known_smpl, sample_people
 from corporeal.models.phenotype.model import PhenotypeModel

@@ -1,9 +1,11 @@
 """Runs `corporeal …` commands in processes of their own, without importing the engines each time.
 
 A server process imports what is not ours and slow to import (JAX, numba, SciPy, …), and forks for
-every command; the child imports the package itself, runs the command and ends. So a command has a
-fresh package and memory of its own, as on a command line, and starts in a tenth of the time.
-Nothing has started a thread in the server when it forks.
+the first command of every verb; the child imports the package itself, runs the command and ends: it
+has a fresh package, as on a command line, and starts in a tenth of the time. Further commands of a
+verb are forked from a second server, itself a fork of the first, which has imported the package and
+read the default body, and has run nothing. Every command has memory of its own.
+Nothing has started a thread in a server when it forks.
 """
 
 import json
@@ -66,14 +68,71 @@ def _serve(questions: IO[str], answers: IO[str]) -> None:
     for name in ENGINES:
         importlib.import_module(name)
     warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called")  # no thread runs yet
+    met: set[str] = set()
+    prepared: Prepared | None = None
     for line in questions:
-        asked = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            _run(**asked)
-        _, ended = os.waitpid(child, 0)
-        answers.write(f"{os.waitstatus_to_exitcode(ended)}\n")
+        verb = (json.loads(line)["arguments"] or [""])[0]
+        if verb not in met:
+            status = _forked(line)
+        else:
+            prepared = prepared or Prepared()
+            status = prepared.run(line)
+        met.add(verb)
+        answers.write(f"{status}\n")
         answers.flush()
+    if prepared is not None:
+        prepared.end()
+
+
+class Prepared:
+    """The second server, in a fork of the first; it ends with its input."""
+
+    def __init__(self) -> None:
+        questions, answers = os.pipe(), os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            os.close(questions[1])
+            _serve_prepared(os.fdopen(questions[0]), os.fdopen(answers[1], "w"))
+        os.close(questions[0])
+        self._questions, self._answers = os.fdopen(questions[1], "w"), os.fdopen(answers[0])
+
+    def run(self, line: str) -> int:
+        """The exit status of a command."""
+        self._questions.write(line)
+        self._questions.flush()
+        return int(self._answers.readline())
+
+    def end(self) -> None:
+        """Close its input and wait for it."""
+        self._questions.close()
+        os.waitpid(self._process, 0)
+
+
+def _serve_prepared(questions: IO[str], answers: IO[str]) -> NoReturn:
+    import contextlib
+    import importlib
+    import pkgutil
+
+    import corporeal
+    from corporeal.assets.default_body import load_default_body
+
+    for module in pkgutil.walk_packages(corporeal.__path__, "corporeal."):
+        with contextlib.suppress(ImportError):  # of an optional dependency
+            importlib.import_module(module.name)
+    load_default_body()
+    for line in questions:
+        answers.write(f"{_forked(line)}\n")
+        answers.flush()
+    os._exit(0)
+
+
+def _forked(line: str) -> int:
+    """Run a command in a child of this process."""
+    child = os.fork()
+    if child == 0:
+        _run(**json.loads(line))
+    _, ended = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(ended)
 
 
 def _run(arguments: list[str], folder: str, environment: dict[str, str], said: str) -> NoReturn:

@@ -25,7 +25,7 @@ SETS = {
     ),
     "cmu-mocap": PublicSet(
         "the CMU motion captures as BVH (Hahne's conversion of 2010)",
-        "https://mocap.cs.cmu.edu and https://sites.google.com/a/cgspeed.com/cgspeed/motion-capture",
+        "http://mocap.cs.cmu.edu and https://sites.google.com/a/cgspeed.com/cgspeed/motion-capture",
     ),
     "nhanes": PublicSet("NHANES 2017-2018", "https://wwwn.cdc.gov/nchs/nhanes/"),
     "visible-human": PublicSet(

@@ -115,3 +115,33 @@ def test_a_sheet_of_poses_is_drawn_and_kept(tmp_path: Path):
     assert (tmp_path / "slim-woman.png").read_bytes() == first
     run("pose_sheet.py", *asked, "--no-girdle")
     assert len(list((tmp_path / "kept").iterdir())) == 4
+
+
+def test_a_held_pose_is_judged_and_kept(tmp_path: Path):
+    """One pose for two frames: flesh in balance moves by less than 0.1 mm a frame, no region loses
+    a tenth of its volume; a second run finds no case again and writes the same bytes."""
+    kept, out = tmp_path / "kept", tmp_path / "held.json"
+    asked = ("--people", "default", "--deformers", "projective", "--contacts", "off", "--frames")
+    asked = (*asked, "2", "--poses", "a-pose", "--kept", str(kept), "--out", str(out))
+    run("held_poses.py", *asked)
+    first, files = out.read_bytes(), {path: path.stat().st_mtime_ns for path in kept.iterdir()}
+    (case,) = json.loads(first)["cases"]
+    assert (case["person"], case["pose"], case["untangled"]) == ("default", "a-pose", False)
+    assert 0.0 < case["largest_movement_mm"] < 0.1
+    least, most = case["held"]["volume_changes"]
+    assert -0.1 < least < 0.0 < most < 0.1
+    assert case["held"]["largest_stretch"] >= case["start"]["largest_stretch"] > 1.0
+    run("held_poses.py", *asked)
+    assert out.read_bytes() == first
+    assert {path: path.stat().st_mtime_ns for path in kept.iterdir()} == files
+    assert len(files) == 1
+
+
+def test_flesh_rings_down(tmp_path: Path):
+    """One body of few vertices: a report with frequency and ratio of every region, damped more than
+    without damping; refused, with a status that is not 0, where flesh does not swing."""
+    run("damping.py", "--quick", "--output", str(tmp_path / "damping.json"))
+    (woman,) = json.loads((tmp_path / "damping.json").read_text())["people"].values()
+    for region, wave in woman["ratio"].items():
+        assert wave["frequency_hz"] > 1.0
+        assert wave["ratio"] > woman["undamped"][region]["ratio"]

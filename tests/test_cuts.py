@@ -258,7 +258,7 @@ def test_loops_with_cuts_close() -> None:
     is interpolated on one side of the cut alone: a second difference of 3 mm, a share of it."""
     time = np.arange(21) / 30
     root = np.stack([3.0 * time, 0.03 * np.sin(3 * np.pi * time), 0 * time], axis=1)
-    whole, controls = None, {"loop": True, "damping": 30.0}
+    whole, controls = None, {"loop": True, "damping_ratio": 0.8}
     for frame in (None, 10, 1):
         if frame is not None:
             root[frame:, 2] = 50.0
@@ -305,7 +305,7 @@ def test_a_device_cuts_as_the_cpu_does(loop: bool) -> None:
     rotations = whole.joint_rotations.copy()
     rotations[25:, 0] = (2.5, 0.0, 0.0)
     played = replace(whole, joint_rotations=rotations)
-    controls = {"loop": loop, "volume": 0.0, "damping": 40.0}
+    controls = {"loop": loop, "volume": 0.0, "damping_ratio": 1.0}
     cpu = ProjectiveSkinning(TEMPLATE).animate(IDENTITY, played, controls)
     clip = ProjectiveSkinning(TEMPLATE).simulation(controls)
     made = make_clip(clip, BoundEnvironment(clip.body(IDENTITY)), IDENTITY, played)

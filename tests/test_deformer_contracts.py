@@ -6,7 +6,7 @@ what a deformer takes and needs is read from its traits.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.assets.default_body import load_default_body
+from corporeal.body.animation import Animation
 from corporeal.body.composition import Composition
 from corporeal.body.controls import Controls, control
 from corporeal.body.deformer import Deformer, StatefulDeformer
@@ -60,6 +61,11 @@ class Case:
     @property
     def template(self) -> Template:
         return self.deformer.template
+
+    @cached_property
+    def take(self) -> Animation:
+        """The body moved through the lively motion; simulated once for all that look at it."""
+        return self.deformer.animate(self.identity, self.motion)
 
     def moved(self, rotations: np.ndarray, translation: np.ndarray) -> Motion:
         dtype = self.motion.joint_rotations.dtype
@@ -181,7 +187,7 @@ def test_a_stepper_plays_the_clip(case: Case) -> None:
 
 def test_animation_is_whole(case: Case) -> None:
     """Shapes, dtype, finiteness, and what it was made from."""
-    animation = case.deformer.animate(case.identity, case.motion)
+    animation = case.take
     frames, joints = case.motion.frame_count, case.template.skeleton.joint_count
     assert animation.deformer == case.deformer.name
     assert animation.template is case.template
@@ -227,7 +233,7 @@ def test_joints_follow_kinematics(case: Case) -> None:
         case.template.skeleton.parents,
         case.motion.root_translation.astype(float),
     )
-    animation = case.deformer.animate(case.identity, case.motion)
+    animation = case.take
     np.testing.assert_allclose(animation.world_from_joint, frames, rtol=0, atol=rounding(case))
 
 
@@ -235,7 +241,7 @@ def test_frames_stand_alone(case: Case, name: str) -> None:
     """All frames at once equal frame by frame, where a deformer has no memory."""
     if case.deformer.stateful:
         pytest.skip(f"{name} depends on earlier frames")
-    together = case.deformer.animate(case.identity, case.motion).vertices
+    together = case.take.vertices
     for frame in range(case.motion.frame_count):
         rotations = case.motion.joint_rotations[frame : frame + 1]
         alone = case.moved(rotations, case.motion.root_translation[frame : frame + 1])
@@ -251,7 +257,7 @@ def test_repeats_bitwise_and_keeps_its_inputs(case: Case) -> None:
         case.motion.root_translation,
     )
     before = [array.copy() for array in inputs]
-    first = case.deformer.animate(case.identity, case.motion)
+    first = case.take
     second = case.deformer.animate(case.identity, case.motion)
     fresh = made(case.deformer.name, case.template)
     third = fresh.animate(case.identity, case.motion)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,14 +28,16 @@ from corporeal.physics.fast_projective_skinning.gpu.clip import (
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
 from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.damping import damped_rule
+from corporeal.physics.solver.gpu.elements import flesh_of
 from corporeal.physics.solver.gpu.solver import SolverOptions
-from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.integration import resting
 from corporeal.physics.upsampling.gpu import full_normals, full_skin
 from corporeal.skinning.kinematics import forward_kinematics
 
 TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
-RULE = StepRule(1 / 120, 5, 10.0)
+RULE = damped_rule(1 / 120, 5, ProjectiveControls().damping_ratio)
 WAY = SolverOptions(unrolled=1)
 
 
@@ -121,6 +124,21 @@ def test_what_is_saved_is_what_was_made(body: SimulatedBody, tmp_path: Path) -> 
     np.savez(tmp_path / "other.npz", format=np.array("another"))
     with pytest.raises(FormatError, match="prepared for a device"):
         load_device_body(tmp_path / "other.npz")
+
+
+def test_attachments_are_saved_where_there_are_some(body: SimulatedBody, tmp_path: Path) -> None:
+    """Springs come back as they were; a file without them, as all were once, gives None."""
+    prepared = device_body(body)
+    assert prepared.elements.springs is None
+    assert prepared.flesh.springs is None
+    springs = np.linspace(0.0, 600.0, prepared.free_count, dtype=np.float32)
+    elements = replace(prepared.elements, springs=springs)
+    sprung = replace(prepared, elements=elements, flesh=flesh_of(elements))
+    for made, expected in ((sprung, springs), (prepared, None)):
+        save_device_body(tmp_path / "body.npz", made)
+        loaded = load_device_body(tmp_path / "body.npz")
+        np.testing.assert_array_equal(loaded.elements.springs, expected)
+        np.testing.assert_array_equal(loaded.flesh.springs, expected)
 
 
 def test_a_prepared_body_runs_without_the_cpu_engines(body: SimulatedBody, tmp_path: Path) -> None:

@@ -23,10 +23,11 @@ from corporeal.physics.fast_projective_skinning.gpu.crowd import (
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body
 from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import inverted, local_inverse
 from corporeal.physics.solver.gpu.solver import GpuSolver, SolverOptions
-from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.integration import resting
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.volume_preservation.gpu import corrected
 from corporeal.skinning.kinematics import forward_kinematics
@@ -34,7 +35,7 @@ from corporeal.skinning.kinematics import forward_kinematics
 TEMPLATE = synthetic.arm_template()
 IDENTITY = synthetic.identity_of(TEMPLATE)
 SIMULATION = ProjectiveSimulation(TEMPLATE, ProjectiveControls(volume=50.0))
-RULE = StepRule(1 / 120, 5, 10.0)
+RULE = damped_rule(1 / 120, 5, 0.2)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,10 @@ def test_people_keep_their_own_volumes(body: SimulatedBody, tmp_path) -> None:
     save_device_body(tmp_path / "body.npz", device_body(body))
     bodies = [load_device_body(tmp_path / "body.npz"), softer]
     frames, origins = clip_frames(bending(120)[:5, None])
-    matrices = [system_matrix(each.elements, RULE.inertia, len(each.order)) for each in bodies]
+    matrices = [
+        system_matrix(each.elements, RULE.inertia, len(each.order), RULE.stiffening)
+        for each in bodies
+    ]
     inverses = [local_inverse(inverted(matrix), 0.0) for matrix in matrices]
     rest = resting(np.asarray(body.rest, np.float64) + origins[0, 0], RULE.step)
     states = [device_state(each, [rest], origins[0], RULE.step) for each in bodies]

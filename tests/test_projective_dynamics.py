@@ -359,7 +359,9 @@ def test_the_seeds_numbers_in_si() -> None:
     assert damping_from_velocity_share(0.5, 0.01) == pytest.approx(100.0)
 
 
-@pytest.mark.parametrize("wrong", [{"stiffness": 0.0}, {"density": -1.0}, {"damping": np.nan}])
+@pytest.mark.parametrize(
+    "wrong", [{"stiffness": 0.0}, {"density": -1.0}, {"damping_ratio": np.nan}]
+)
 def test_impossible_materials_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError, match=f"material has {next(iter(wrong))}"):
         Material(**wrong)

@@ -18,7 +18,8 @@ from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinni
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state
-from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.damping import damped_rule
+from corporeal.physics.solver.integration import resting
 from corporeal.physics.solver.reference import ReferenceSolver
 
 JOINTS = len(synthetic.PARENTS)
@@ -194,7 +195,7 @@ def ringing(template: Template, identity: Identity, fps: int) -> float:
     root = np.zeros((count + 1, 3))
     root[:, 1] = 0.03 * np.sin(np.pi * np.minimum(time, 0.25) / 0.25)
     motion = Motion("stop", float(fps), np.zeros((count + 1, JOINTS, 3)), root, template.skeleton)
-    loose = {"stiffness": np.array(4e3), "damping": np.array(2.0)}
+    loose = {"stiffness": np.array(4e3), "damping_ratio": np.array(0.05)}
     skin = ProjectiveSkinning(template).animate(identity, motion, loose).vertices
     height = (skin - identity.rest_vertices)[:, :, 1].mean(axis=1)
     after = time >= 0.3
@@ -298,7 +299,7 @@ def test_controls_rebuild_only_what_they_touch(template: Template, identity: Ide
         other = deformer.simulation({name: np.array(value)}).body(identity)
         assert other.system is plain.system
         assert other.coupling is plain.coupling
-    damped = deformer.simulation({"damping": np.array(3.0)}).body(identity)
+    damped = deformer.simulation({"damping_ratio": np.array(0.1)}).body(identity)
     assert damped.system is plain.system
     assert damped.solver(0.01) is not plain.solver(0.01)
     assert plain.solver(0.01) is plain.solver(0.01)
@@ -320,7 +321,7 @@ def test_the_body_matches_the_reference_after_sixty_steps(
     """Compiled and float64 solvers agree to 1e-4 of the body's length, 1 m; not so where elements
     rest on the limit of being small, on whose side rounding decides."""
     body = ProjectiveSimulation(template, ProjectiveControls(untangled=False)).body(identity)
-    rule = StepRule(1 / 120, 5, body.material.damping)
+    rule = damped_rule(1 / 120, 5, body.material.damping_ratio)
     rest = np.asarray(body.model.vertices, float)
     fast, slow = resting(rest, rule.step), resting(rest, rule.step)
     quick, reference = body.solver(1 / 120), ReferenceSolver(body.system, rule)

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from corporeal.errors import InputError, SolverError
+from corporeal.physics.fast_projective_skinning import flesh_system
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.gpu.solver import GpuSolver
 from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.prestress import balancing_stress
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System
 from corporeal.physics.untangling.cpu import CompiledUntangling
@@ -165,3 +169,69 @@ def test_attachments_draw_as_springs_do():
         state = solver.step(resting(points, 1.0), points[anchored], forces, None, None, targets)
         expected = targets[chosen] + forces[chosen] / 250.0
         np.testing.assert_allclose(state.positions[chosen], expected, atol=1e-6)
+
+
+def test_attachments_without_targets_are_refused():
+    """By every solver, in the same words: springs that draw to nowhere would be left out."""
+    points, tetrahedra, anchored = slab()
+    strain = strain_constraint(points, tetrahedra, 1e4)
+    attachments = np.where(anchored, 0.0, 250.0)
+    system = System(np.where(anchored, 0.0, 1e-3), anchored, (strain,), attachments=attachments)
+    rule = StepRule(1 / 120, 5)
+    for solver in (ReferenceSolver(system, rule), CpuSolver(system, rule)):
+        with pytest.raises(InputError, match="say in `targets` where they draw to"):
+            solver.step(resting(points, rule.step), points[anchored])
+    with pytest.raises(InputError, match="say in `targets` where they draw to"):
+        GpuSolver(system, rule, points).step(resting(points, rule.step), points[anchored])
+
+
+def test_loose_vertices_are_attached_and_massless():
+    """Indices among all vertices; none without attachments, none that is anchored or has mass."""
+    points, tetrahedra, anchored = slab()
+    strain = strain_constraint(points, tetrahedra, 1e4)
+    masses, attachments = np.where(anchored, 0.0, 1e-3), np.zeros(len(points))
+    assert len(System(masses, anchored, (strain,)).loose) == 0
+    masses[[3, 4]], attachments[[3, 5, 8, SIDE**2 + 1]] = 0.0, 250.0
+    assert System(masses, anchored, (strain,), attachments=attachments).loose.tolist() == [3]
+
+
+def test_weight_is_balanced_as_if_springs_were_rigid_where_anchors_cannot(monkeypatch):
+    """Where the balance between anchors alone is refused, attached vertices hold the weight too:
+    Qᵀ W (p − Q x) + f = 0 on those that are neither, to the tolerance of the balance."""
+    points, tetrahedra, below = slab()
+    weight = np.where(below, 0.0, 1e-3)[:, None] * np.array([0.0, -9.81, 0.0])
+    anchored, strain = np.zeros_like(below), strain_constraint(points, tetrahedra, 1e4)
+    anchored[np.flatnonzero(below)[0]] = True
+
+    def between_few(strain, held, forces):
+        if held.sum() == 1:
+            raise SolverError("the weight of the rest shape could not be balanced")
+        return balancing_stress(strain, held, forces)
+
+    monkeypatch.setattr(flesh_system, "balancing_stress", between_few)
+    young, attached = np.full(len(tetrahedra), 1e4), below & ~anchored
+    held = flesh_system.balanced_strain(strain, points, young, anchored, attached, weight)
+    values = held.matrix @ points
+    pull = held.matrix.T @ (held.weights[:, None] * (held.project(values) - values))
+    assert np.linalg.norm((pull + weight)[~below]) < 2e-6 * np.linalg.norm(weight)
+    with pytest.raises(SolverError, match="could not be balanced"):
+        flesh_system.balanced_strain(strain, points, young, anchored, ~below & below, weight)
+
+
+def test_a_device_draws_attachments_as_the_reference_does():
+    """Inner vertices on springs, massless, drawn sideways by 2 mm: ten steps end within float32
+    (1e-5 of the slab's 6 cm)."""
+    points, tetrahedra, below = slab()
+    strain = strain_constraint(points, tetrahedra, 1e4)
+    anchored = below & (points[:, 0] < 0.005)
+    attachments = np.where(below & ~anchored, 250.0, 0.0)
+    system = System(np.where(below, 0.0, 1e-3), anchored, (strain,), attachments=attachments)
+    targets = points + np.array([2e-3, 0.0, 0.0])
+    rule = StepRule(1 / 120, 10)
+    exact, found = ReferenceSolver(system, rule), GpuSolver(system, rule, points)
+    one = other = resting(points, rule.step)
+    for _ in range(10):
+        one = exact.step(one, points[anchored], targets=targets)
+        other = found.step(other, points[anchored], targets=targets)
+    assert np.abs(one.positions - points).max() > 1e-3
+    np.testing.assert_allclose(other.positions, one.positions, atol=6e-7)

@@ -154,11 +154,13 @@ def compare(
             continue
         perturbed = [p for p in spread if one["spread_of"] in p.cases]
         _compare_arrays(verdict, old, new, step, renames, perturbed)
-        _compare_values(verdict, one, two, step, renames, [_told(p, one) for p in perturbed])
+        _compare_values(
+            verdict, one, two, step, renames, [_recorded_values(p, one) for p in perturbed]
+        )
     return verdicts
 
 
-def _told(record: Record, case: dict[str, Any]) -> dict[str, Any]:
+def _recorded_values(record: Record, case: dict[str, Any]) -> dict[str, Any]:
     return record.cases[case["spread_of"]]["values"]
 
 

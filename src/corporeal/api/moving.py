@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,19 +93,7 @@ def make_motion(
     the arms, in both; those that a capture moves stay as captured. A given motion whose joints
     have the body's names is taken as it is.
     """
-    options = MotionOptions(
-        fps=float(fps),
-        duration=float(duration),
-        seed=seed,
-        a_pose=a_pose,
-        girdle=girdle,
-        raw=raw,
-        name_map=_path(name_map),
-        unit=unit,
-        up=up,
-        front=front,
-        first_frame=first_frame,
-    )
+    options = MotionOptions(**_motion_values(locals()))
     who = shaped_body() if body is None else body
     person = who.body if isinstance(who, LayeredBody) else who
     return motion_for(_motion(motion), options, person)[0]
@@ -159,6 +147,7 @@ def animate(
 
     What there is to tell about how body and motion came is in the animation's `notes`.
     """
+    about_motion = _motion_values(locals())
     named = deformer if isinstance(deformer, str) else AnimateOptions.deformer
     options = AnimateOptions(
         deformer=named,
@@ -172,17 +161,7 @@ def animate(
         mass_map=_path(mass_map),
         exaggeration_map=_path(exaggeration_map),
         scene=_path(scene),
-        fps=float(fps),
-        duration=float(duration),
-        seed=seed,
-        a_pose=a_pose,
-        girdle=girdle,
-        raw=raw,
-        name_map=_path(name_map),
-        unit=unit,
-        up=up,
-        front=front,
-        first_frame=first_frame,
+        **about_motion,
     )
     given = None if deformer is None or isinstance(deformer, str) else deformer
     subject = _subject(body, shape, skeleton, options)
@@ -253,6 +232,14 @@ def _skeleton(skeleton: Skeleton | str | Path | None) -> SkeletonReading:
         if isinstance(skeleton, Skeleton)
         else read_skeleton(skeleton)
     )
+
+
+def _motion_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a verb's arguments that are fields of `MotionOptions`, as it holds them. A verb that
+    lacks one of them fails at every call."""
+    values = {field.name: arguments[field.name] for field in fields(MotionOptions)}
+    numbers = {name: float(values[name]) for name in ("fps", "duration")}
+    return values | numbers | {"name_map": _path(values["name_map"])}
 
 
 def _motion(motion: str | Path | Motion) -> str | Motion:

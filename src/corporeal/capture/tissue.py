@@ -1,9 +1,9 @@
 """What a person's soft tissue is like, by composition.
 
 Stiffness is the mixture of fat and lean flesh by their shares of the soft volume (Lichtenecker's
-rule, between the bounds of layers along and across), density that of two compartments (Siri 1961),
-and damping keeps the loss a cycle: it grows with the frequency, √(E/ρ). People of one composition
-differ by a factor that is drawn for each person.
+rule, between the bounds of layers along and across), density that of two compartments (Siri 1961).
+Everybody's flesh has the same damping ratio. People of one composition differ by a factor that is
+drawn for each person.
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import Final
 
 from corporeal.capture.person import Person
 from corporeal.capture.seeds import generator
+from corporeal.physics.materials import Material
 
 FAT_STIFFNESS: Final = 3.25e3
 """Young's modulus of fat, Pa (Samani, Zubovits and Plewes 2007: 3.25 ± 0.91 kPa, breast fat)."""
@@ -23,8 +24,6 @@ USUAL_FAT_SHARE: Final = 0.45
 FAT_DENSITY: Final = 900.0
 LEAN_DENSITY: Final = 1100.0
 """kg/m³ (Siri 1961)."""
-USUAL_DAMPING: Final = 10.0
-"""1/s, of flesh with the usual stiffness."""
 SPREAD: Final = 0.10
 """Standard deviation of ln(stiffness) between people of one composition. Published ones are larger
 (28 % in the study above), but hold the error of the measurement as well."""
@@ -38,19 +37,19 @@ class PersonTissue:
     """Young's modulus, Pa."""
     density: float
     """Of the whole body without air, kg/m³."""
-    damping: float
-    """1/s."""
+    damping_ratio: float = Material.damping_ratio
+    """Of swings, over critical damping."""
 
     def controls(self, mass: float) -> dict[str, float]:
         """What a deformer of flesh is told of a body of `mass` kg."""
-        return {"stiffness": self.stiffness, "damping": self.damping, "mass": mass}
+        return {"stiffness": self.stiffness, "damping_ratio": self.damping_ratio, "mass": mass}
 
     def facts(self) -> Mapping[str, float]:
         """By name, for a report."""
         return {
             "stiffness": self.stiffness,
             "density": self.density,
-            "damping": self.damping,
+            "damping_ratio": self.damping_ratio,
         }
 
 
@@ -62,9 +61,7 @@ def tissue_of(person: Person, seed: int | None) -> PersonTissue:
         own = math.exp(SPREAD * generator("tissue", seed, person.name).standard_normal())
     stiffness = own * mixed_stiffness(soft_fat_share(fat, muscle))
     density = two_compartment_density(person.fat_share)
-    usual = two_compartment_density(0.25)
-    swifter = math.sqrt(stiffness / USUAL_STIFFNESS * usual / density)
-    return PersonTissue(stiffness, density, USUAL_DAMPING * swifter)
+    return PersonTissue(stiffness, density)
 
 
 def soft_fat_share(fat_mass: float, muscle_mass: float) -> float:

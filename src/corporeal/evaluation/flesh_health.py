@@ -88,12 +88,16 @@ class FleshHealth:
 
     def crossings(self, positions: Float64[NumpyArray, "n 3"]) -> int:
         """Pairs of skin triangles that meet and do not at rest; slower than the rest."""
-        now = intersecting_triangle_pairs(positions[: self._count], self._triangles)
-        return len(now) - self._rest_crossings
+        return len(np.setdiff1d(self._crossing_codes(positions), self._rest_crossings))
 
     @cached_property
-    def _rest_crossings(self) -> int:
-        return len(intersecting_triangle_pairs(self._rest[: self._count], self._triangles))
+    def _rest_crossings(self) -> Int[NumpyArray, "m"]:
+        return self._crossing_codes(self._rest)
+
+    def _crossing_codes(self, positions: Float64[NumpyArray, "n 3"]) -> Int[NumpyArray, "m"]:
+        """A number for each pair of skin triangles that meet."""
+        one, other = intersecting_triangle_pairs(positions[: self._count], self._triangles).T
+        return one * len(self._triangles) + other
 
     def frame(self, positions: Float64[NumpyArray, "n 3"]) -> FrameHealth:
         """All but the crossings."""

@@ -108,7 +108,7 @@ class Session:
 
     def tell(self, text: str) -> None:
         """Tell the person something."""
-        self.send(Packet("told", {"text": text}))
+        self.send(Packet("notice", {"text": text}))
 
     def tell_busy(self) -> None:
         """Tell the page what is being prepared."""

@@ -3,18 +3,15 @@
 from dataclasses import dataclass, field
 
 from corporeal.anatomy.layered.bodies import LayeredBodies, LayeredCast
-from corporeal.body.animation import Animation
 from corporeal.body.controls import GivenControls, control, inherited_control
-from corporeal.body.deformer import Traits, controls_for
-from corporeal.body.identity import Identity
+from corporeal.body.deformer import controls_for
 from corporeal.body.layers import Layers
-from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls, StressFree
 from corporeal.physics.fast_projective_skinning.environment import Environment
+from corporeal.physics.fast_projective_skinning.simulated_flesh import SimulatedFlesh
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
-from corporeal.physics.fast_projective_skinning.take import simulated_take
 from corporeal.physics.volumetric_mesh.simulation_mesh import DEFAULT_VERTEX_COUNT
 
 
@@ -59,7 +56,7 @@ class LayeredControls(ProjectiveControls):
     """No control: layers are fitted in the T-pose."""
 
 
-class LayeredSkinning(Traits):
+class LayeredSkinning(SimulatedFlesh):
     """Deformer `layered`. Without `layers` it fits them to each body's predicted composition."""
 
     name = "layered"
@@ -73,10 +70,6 @@ class LayeredSkinning(Traits):
         "rajagopal2016fullbody",
     )
     Controls = LayeredControls
-    stateful = True
-    devices = ("cpu", "gpu")
-    accepts_maps = True
-    accepts_environment = True
     needs_layers = True
     accepts_custom_mesh = False
     tolerance = 5e-5
@@ -93,9 +86,7 @@ class LayeredSkinning(Traits):
         """`maps` multiply stiffness and density around every vertex of the skin; `environment`
         are colliders, wind and grabs; `device` is `cpu`, or `gpu` (`gpu:N`). `vertex_count` is how
         many skin vertices are simulated; the others follow by upsampling."""
-        self.template = template
-        self.device = device
-        self.environment = environment or Environment()
+        super().__init__(template, environment, device)
         self._bodies = LayeredBodies(template, layers, maps, vertex_count)
 
     def simulation(self, controls: GivenControls = None) -> ProjectiveSimulation:
@@ -104,22 +95,3 @@ class LayeredSkinning(Traits):
         settings = controls_for(self.name, LayeredControls, controls)
         cast = LayeredCast(self._bodies, settings.muscle, settings.age)
         return ProjectiveSimulation(self.template, settings, preparations=cast)
-
-    stepper = simulation
-    """What moves a body live."""
-
-    def animate(
-        self,
-        identity: Identity,
-        motion: Motion,
-        controls: GivenControls = None,
-    ) -> Animation:
-        """Simulate the identity through the motion, from quiet flesh in the first frame."""
-        return simulated_take(
-            self.name,
-            self.simulation(controls),
-            self.environment,
-            identity,
-            motion,
-            self.device,
-        )

@@ -6,12 +6,14 @@ from scipy.sparse import csr_array, vstack
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.anatomy.fit.balance import FAT_DENSITY, MUSCLE_DENSITY
 from corporeal.anatomy.layered.mesh import LayeredMesh
-from corporeal.physics.fast_projective_skinning.flesh_system import attachment_springs
+from corporeal.physics.fast_projective_skinning.flesh_system import (
+    attachment_springs,
+    balanced_strain,
+)
 from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     strain_constraint,
 )
-from corporeal.physics.solver.prestress import balancing_stress, natural_stretch
 from corporeal.physics.solver.system import System, tetrahedral_masses
 from corporeal.physics.volume_preservation.reference import VolumePreservation, volume_preservation
 
@@ -38,10 +40,8 @@ def layered_system(
     anchored = anchored_vertices(mesh, held)
     attached = np.zeros_like(anchored)
     if crowded is not None:
-        attached[mesh.bone] = crowded[mesh.members] & anchored[mesh.bone]
-        attached &= _in_elements(mesh) & np.append(
-            np.ones(mesh.bone.start, bool), mesh.layered[mesh.members]
-        )
+        attached[mesh.bone] = (crowded & mesh.layered)[mesh.members]
+        attached &= anchored & _in_elements(mesh)
         anchored = anchored & ~attached
     over, muscle = mesh.skin_of[mesh.tetrahedra], mesh.is_muscle
 
@@ -56,8 +56,7 @@ def layered_system(
     strain = strain_constraint(mesh.rest, mesh.tetrahedra, young)
     if gravity > 0:
         weight = masses[:, None] * np.array([0.0, -gravity, 0.0])
-        stretch = natural_stretch(balancing_stress(strain, anchored, weight))
-        strain = strain_constraint(mesh.rest, mesh.tetrahedra, young, stretch)
+        strain = balanced_strain(strain, mesh.rest, young, anchored, attached, weight)
     return System(
         masses,
         anchored,

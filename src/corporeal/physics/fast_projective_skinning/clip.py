@@ -18,12 +18,13 @@ from corporeal.motions.cuts import find_cuts
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.cuts import (
     Crossing,
+    cut_notes,
     moved_frame,
     sampled_between_cuts,
-    told,
 )
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
+from corporeal.physics.solver.damping import slowest_decay
 from corporeal.physics.solver.integration import State, resting
 
 _FORGOTTEN = 1e-3
@@ -60,7 +61,7 @@ class Clip:
     def notes(self) -> tuple[str, ...]:
         """Where the motion is cut, in words."""
         cuts = [crossing.cut for crossing in self.crossings.values()]
-        return told(cuts, self.body.skeleton.names)
+        return cut_notes(cuts, self.body.skeleton.names)
 
     @property
     def body(self) -> SimulatedBody:
@@ -108,11 +109,11 @@ class Clip:
         return flesh
 
     def _run_up_time(self) -> float:
-        """Seconds until a swing has died down; its amplitude falls by e in 2/damping."""
+        """Seconds until the slowest swing has died down."""
         if not self.simulation.settings.dynamics:
             return 0.0
-        slowest = -2.0 * math.log(_FORGOTTEN) / _LONGEST_RUN_UP
-        return -2.0 * math.log(_FORGOTTEN) / max(self.simulation.settings.damping, slowest)
+        decay = slowest_decay(self.simulation.settings.damping_ratio)
+        return -math.log(_FORGOTTEN) / max(decay, -math.log(_FORGOTTEN) / _LONGEST_RUN_UP)
 
     def _last(self, flesh: State, path: Float64[NumpyArray, "k J 4 4"], first: int) -> State:
         return deque(self._passing(flesh, path, first), maxlen=1)[0]

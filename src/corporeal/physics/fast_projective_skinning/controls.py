@@ -30,13 +30,12 @@ class ProjectiveControls(Controls):
         unit="Pa",
         help="Young's modulus of soft flesh",
     )
-    damping: float = control(
-        10.0,
+    damping_ratio: float = control(
+        Material.damping_ratio,
         low=0.0,
-        high=1e3,
-        slider=(0.0, 60.0),
-        unit="1/s",
-        help="drag of flesh against its bone",
+        high=1.0,
+        slider=(0.0, 0.5),
+        help="damping of swings from 1 to 10 Hz over critical damping, at least; 0: none",
     )
     gravity: float = control(
         9.81,
@@ -124,4 +123,4 @@ class ProjectiveControls(Controls):
     def material(self, body_volume: float) -> Material:
         """The flesh of a body of `body_volume` m³."""
         density = self.mass / body_volume if self.mass > 0 else Material.density
-        return Material(self.stiffness, density, self.damping)
+        return Material(self.stiffness, density, self.damping_ratio)

@@ -21,7 +21,7 @@ from corporeal.motions.resample import sampled
 from corporeal.physics.solver.integration import State
 
 _MOST_NOTES = 20
-"""Cuts that are told one by one."""
+"""Cuts that have a note of their own."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _virtual(motion: Motion, frame: int, end: int) -> Pose:
     return Pose(rotations, 2 * root[frame] - root[after])
 
 
-def told(cuts: Sequence[Cut], names: Sequence[str]) -> tuple[str, ...]:
+def cut_notes(cuts: Sequence[Cut], names: Sequence[str]) -> tuple[str, ...]:
     """A note a cut, with frame and speed; of very many the first ones."""
     notes = tuple(cut.words(names) for cut in cuts[:_MOST_NOTES])
     more = len(cuts) - len(notes)

@@ -54,7 +54,7 @@ def flesh_system(
     strain = strain_constraint(rest, tetrahedra, stiffness)
     if gravity.any():
         weight = masses[:, None] * gravity
-        strain = _balanced(strain, rest, stiffness, anchored | attached, attached, weight)
+        strain = balanced_strain(strain, rest, stiffness, anchored, attached, weight)
     return System(
         masses,
         anchored,
@@ -103,7 +103,7 @@ def _used(model: VolumetricModel) -> Bool[NumpyArray, "n"]:
     return used
 
 
-def _balanced(
+def balanced_strain(
     strain: StrainConstraint,
     rest: Float64[NumpyArray, "n 3"],
     stiffness: Float64[NumpyArray, "T"],
@@ -111,13 +111,14 @@ def _balanced(
     attached: Bool[NumpyArray, "n"],
     weight: Float64[NumpyArray, "n 3"],
 ) -> StrainConstraint:
-    """The same flesh, stretched in the rest shape so that it carries its `weight` (newtons): with
-    springs that pull nothing, or, where next to nothing else would hold it, as if they were rigid.
+    """The same flesh of `stiffness` (Pa), stretched in the rest shape so that it carries its
+    `weight` (newtons) between `anchored` vertices: with springs of `attached` ones that pull
+    nothing, or, where next to nothing else would hold it, as if they were rigid.
     """
     try:
-        stress = balancing_stress(strain, anchored & ~attached, weight)
-    except SolverError:
         stress = balancing_stress(strain, anchored, weight)
+    except SolverError:
+        stress = balancing_stress(strain, anchored | attached, weight)
     return strain_constraint(rest, strain.tetrahedra, stiffness, natural_stretch(stress))
 
 

@@ -123,9 +123,10 @@ class ProjectiveSimulation:
         ):
             last = number == count
             rounds, around = (self._most_rounds, outside) if last else (passing, apart)
-            flesh = self._balance(around, flesh, before, frame, rounds, time)
+            flesh = _quiet(body.carry(flesh.positions, before, frame), flesh.step, flesh)
+            flesh = self._balance(around, flesh, frame, rounds, time)
             if last and self.settings.dynamics and body.system.untangled:
-                flesh = self._settle(outside, flesh, frame, time)
+                flesh = self._balance(outside, flesh, frame, _SETTLING_STEPS, time, momentum=True)
         return SimulationState(identity, flesh, target, time)
 
     def step(
@@ -232,8 +233,8 @@ class ProjectiveSimulation:
         each."""
         body = outside.body
         if not self.settings.dynamics:
-            moment = time + step
-            return self._balance(outside, flesh, path[0], path[-1], self._most_rounds, moment)
+            flesh = _quiet(body.carry(flesh.positions, path[0], path[-1]), flesh.step, flesh)
+            return self._balance(outside, flesh, path[-1], self._most_rounds, time + step)
         solver = body.solver(step)
         rows, pairs = body.self_contacts(flesh, path[0])
         for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
@@ -251,56 +252,30 @@ class ProjectiveSimulation:
         self,
         outside: BoundEnvironment,
         flesh: State,
-        before: Float64[NumpyArray, "J 4 4"],
         frame: Float64[NumpyArray, "J 4 4"],
         rounds: int,
         time: float,
+        *,
+        momentum: bool = False,
     ) -> State:
-        """The shape in static balance at `frame`, sought from `flesh` carried along; nothing rubs
-        but skin on skin, where many shapes balance and friction settles for one."""
-        body = outside.body
-        solver, carriers = body.solver(1.0, "static"), body.carriers(frame)
-        anchors = carriers[body.system.anchored]
-        now, pairs = body.carry(flesh.positions, before, frame), flesh.touching
-        pressures = flesh.pressures
-        for _ in range(rounds):
-            still = replace(resting(now, 1.0, pressures=pressures), touching=pairs)
-            rows, pairs = body.self_contacts(still, frame)
-            around = outside.contacts(still, carriers, time, 0.0, friction=False)
-            forces = outside.forces(still)
-            reached = solver.step(still, anchors, forces, None, both(rows, around), carriers)
-            moved = float(np.abs(reached.positions - now).max())
-            now, pressures = reached.positions, reached.pressures
-            if moved < _STILL:
-                break
-        return replace(resting(now, flesh.step, pressures=pressures), touching=pairs)
+        """Quiet flesh at `frame`, as rounds leave it that each begin without movement, until no
+        vertex moves.
 
-    def _settle(
-        self,
-        outside: BoundEnvironment,
-        flesh: State,
-        frame: Float64[NumpyArray, "J 4 4"],
-        time: float,
-    ) -> State:
-        """Flesh in balance, as the steps of moving flesh leave it: in folds they end elsewhere than
-        twice as many iterations without momentum. Its movement is taken away after every step."""
-        body = outside.body
-        solver, carriers = body.solver(LARGEST_STEP), body.carriers(frame)
-        nowhere = np.zeros_like(carriers)
-        for _ in range(_SETTLING_STEPS):
+        Rounds are static steps, in which nothing rubs but skin on skin, where many shapes balance
+        and friction settles for one; or, with `momentum`, those of moving flesh, which in folds end
+        elsewhere than twice as many iterations without it.
+        """
+        body, step = outside.body, LARGEST_STEP if momentum else 0.0
+        solver = body.solver(step) if momentum else body.solver(1.0, "static")
+        carriers = body.carriers(frame)
+        anchors, nowhere = carriers[body.system.anchored], np.zeros_like(carriers)
+        for _ in range(rounds):
             rows, pairs = body.self_contacts(flesh, frame)
-            around = outside.contacts(flesh, carriers, time, LARGEST_STEP)
-            reached = solver.step(
-                flesh,
-                carriers[body.system.anchored],
-                outside.forces(flesh),
-                nowhere,
-                both(rows, around),
-                carriers,
-            )
+            around = outside.contacts(flesh, carriers, time, step, friction=momentum)
+            forces = outside.forces(flesh)
+            reached = solver.step(flesh, anchors, forces, nowhere, both(rows, around), carriers)
             moved = float(np.abs(reached.positions - flesh.positions).max())
-            quiet = resting(reached.positions, flesh.step, pressures=reached.pressures)
-            flesh = replace(quiet, touching=pairs)
+            flesh = _quiet(reached.positions, flesh.step, replace(reached, touching=pairs))
             if moved < _STILL:
                 break
         return flesh
@@ -317,6 +292,11 @@ class ProjectiveSimulation:
             self.template.skeleton,
         )
         return body.frames(sampled(both, np.arange(count + 1) / count, 1.0).poses)
+
+
+def _quiet(positions: Float64[NumpyArray, "n 3"], step: float, flesh: State) -> State:
+    """Flesh at rest at `positions` (metres), with the pressures and the contacts of `flesh`."""
+    return replace(resting(positions, step, pressures=flesh.pressures), touching=flesh.touching)
 
 
 def require_pose(template: Template, pose: Pose) -> Pose:

@@ -6,7 +6,7 @@ from corporeal.physics.fast_projective_skinning.controls import ProjectiveContro
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
 from corporeal.physics.solver.cpu.solver import CpuSolver
-from corporeal.physics.solver.integration import StepRule
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.system import System
 
 
@@ -26,7 +26,8 @@ def kept_solver(
     length = round(1e9 * step) if integrator != "static" else 0
 
     def make() -> CpuSolver:
-        rule = StepRule(step, iterations, settings.damping, integrator)
+        rule = damped_rule(step, iterations, settings.damping_ratio, integrator)
         return CpuSolver(system, rule, accelerated=True)
 
-    return kept.get("solver", (*made_from, settings.damping, iterations, integrator, length), make)
+    made_by = (settings.damping_ratio, iterations, integrator, length)
+    return kept.get("solver", (*made_from, *made_by), make)

@@ -9,8 +9,12 @@ implicit-euler  z_t                     h      Komaritzan 2022 (2.6); damps, ∝
 bdf2            4/3 z_t − 1/3 z_{t−1}   2/3 h  second order: almost no damping of its own
 =============== ======================= ====== ================================================
 
-Drag −d M (v − c), with c the velocity of what carries the vertex, is taken implicitly. The step
-then minimises κ/2 ‖M^½ (z − y)‖² + Σ W_i(z) with κ = (1 + dτ)/τ².
+Damping is Rayleigh's, against the velocity c of what carries the vertices, and implicit: drag
+−d M (v − c), and viscosity β ḟ with the elastic force f, whose rate is (f(z) − f(ẑ))/h from where
+vertices get when they are carried, ẑ = z_t + h c. To first order that is −β K (v − c) with the
+stiffness K = −∂f/∂z of the moment: what turns with its bones is not damped. The step then minimises
+κ/2 ‖M^½ (z − y)‖² + s Σ W_i(z) + (s − 1) f(ẑ)ᵀ z with κ = (1 + dτ)/τ² and s = 1 + β/h.
+`damping` finds d and β.
 """
 
 import math
@@ -37,6 +41,8 @@ class StepRule:
     """Drag d, 1/s."""
     integrator: Literal["bdf2", "implicit-euler", "static"] = "bdf2"
     """`static` leaves the mass terms out: the shape that balances the forces."""
+    viscosity: float = 0.0
+    """β: how much of the rate of the elastic forces damps, s."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.step) and self.step > 0):
@@ -45,6 +51,8 @@ class StepRule:
             raise InputError(f"iterations are {self.iterations}; expected at least 1.")
         if not (math.isfinite(self.damping) and self.damping >= 0):
             raise InputError(f"damping is {self.damping} 1/s; expected a finite number from 0.")
+        if not (math.isfinite(self.viscosity) and self.viscosity >= 0):
+            raise InputError(f"viscosity is {self.viscosity} s; expected a finite number from 0.")
 
     @property
     def moving(self) -> bool:
@@ -67,6 +75,11 @@ class StepRule:
         if self.integrator == "static":
             return 0.0
         return (1.0 + self.damping * self.reach) / self.reach**2
+
+    @property
+    def stiffening(self) -> float:
+        """s = 1 + β/h: elastic forces of a step with viscosity over those without."""
+        return 1.0 + self.viscosity / self.step if self.moving else 1.0
 
 
 @pytree_dataclass(static=("step",))
@@ -157,10 +170,13 @@ def first_guess(
     carried: Float64[NumpyArray, "V 3"] | None = None,
 ) -> Float64[NumpyArray, "V 3"]:
     """Where the iteration begins: where vertices get with what carries them, if that is known
-    (m/s), else the prediction `y`. What the iteration goes to is the same."""
-    if carried is None or rule.integrator == "static":
+    (m/s), else the prediction `y`. What the iteration goes to is the same.
+
+    With viscosity it is ẑ, and what is not said to be carried rests (c = 0).
+    """
+    if rule.integrator == "static" or (carried is None and rule.viscosity == 0.0):
         return y.copy()
-    return state.positions + rule.step * carried
+    return state.positions + (0.0 if carried is None else rule.step * carried)
 
 
 def advanced(

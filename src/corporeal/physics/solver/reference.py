@@ -1,7 +1,7 @@
 """Projective Dynamics as written: algorithm 2.1 with hard anchors (2.2.3), in float64.
 
-The matrix κ M_f + K_f + Q_fᵀ W Q_f, K being the attachments, is sparse, symmetric positive
-definite, and constant while topology, masses, stiffness and step are; it is factored once.
+The matrix κ M_f + K_f + s Q_fᵀ W Q_f, K being the attachments, is sparse, symmetric positive
+definite, and constant while topology, masses, stiffness, damping and step are; it is factored once.
 """
 
 from dataclasses import replace
@@ -37,10 +37,9 @@ class ReferenceSolver:
         matrix, weights = csc_array(system.constraint_matrix()), system.row_weights()
         self._matrix_free, self._matrix_fixed = matrix[:, self._free], matrix[:, self._fixed]
         self._weights = weights[:, None]
-        self._factor = splu(system.matrix(rule.inertia))
+        self._factor = splu(system.matrix(rule.inertia, rule.stiffening))
         self._untangling = untangling_of(system)
-        drawn = self._free[(system.springs > 0) & (system.masses[self._free] == 0)]
-        self._loose = drawn  # without mass they keep no memory
+        self._loose = system.loose
         preservation = system.volume_preservation
         self._gain = (
             None if preservation is None else preservation.gain(self._free, self._factor.solve)
@@ -64,6 +63,7 @@ class ReferenceSolver:
         z[self._fixed] = anchors
         if targets is not None:
             z[self._loose] = targets[self._loose]
+        f = f - self._held_back(z)
         touching = self._touching(contacts, state.positions)
         pressing = self._pressing(state)
         for iteration in range(self.rule.iterations):
@@ -99,14 +99,23 @@ class ReferenceSolver:
         """Local step: p_i, the closest allowed state of every constraint."""
         return np.concatenate([c.project(c.matrix @ z) for c in self.system.constraints])
 
+    def _held_back(self, carried: NumpyArray) -> Float64[NumpyArray, "f 3"] | float:
+        """(s − 1) f(ẑ), the elastic force (newtons) of vertices that are `carried` to ẑ (metres):
+        what viscosity does not oppose."""
+        if self.rule.viscosity == 0.0 or not self.rule.moving:
+            return 0.0
+        strained = self.system.constraint_matrix() @ carried
+        pulls = self._weights * (self._project_constraints(carried) - strained)
+        return (self.rule.stiffening - 1.0) * (self._matrix_free.T @ pulls)
+
     def _solve_global(
         self, y: NumpyArray, p: NumpyArray, anchors: NumpyArray, f: NumpyArray | float
     ) -> Float64[NumpyArray, "f 3"]:
-        """(κ M_f + Q_fᵀ W Q_f) z_f = κ M_f y_f + f_ext + Q_fᵀ W (p − Q_b z_b).
+        """(κ M_f + s Q_fᵀ W Q_f) z_f = κ M_f y_f + f_ext + s Q_fᵀ W (p − Q_b z_b).
 
         Komaritzan 2022 has f_ext inside y, which is the same, but leaves massless vertices without
         it.
         """
         momentum = self.rule.inertia * self.system.masses[self._free, None] * y[self._free]
         internal = self._matrix_free.T @ (self._weights * (p - self._matrix_fixed @ anchors))
-        return self._factor.solve(momentum + f + internal)
+        return self._factor.solve(momentum + f + self.rule.stiffening * internal)

@@ -14,7 +14,7 @@ from corporeal.physics.volume_preservation.reference import VolumePreservation
 
 @dataclass(frozen=True)
 class System:
-    """κ M_f + K_f + Q_fᵀ W Q_f over the free vertices; anchored ones are given, not solved for."""
+    """κ M_f + K_f + s Q_fᵀ W Q_f over the free vertices; anchored ones are given."""
 
     masses: Float64[NumpyArray, "V"]
     """Lumped masses, kg; zero where a vertex only follows its neighbours."""
@@ -62,9 +62,14 @@ class System:
         """K_f t: what attachments to `targets` (metres) add to the right side, newtons."""
         if self.attachments is None:
             return np.zeros((len(self.free), 3))
-        if targets is None:
-            raise InputError("this system has attachments; say in `targets` where they draw to.")
-        return self.springs[:, None] * targets[self.free]
+        return self.springs[:, None] * required_targets(targets)[self.free]
+
+    @property
+    def loose(self) -> Int[NumpyArray, "k"]:
+        """Indices of the free vertices that are attached and massless: they keep no memory, and
+        every step begins with them at their targets."""
+        free = self.free
+        return free[(self.springs > 0) & (self.masses[free] == 0)]
 
     @property
     def vertex_count(self) -> int:
@@ -84,13 +89,22 @@ class System:
         """The diagonal of W."""
         return np.concatenate([c.weights for c in self.constraints])
 
-    def matrix(self, inertia: float) -> csc_array:
-        """κ M_f + K_f + Q_fᵀ W Q_f for `inertia` κ in 1/s² (1/δt² for implicit Euler, 0 if static),
-        with the attachments K."""
+    def matrix(self, inertia: float, stiffening: float = 1.0) -> csc_array:
+        """κ M_f + K_f + s Q_fᵀ W Q_f for `inertia` κ in 1/s² (1/δt² for implicit Euler, 0 if
+        static) and `stiffening` s, with the attachments K."""
         free = self.free
         columns = csc_array(self.constraint_matrix())[:, free]
-        stiffness = columns.T @ diags_array(self.row_weights()) @ columns
+        stiffness = columns.T @ diags_array(stiffening * self.row_weights()) @ columns
         return csc_array(stiffness + diags_array(inertia * self.masses[free] + self.springs))
+
+
+def required_targets(
+    targets: Float64[NumpyArray, "*k V 3"] | None,
+) -> Float64[NumpyArray, "*k V 3"]:
+    """The targets (metres) of a system with attachments; refused where there are none."""
+    if targets is None:
+        raise InputError("this system has attachments; say in `targets` where they draw to.")
+    return targets
 
 
 def tetrahedral_masses(

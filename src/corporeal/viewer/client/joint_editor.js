@@ -9,9 +9,9 @@ const HEIGHT = 1.75; // metres that any mesh is shown with
 const ABOVE = { depthTest: false, depthWrite: false, transparent: true };
 
 export class JointEditor {
-  // `told(joints)` hears joints after a gesture, `picked(name)` the joint that was clicked.
-  constructor(studio, stage, { told, picked }) {
-    Object.assign(this, { studio, stage, told, picked });
+  // `changed(joints)` hears joints after a gesture, `picked(name)` the joint that was clicked.
+  constructor(studio, stage, { changed, picked }) {
+    Object.assign(this, { studio, stage, changed, picked });
     this.group = new Group(); // in the mesh's own unit and axes
     this.home = new Group();
     this.home.add(this.group);
@@ -153,7 +153,7 @@ export class JointEditor {
   }
 
   drop() {
-    this.told(this.joints);
+    this.changed(this.joints);
   }
 
   // A click on a joint chooses it; one on the skin puts a joint in the middle of what lies behind.
@@ -194,6 +194,6 @@ export class JointEditor {
     const joint = { name: `joint_${number}`, parent, position };
     this.joints.push(joint);
     this.chosen = joint.name;
-    this.told(this.joints);
+    this.changed(this.joints);
   }
 }

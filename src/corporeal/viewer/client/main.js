@@ -47,7 +47,7 @@ addEventListener("keydown", (event) => {
 });
 
 studio.on("refused", ({ why }) => toast(why, { bad: true }));
-studio.on("told", ({ text }) => toast(text));
+studio.on("notice", ({ text }) => toast(text));
 studio.on("closed", (reason) => toast(reason, { bad: true, stays: true }));
 studio.on("frame", () => { document.getElementById("veil").hidden = true; });
 Object.assign(window, { studio, stage });

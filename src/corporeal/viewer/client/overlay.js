@@ -58,9 +58,9 @@ export function overlay(studio, stage) {
   studio.on("resized", place);
   studio.on("busy", ({ names }) => {
     busy.hidden = !names.length;
-    const told = [...new Set(names.map((name) => name.replace(/ \d+$/, "")))];
+    const subjects = [...new Set(names.map((name) => name.replace(/ \d+$/, "")))];
     const stop = button("cancel", () => names.forEach((name) => studio.send("cancel", { name })));
-    busy.replaceChildren(element("span", { textContent: `preparing ${told.join(", ")}` }), stop);
+    busy.replaceChildren(element("span", { textContent: `preparing ${subjects.join(", ")}` }), stop);
   });
   let count = 0;
   let since = performance.now();

@@ -24,7 +24,7 @@ export class Studio {
     this.socket.onclose = ({ reason }) => this.emit("closed", reason ? `${reason} Reload the page to begin again.` : "The studio has ended. Start it again in its terminal, and open the new address.");
   }
 
-  // Listen to a kind of message: model, person, frame, document, facts, busy, told, refused, made …
+  // Listen to a kind of message: model, person, frame, document, facts, busy, notice, refused, made …
   on(kind, listener) {
     if (!this.listeners.has(kind)) this.listeners.set(kind, []);
     this.listeners.get(kind).push(listener);

@@ -6,9 +6,11 @@ NumPy, SciPy and JAX.
 
 from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from corporeal._typing import Array, Bool, Float, Int, NumpyArray
 from corporeal.errors import FormatError
@@ -75,16 +77,17 @@ class DeviceBody:
 
     def inverse(self, rule: StepRule, dense: bool = False) -> Inverse:
         """The global step of a rule; `dense` keeps what is negligible too."""
-        matrix = system_matrix(self.elements, rule.inertia, len(self.order))
+        matrix = self._matrix(rule)
         return global_step(matrix, dense)
 
     def preservation(self, rule: StepRule) -> DevicePreservation | None:
         """What keeps volume in the steps of a rule; None where it is not kept."""
         if self.volume is None:
             return None
-        return preservation_with(
-            self.volume, system_matrix(self.elements, rule.inertia, len(self.order))
-        )
+        return preservation_with(self.volume, self._matrix(rule))
+
+    def _matrix(self, rule: StepRule) -> csc_array:
+        return system_matrix(self.elements, rule.inertia, len(self.order), rule.stiffening)
 
 
 def save_device_body(path: str | Path, body: DeviceBody) -> None:
@@ -147,8 +150,13 @@ def _pytree(reader: NpzReader, kind: type[Any], prefix: str) -> Any:
 
 
 def _gathered(reader: NpzReader, field: Field, prefix: str) -> Any:
-    """A noun's field from the arrays under a prefix; its annotation says shape and kind."""
+    """A noun's field from the arrays under a prefix; its annotation says shape and kind. One that
+    may be missing is None where it is."""
     name, annotation = prefix + field.name, field.type
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        if name not in reader.headers:
+            return None
+        annotation = next(kind for kind in get_args(annotation) if kind is not NoneType)
     if isinstance(annotation, type) and is_dataclass(annotation):
         return _pytree(reader, annotation, name + "/")
     shape = tuple(int(d) if d.isdigit() else d for d in annotation.dim_str.split())  # pyright: ignore[reportAttributeAccessIssue]

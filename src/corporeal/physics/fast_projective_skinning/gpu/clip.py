@@ -224,7 +224,13 @@ def _step_inputs(
     weight = jnp.broadcast_to(body.weight[None, :, :, None], (count, 3, free, carriers.shape[-1]))
     own, fixed = body.sources[:free], body.sources[free:]
     bones = now[:, :, own]
-    inputs = StepInputs(now[:, :, fixed], weight, speeds[:, :, own], earlier[:, :, fixed], bones)
+    inputs = StepInputs(
+        now[:, :, fixed],
+        weight,
+        speeds[:, :, own],
+        earlier[:, :, fixed],
+        None if body.flesh.springs is None else bones,
+    )
     return inputs, bones
 
 

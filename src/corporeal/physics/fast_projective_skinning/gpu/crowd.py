@@ -95,7 +95,7 @@ def assembled_people(
             np.concatenate([flesh.gradients for flesh in fleshes], axis=1),
             np.concatenate([flesh.weights for flesh in fleshes]),
             np.concatenate([flesh.masses for flesh in fleshes]),
-            np.concatenate([flesh.springs for flesh in fleshes]),
+            _joined_springs(fleshes),
         ),
         _joined_inverse(local, free) if local else joined_levels(levels, free),
         np.concatenate([body.weight for body in filled], axis=1),
@@ -196,8 +196,16 @@ def _step_inputs(
         weight,
         laid_out(speeds[..., :free]),
         laid_out(earlier[..., free:]),
-        laid_out(carriers[1:, ..., :free]),
+        None if people.flesh.springs is None else laid_out(carriers[1:, ..., :free]),
     )
+
+
+def _joined_springs(fleshes: Sequence[DeviceFlesh]) -> Float[NumpyArray, "Pf"] | None:
+    """The attachments of all people, zero for those without any; None where nobody has some."""
+    if all(flesh.springs is None for flesh in fleshes):
+        return None
+    each = (np.zeros_like(f.masses) if f.springs is None else f.springs for f in fleshes)
+    return np.concatenate(list(each))
 
 
 def _moved_on(corners: NumpyArray, number: int, count: int, free: int, fixed: int) -> NumpyArray:
@@ -248,7 +256,7 @@ def _filled(
             _longer(_longer(np.asarray(flesh.gradients), 2, width), 1, free),
             _longer(_longer(np.asarray(flesh.weights), 1, width), 0, free),
             _longer(np.asarray(flesh.masses), 0, free),
-            _longer(np.asarray(flesh.springs), 0, free),
+            None if flesh.springs is None else _longer(np.asarray(flesh.springs), 0, free),
         ),
         _longer(np.asarray(body.weight), 1, free),
         coupling,
@@ -289,7 +297,7 @@ def _joined_kept(
         )  # fmt: skip
         each = (_longer(np.asarray(part), 1, regions) for part in numbers)
         people.append((_longer(corners, 1, prisms), shares, slopes, steepest, *each))
-        matrix = system_matrix(body.elements, rule.inertia, len(body.order))
+        matrix = system_matrix(body.elements, rule.inertia, len(body.order), rule.stiffening)
         gain = preservation_with(volume, matrix).gain
         gains.append(_longer(_longer(gain, 2, regions), 1, regions))
     first, shares, slopes, steepest, *each = (

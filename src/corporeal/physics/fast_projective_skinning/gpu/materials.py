@@ -77,11 +77,19 @@ def materials_of(
     )
 
 
-def flesh_matrix(flesh: DeviceFlesh, inertia: float) -> Float[Array, "f f"]:
-    """A = κ M_f + Q_fᵀ W Q_f, dense: of small bodies."""
+def flesh_matrix(
+    flesh: DeviceFlesh, inertia: float, stiffening: float = 1.0
+) -> Float[Array, "f f"]:
+    """A = κ M_f + K_f + s Q_fᵀ W Q_f, dense: of small bodies."""
     free = flesh.weights.shape[0]
     columns = jnp.broadcast_to(jnp.eye(free, dtype=flesh.masses.dtype), (3, free, free))
-    return stiffness_product(flesh, columns)[0] + jnp.diag(inertia * flesh.masses + flesh.springs)
+    stiffness = stiffening * stiffness_product(flesh, columns)[0]
+    return stiffness + jnp.diag(_held(flesh, inertia * flesh.masses))
+
+
+def _held(flesh: DeviceFlesh, inertia: Float[Array, "f"]) -> Float[Array, "f"]:
+    """κ M_f + K_f of a diagonal κ M_f, N/m."""
+    return inertia if flesh.springs is None else inertia + flesh.springs
 
 
 def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[Array, "k 3 f"]:
@@ -89,7 +97,7 @@ def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[A
 
     Plain iterations: acceleration divides by what vanishes where the iteration has converged.
     """
-    matrix = lax.stop_gradient(flesh_matrix(flesh, rule.inertia))
+    matrix = lax.stop_gradient(flesh_matrix(flesh, rule.inertia, rule.stiffening))
     inverse = lax.stop_gradient(jnp.linalg.inv(matrix))
     weight = flesh.masses * take.gravity[:, None]
     inertia = rule.inertia * flesh.masses
@@ -98,8 +106,8 @@ def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[A
 
     def solved(right: Array) -> Array:
         first = lax.stop_gradient(_product(inverse, right))
-        product = stiffness_product(flesh, first[..., None])[..., 0]
-        product = product + (inertia + flesh.springs) * first
+        product = rule.stiffening * stiffness_product(flesh, first[..., None])[..., 0]
+        product = product + _held(flesh, inertia) * first
         return first + _product(inverse, right - product)
 
     def step(state: tuple[Array, ...], given: tuple[Array, ...]) -> tuple[tuple[Array, ...], Array]:
@@ -109,10 +117,17 @@ def simulated(flesh: DeviceFlesh, rule: StepRule, take: MaterialTake) -> Float[A
         speed = now * velocity - earlier * velocity_before
         predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * carried)
 
+        def strain(z: Array) -> Array:
+            return strain_forces(flesh, jnp.concatenate([z, anchors], axis=1)[..., None])[..., 0]
+
+        if rule.viscosity > 0.0:
+            forces = forces - (rule.stiffening - 1.0) * strain(position + rule.step * carried)
+
         def iterate(z: Array, _: None) -> tuple[Array, None]:
-            everything = jnp.concatenate([z, anchors], axis=1)[..., None]
-            right = inertia * (predicted - z) - flesh.springs * z + weight + forces
-            return z + solved(right + strain_forces(flesh, everything)[..., 0]), None
+            right = inertia * (predicted - z)
+            right = right if flesh.springs is None else right - flesh.springs * z
+            right = right + weight + forces
+            return z + solved(right + rule.stiffening * strain(z)), None
 
         found, _ = lax.scan(jax.checkpoint(iterate), predicted, length=rule.iterations)
         return (found, (found - place) / rule.reach, position, velocity), found

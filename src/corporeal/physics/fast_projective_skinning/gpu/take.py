@@ -18,11 +18,12 @@ from corporeal.physics.fast_projective_skinning.gpu.environment import (
     grab_stiffness,
 )
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
+from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import Inverse, inverse_of, inverted
 from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
 from corporeal.physics.solver.gpu.springs import sprung
-from corporeal.physics.solver.integration import State, StepRule
+from corporeal.physics.solver.integration import State
 from corporeal.physics.volume_preservation.gpu import DevicePreservation
 from corporeal.runtime.devices import jax_device
 
@@ -75,7 +76,7 @@ class _DeviceClip:
         self.static = not self.settings.dynamics
         iterations = self.settings.iterations * (2 if self.static else 1)
         integrator = "static" if self.static else "bdf2"
-        self.rule = StepRule(clip.step, iterations, self.settings.damping, integrator)
+        self.rule = damped_rule(clip.step, iterations, self.settings.damping_ratio, integrator)
         self.prepared: DeviceBody = device_body(clip.body)
         quick = kernels and not self.static  # to run; written out, a program takes long to make
         self.options = SolverOptions(
@@ -88,7 +89,8 @@ class _DeviceClip:
     @cached_property
     def _whole(self) -> NumpyArray:
         prepared, outside = self.prepared, self.clip.outside
-        matrix = system_matrix(prepared.elements, self.rule.inertia, len(prepared.order))
+        rule, count = self.rule, len(prepared.order)
+        matrix = system_matrix(prepared.elements, rule.inertia, count, rule.stiffening)
         if outside.grabs:
             shares = grab_shares(outside, prepared)
             matrix = sprung(matrix, shares, grab_stiffness(outside))

@@ -1,10 +1,11 @@
 """Projective Dynamics on the CPU: compiled local steps and a Cholesky factor made once.
 
 Every iteration solves for the correction,
-(κ M_f + Q_fᵀ W Q_f) δ = κ M_f (y − z) + f + Q_fᵀ W (p − Q z) and z ← z + δ. In exact arithmetic
+(κ M_f + s Q_fᵀ W Q_f) δ = κ M_f (y − z) + f + s Q_fᵀ W (p − Q z) and z ← z + δ. In exact arithmetic
 that is the reference's global step; in float32 it keeps the digits of z. The matrix is sparse,
-symmetric positive definite, and constant while topology, masses, stiffness and step are; it is
-factored once, and solved for three columns at a time.
+symmetric positive definite, and constant while topology, masses, stiffness, damping and step are;
+it is factored once, and solved for three columns at a time. With viscosity the iteration begins at
+ẑ, so that its first local step finds f(ẑ) as well.
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
 from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_tetrahedra
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
-from corporeal.physics.solver.system import System
+from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.untangling.cpu import CompiledUntangling
 from corporeal.physics.untangling.reference import untangling_of
 from corporeal.physics.volume_preservation.cpu import CompiledPressure
@@ -56,7 +57,7 @@ class CpuSolver:
         self._place = np.argsort(self._order)
         self._blocks = self._pack()
         self._others = [
-            (c, csc_array(c.matrix)[:, self._order], c.weights[:, None])
+            (c, csc_array(c.matrix)[:, self._order], rule.stiffening * c.weights[:, None])
             for c in system.constraints
             if not isinstance(c, StrainConstraint)
         ]
@@ -77,8 +78,8 @@ class CpuSolver:
         )
         self._momentum = rule.inertia * system.masses[self._free]
         self._inertia = self._momentum + system.springs
-        self._loose = np.flatnonzero((system.springs > 0) & (self._momentum == 0))
-        self._factor = CholeskyFactor(system.matrix(rule.inertia))
+        self._loose = system.loose
+        self._factor = CholeskyFactor(system.matrix(rule.inertia, rule.stiffening))
         self._pressing = self._press()
         untangling = untangling_of(system)
         self._untangling = (
@@ -97,7 +98,7 @@ class CpuSolver:
             )
         tetrahedra = np.concatenate([c.tetrahedra for c in strains])
         inverse = np.concatenate([c.inverse_edges for c in strains])
-        weights = np.concatenate([c.weights[::3] for c in strains])
+        weights = self.rule.stiffening * np.concatenate([c.weights[::3] for c in strains])
         # A tetrahedron between anchors alone pulls nothing that moves.
         moving = np.asarray(~self.system.anchored[tetrahedra].all(axis=1))
         place = self._place[tetrahedra[moving]]
@@ -127,10 +128,11 @@ class CpuSolver:
         state = rebased(state, self.rule.step)
         z, pull = self._begin(state, forces, carried)
         z[len(pull) :] = anchors
-        if self.system.attachments is not None and targets is not None:
-            pull += self.system.attachment_pull(targets)
-            # Without mass they keep no memory: begun where they were, what is pressed would creep.
-            z[self._loose] = targets[self._free[self._loose]]
+        if self.system.attachments is not None:
+            drawn = required_targets(targets)
+            pull += self.system.attachment_pull(drawn)
+            # Begun where they were, what is pressed would creep.
+            z[self._place[self._loose]] = drawn[self._loose]
         touching = self._touching(contacts, state.positions)
         if self._pressing is not None:
             self._pressing.begin(state.pressures)
@@ -170,12 +172,17 @@ class CpuSolver:
             rule.blend,
             rule.reach,
             rule.damping * rule.reach,
-            0.0 if carried is None or rule.integrator == "static" else rule.step,
+            self._lead(carried),
             self._momentum,
             z,
             pull,
         )
         return z, pull
+
+    def _lead(self, carried: NumpyArray | None) -> float:
+        """For how long vertices are carried to the first guess, s; 0 begins at the prediction."""
+        begins_at_prediction = carried is None and self.rule.viscosity == 0.0
+        return self.rule.step if self.rule.moving and not begins_at_prediction else 0.0
 
     def _end(self, state: State, z: Float64[NumpyArray, "V 3"]) -> State:
         """The state at `z`, whose free vertices come first."""
@@ -218,6 +225,8 @@ class CpuSolver:
         right, delta = self._sides
         for iteration in range(self.rule.iterations):
             self._local_steps(z, iteration)
+            if iteration == 0 and self.rule.stiffening > 1.0:
+                self._hold_back(z, pull)
             gather_residual(self._buffers, self._inertia, pull, z, right)
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
@@ -235,6 +244,14 @@ class CpuSolver:
                 correct(z, delta)
             if self._untangling is not None:
                 self._untangling.untangle(z, last)
+
+    def _hold_back(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
+        """Take (s − 1) f(ẑ) from the constant part of the right side: the buffers hold s f(ẑ)."""
+        share = 1.0 - 1.0 / self.rule.stiffening
+        for buffer in self._buffers:
+            pull -= share * buffer
+        for constraint, matrix, weights in self._others:
+            pull -= share * _residual(constraint, matrix, weights, z)[: len(pull)]
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int) -> None:
         """Residuals of all tetrahedra into the buffers; prisms are surveyed where the pressures

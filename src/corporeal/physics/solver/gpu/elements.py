@@ -46,8 +46,8 @@ class Elements:
     """w: stiffness times volume, J."""
     masses: Float[Array, "f"]
     """Of the free vertices, kg."""
-    springs: Float[Array, "f"]
-    """Of the attachments of the free vertices, N/m."""
+    springs: Float[Array, "f"] | None = None
+    """Of the attachments of the free vertices, N/m; None where there are none."""
 
 
 @pytree_dataclass()
@@ -62,8 +62,8 @@ class DeviceFlesh:
     """w: stiffness times volume, J."""
     masses: Float[Array, "f"]
     """kg."""
-    springs: Float[Array, "f"]
-    """Of the attachments, N/m."""
+    springs: Float[Array, "f"] | None = None
+    """Of the attachments, N/m; None where there are none."""
 
 
 def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
@@ -77,20 +77,20 @@ def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
     strain = system.constraints[0]
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order))
-    free = int((~system.anchored).sum())
+    free, springs = int((~system.anchored).sum()), system.attachments
     return Elements(
         place[strain.tetrahedra],
         strain.inverse_edges.astype(np.float32),
         strain.weights[::3].astype(np.float32),
         system.masses[order[:free]].astype(np.float32),
-        (np.zeros(free) if system.attachments is None else system.attachments[order[:free]]).astype(
-            np.float32
-        ),
+        None if springs is None else springs[order[:free]].astype(np.float32),
     )
 
 
-def system_matrix(elements: Elements, inertia: float, vertex_count: int) -> csc_array:
-    """κ M_f + K_f + Q_fᵀ W Q_f in float64, for `inertia` κ in 1/s²."""
+def system_matrix(
+    elements: Elements, inertia: float, vertex_count: int, stiffening: float = 1.0
+) -> csc_array:
+    """κ M_f + K_f + s Q_fᵀ W Q_f in float64, for `inertia` κ in 1/s² and `stiffening` s."""
     free = len(elements.masses)
     rows = gradient_matrix(
         np.asarray(elements.inverse_edges, np.float64),
@@ -98,9 +98,10 @@ def system_matrix(elements: Elements, inertia: float, vertex_count: int) -> csc_
         vertex_count,
     )
     columns = csc_array(rows)[:, :free]
-    weights = np.repeat(np.asarray(elements.weights, np.float64), 3)
+    weights = stiffening * np.repeat(np.asarray(elements.weights, np.float64), 3)
     diagonal = inertia * np.asarray(elements.masses, np.float64)
-    diagonal += np.asarray(elements.springs, np.float64)
+    if elements.springs is not None:
+        diagonal += np.asarray(elements.springs, np.float64)
     return csc_array(columns.T @ diags_array(weights) @ columns + diags_array(diagonal))
 
 
@@ -122,7 +123,7 @@ def flesh_of(elements: Elements) -> DeviceFlesh:
         np.ascontiguousarray(gradients.reshape(*owners.shape, 9).transpose(2, 0, 1), np.float32),
         (np.asarray(elements.weights)[listed] * some).astype(np.float32),
         np.asarray(elements.masses, np.float32),
-        np.asarray(elements.springs, np.float32),
+        None if elements.springs is None else np.asarray(elements.springs, np.float32),
     )
 
 

@@ -38,7 +38,7 @@ from corporeal.physics.solver.gpu.inverse import (
 from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
 from corporeal.physics.solver.gpu.springs import Springs, spring_forces
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
-from corporeal.physics.solver.system import System
+from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.untangling.gpu import untangle
 from corporeal.physics.volume_preservation.gpu import (
     DevicePreservation,
@@ -136,6 +136,8 @@ def take_step(
     speed = now * solver_state.velocities - earlier * solver_state.earlier_velocities
     if inputs.carried is None:
         start = predicted = place + (rule.reach / (1.0 + drag)) * speed
+        if rule.viscosity > 0.0:
+            start = solver_state.positions
     else:
         predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * inputs.carried)
         start = solver_state.positions + rule.step * inputs.carried
@@ -188,9 +190,23 @@ class _Iteration(NamedTuple):
             pressures,
             0.0 if self.preservation is None else jnp.zeros_like(self.predicted),
         )
-        if self.inputs.targets is not None:  # without mass they keep no memory
-            loose = ((self.flesh.springs > 0) & (self.flesh.masses == 0))[:, None]
-            at = at._replace(z=jnp.where(loose, self.inputs.targets, start))
+        if self.attachments is not None:
+            springs, targets = self.attachments
+            loose = (springs > 0) & (self.flesh.masses == 0)  # as `System.loose`
+            at = at._replace(z=jnp.where(loose[:, None], targets, start))
+        if self.rule.stiffening > 1.0:
+            return self.held_back(at.z).iterated(at, count)
+        return self.iterated(at, count)
+
+    def held_back(self, carried: Float[Array, "3 f B"]) -> "_Iteration":
+        """The same step with (s − 1) f(ẑ) taken from what drives it: what viscosity does not oppose
+        where vertices are `carried` to ẑ."""
+        held = (1.0 - 1.0 / self.rule.stiffening) * self.elastic(carried)
+        return self._replace(inputs=self.inputs._replace(forces=self.inputs.forces - held))
+
+    def iterated(self, at: _Progress, count: int) -> tuple[Array, Array]:
+        """`count` iterations, and the plain one where something touches."""
+        contact, options = self.contact, self.options
         if count > 0:
             at = self.once(self.pressed(at))
 
@@ -208,6 +224,13 @@ class _Iteration(NamedTuple):
         if count % 2 == 1:
             at = self.pressed(self.corrected(at))
         return self.untangled(at.z + self.delta(at)[0]), at.pressures
+
+    @property
+    def attachments(self) -> tuple[Array, Array] | None:
+        """Stiffness, N/m, and where they draw the free vertices, metres; None where none are."""
+        if self.flesh.springs is None or self.inputs.targets is None:
+            return None
+        return self.flesh.springs, self.inputs.targets
 
     def corrected(self, at: _Progress) -> _Progress:
         """Pressures for the volumes that the regions have now."""
@@ -246,12 +269,12 @@ class _Iteration(NamedTuple):
         z, contact, rounds = at.z, self.contact, self.options.rounds
         inertia = self.rule.inertia * self.flesh.masses[:, None]
         pull = inertia * (self.predicted - z) + self.inputs.forces + at.push
-        if self.inputs.targets is not None:
-            pull = pull + self.flesh.springs[:, None] * (self.inputs.targets - z)
+        if self.attachments is not None:
+            springs, targets = self.attachments
+            pull = pull + springs[:, None] * (targets - z)
         if self.springs is not None:
             pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
-        strain = kernel_forces if self.options.kernels else strain_forces
-        moved = correction(self.inverse, pull + strain(self.flesh, self.everything(z)))
+        moved = correction(self.inverse, pull + self.elastic(z))
         if contact is None:
             return moved, at.forces
         held = row_places(contact.rows, self.everything(jnp.zeros_like(z)))
@@ -263,6 +286,12 @@ class _Iteration(NamedTuple):
         ahead = held + free_places(contact.rows, z + moved)
         forces = contact_forces(contact.rows, ahead, contact.begun, at.forces, rounds)
         return moved + moved_by(contact.rows, forces), forces
+
+    def elastic(self, z: Array) -> Array:
+        """s f(z): what strain pulls the free vertices with, newtons."""
+        strain = kernel_forces if self.options.kernels else strain_forces
+        forces, stiffening = strain(self.flesh, self.everything(z)), self.rule.stiffening
+        return forces if stiffening == 1.0 else stiffening * forces
 
     def everything(self, z: Array) -> Array:
         """Free vertices, then anchored ones."""
@@ -291,7 +320,7 @@ class GpuSolver:
         self.order = device_order(system, places)
         elements = elements_of(system, self.order)
         self.flesh = flesh_of(elements)
-        matrix = system_matrix(elements, rule.inertia, len(places))
+        matrix = system_matrix(elements, rule.inertia, len(places), rule.stiffening)
         self.inverse = global_step(matrix, dense)
         volume = None
         if system.volume_preservation is not None:
@@ -324,6 +353,7 @@ class GpuSolver:
     ) -> tuple[State, Float64[NumpyArray, "k V 3"]]:
         """The state k steps later, and the positions after each: one program, one way there and
         back. Arguments are those of `step` for every step; `forces` are the same in all."""
+        targets = None if self.system.attachments is None else required_targets(targets)
         past = rebased(state, self.rule.step)
         free, fixed = np.split(self.order, [len(self.flesh.masses)])
         origin, count = np.round(np.mean(past.positions, axis=0)), len(anchors)

@@ -45,12 +45,12 @@ function build(home, { studio, stage }) {
 function result({ name, place, bytes, frames, fps, morphs, max_error_mm: error }) {
   const link = element("a", { href: new URL(place, location.href).href, download: name, textContent: name });
   const size = bytes > 2 ** 20 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
-  const told = [size];
-  if (frames) told.push(`${(frames / fps).toFixed(1)} s`);
-  if (morphs) told.push(`${morphs} morphs, within ${error.toFixed(1)} mm`);
+  const facts = [size];
+  if (frames) facts.push(`${(frames / fps).toFixed(1)} s`);
+  if (morphs) facts.push(`${morphs} morphs, within ${error.toFixed(1)} mm`);
   link.click();
-  toast(`${name} is made: ${told.join(", ")}.`);
-  return element("div", { className: "made" }, link, note(told.join(" · ")));
+  toast(`${name} is made: ${facts.join(", ")}.`);
+  return element("div", { className: "made" }, link, note(facts.join(" · ")));
 }
 
 function picture(stage) {

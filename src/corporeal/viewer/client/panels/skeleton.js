@@ -8,7 +8,7 @@ const MESHES = [".obj", ".ply", ".off", ".stl", ".glb"];
 
 function build(home, { studio, stage }) {
   const change = (joints) => studio.change(["rig", "joints"], joints);
-  const editor = new JointEditor(studio, stage, { told: change, picked: (name) => pick(name) });
+  const editor = new JointEditor(studio, stage, { changed: change, picked: (name) => pick(name) });
   const about = note("");
   const list = element("div", { className: "joints" });
   const name = element("input", { type: "text", "aria-label": "Name", onchange: () => rename(name.value.trim()) });

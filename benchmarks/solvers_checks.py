@@ -1,23 +1,9 @@
-"""What the benchmarks of solvers share: times, what a caller hands to its solver, and doubts."""
+"""What the benchmarks of solvers share: what a caller hands to its solver, and doubts."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
-
-import numpy as np
-
-
-def timed(call: Callable[[], object], rounds: int) -> dict[str, float]:
-    """Smallest and median milliseconds of a call."""
-    call()
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        call()
-        times.append(1e3 * (time.perf_counter() - started))
-    return {"least": round(min(times), 4), "median": round(float(np.median(times)), 4)}
 
 
 @contextmanager
