@@ -14,6 +14,7 @@ Collisions = Literal["off", "local", "global"]
 COLLISIONS: tuple[Collisions, ...] = ("off", "local", "global")
 """Values of the control, from fewest contacts to most."""
 StressFree = Literal["sculpted", "t-pose"]
+STRESS_FREE: tuple[StressFree, ...] = ("sculpted", "t-pose")
 """Poses in which flesh may be without stress but for what its weight asks for."""
 
 
