@@ -49,8 +49,8 @@ RIBS = "torso_"
 """How the names of ribs and thoracic vertebrae begin."""
 CHEST = ("spine1", "spine2", "spine3")
 """Joints of the back. From one to the next ribs go over by their height, half at the joint: trunks
-turn by some 35° in the thoracic spine, and by 10° in the lumbar one (White and Panjabi 1990), all
-of which a rib cage in one piece would leave to the waist."""
+turn more in the thoracic spine than in the lumbar one, and a rib cage in one piece would leave all
+of it to the waist."""
 RIGID = (RIBS, "sacrum", "l_pelvis", "r_pelvis")
 """Bones that hold what lies over them, rib cage and pelvis, as their names begin."""
 BENEATH = 0.03
