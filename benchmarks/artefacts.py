@@ -43,7 +43,7 @@ from corporeal.skinning.kinematics import forward_kinematics
 RESULTS = Path(__file__).parent / "results" / "artefacts.json"
 PUBLISHED, DEFAULT, TOUCHING = "Komaritzan 2022", "projective", "projective, collisions global"
 SETTINGS = {
-    PUBLISHED: ProjectiveControls(volume=0.0, untangled=False),
+    PUBLISHED: ProjectiveControls(volume=0.0, untangled=False, stress_free="t-pose"),
     DEFAULT: ProjectiveControls(),
     TOUCHING: ProjectiveControls(collisions="global"),
 }

@@ -43,7 +43,6 @@ from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.integration import State
 from corporeal.runtime.threads import thread_count
-from corporeal.skinning.kinematics import forward_kinematics
 
 RESULTS = Path(__file__).parent / "results" / "collisions.json"
 DEEP = 1e-3  # metres
@@ -88,7 +87,9 @@ class Subject:
             )
             for mode in COLLISIONS
         }
-        published = ProjectiveControls(collisions="global", volume=0.0, untangled=False)
+        published = ProjectiveControls(
+            collisions="global", volume=0.0, untangled=False, stress_free="t-pose"
+        )
         self.losing_volume = ProjectiveSimulation(
             self.model.template, published, preparations=shared
         )
@@ -202,9 +203,7 @@ def timed_iterations(
     with them and without; least of all frames, and processor time of the median one."""
     body, pose = simulation.body(subject.identity), subject.pose(POSES["crossed-legs"])
     flesh = simulation.start(subject.identity, pose).flesh
-    frame = forward_kinematics(
-        pose.joint_rotations, body.joints, body.skeleton.parents, pose.root_translation
-    )
+    frame = body.frames(pose)
     solver, anchors = body.solver(1 / 120), body.carriers(frame)[body.system.anchored]
     kinds = ("contacts", "steps", "steps_without")
     wall: dict[str, list[float]] = {kind: [] for kind in kinds}

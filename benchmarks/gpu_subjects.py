@@ -28,7 +28,6 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
 from corporeal.motions.resample import sampled
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
-from corporeal.physics.fast_projective_skinning.clip import frames_of
 from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.gpu.body import save_device_body, save_device_skin
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
@@ -43,7 +42,7 @@ FOLDER = Path(__file__).parents[1] / "build" / "gpu"
 CLIPS = ("running-on-spot", "shake-hips", "one-leg-jump")
 FRAMES, STEPS, ITERATIONS = 120, 2, 5
 PEOPLE = 4
-PUBLISHED = ProjectiveControls(volume=0.0, untangled=False)
+PUBLISHED = ProjectiveControls(volume=0.0, untangled=False, stress_free="t-pose")
 """The flesh of Komaritzan 2022, without volume preservation."""
 FLESH = ("corners", "gradients", "weights", "masses")
 """Of the material's body, which has no attachments."""
@@ -124,7 +123,7 @@ def write_ended(
     save_device_body(FOLDER / f"{name}_body.npz", device_body(body))
     motion = make_motion(CLIPS[0], identity, model.template, seed=1, fps=60.0)
     places = np.arange(FRAMES * STEPS + 1) / STEPS
-    frames = frames_of(body, sampled(motion, places, 60.0 * STEPS).poses)
+    frames = body.frames(sampled(motion, places, 60.0 * STEPS).poses)
     start = started(simulation, identity, frames, motion)
     fast = passed(body, body.solver(LARGEST_STEP), start, frames)
     pressures = np.zeros(0) if start.pressures is None else start.pressures
@@ -145,7 +144,7 @@ def write_clip(name: str, model: PhenotypeModel, identity: Identity) -> None:
     body = simulation.body(identity)
     motion = make_motion(name, identity, model.template, seed=1, fps=60.0)
     places = np.arange(FRAMES * STEPS + 1) / STEPS
-    frames = frames_of(body, sampled(motion, places, 60.0 * STEPS).poses)
+    frames = body.frames(sampled(motion, places, 60.0 * STEPS).poses)
     start = started(simulation, identity, frames, motion)
     rule = damped_rule(LARGEST_STEP, ITERATIONS, body.material.damping_ratio)
     reference = passed(body, ReferenceSolver(body.system, rule), start, frames)
@@ -171,7 +170,9 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
         model.template, replace(PUBLISHED, collisions="global"), preparations=preparations
     )
     body = touching.body(identity)
-    finder = preparations.of(identity).skin_contacts(touching.settings)
+    finder = preparations.of(identity, touching.settings.stress_free).skin_contacts(
+        touching.settings
+    )
     state = apart.start(identity, folded(body, 1.0))
     poses = [folded(body, 1.0 + 0.05 * np.sin(0.1 * frame)) for frame in range(61)]
     frames = np.concatenate(
@@ -195,7 +196,8 @@ def write_many(model: PhenotypeModel, identity: Identity) -> None:
     preparations = Preparations(model.template, vertex_count=model.template.mesh.vertex_count)
     apart = ProjectiveSimulation(model.template, PUBLISHED, preparations=preparations)
     body = apart.body(identity)
-    finder = preparations.of(identity).skin_contacts(replace(PUBLISHED, collisions="global"))
+    touching = replace(PUBLISHED, collisions="global")
+    finder = preparations.of(identity, touching.stress_free).skin_contacts(touching)
     pose = curled(body)
     save_device_body(FOLDER / "many_body.npz", device_body(body))
     save_device_skin(FOLDER / "many_skin.npz", device_skin(finder, body.model))

@@ -37,7 +37,7 @@ from corporeal.evaluation.skin_strain import mean_strain
 from corporeal.geometry.surface import vertex_normals
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
-from corporeal.physics.fast_projective_skinning.clip import frames_of, make_clip
+from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
 from corporeal.physics.tissue import bare_name
@@ -207,7 +207,7 @@ def landed(deformer: LayeredSkinning | ProjectiveSkinning, identity: Identity) -
     motion, simulation = landing(deformer), deformer.simulation(controls(deformer))
     body = simulation.body(identity)
     clip = make_clip(simulation, BoundEnvironment(body), identity, motion)
-    path = frames_of(body, clip.poses)
+    path = body.frames(clip.poses)
     flesh = clip.beginning(path)
     positions = [flesh.positions]
     for start in range(0, len(path) - 1, clip.steps):

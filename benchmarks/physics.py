@@ -194,7 +194,7 @@ def losing_volume(
     simulation: ProjectiveSimulation, state: SimulationState
 ) -> tuple[ProjectiveSimulation, SimulationState]:
     """The same body with the energy of Komaritzan 2022 alone, without volume preservation."""
-    settings = replace(simulation.settings, volume=0.0, untangled=False)
+    settings = replace(simulation.settings, volume=0.0, untangled=False, stress_free="t-pose")
     plain = ProjectiveSimulation(
         simulation.template, settings, preparations=simulation._preparations
     )
@@ -206,7 +206,7 @@ def rebuilt(body: SimulatedBody) -> VolumetricModel:
     model = body.model
     rigid = np.where(model.rigid, model.rigid_joints, -1)
     mesh = Mesh(model.skin, model.triangles)
-    return build_volumetric_model(mesh, body.skeleton, rigid_vertices=rigid)
+    return build_volumetric_model(mesh, body.stress_free.skeleton, rigid_vertices=rigid)
 
 
 def acceleration(body: SimulatedBody, state: SimulationState) -> dict[str, dict[str, float]]:

@@ -1,7 +1,7 @@
 r"""Sheets of poses: six people, twelve poses, by every kind of skinning, in static balance.
 
     python benchmarks/pose_sheet.py --out sheets [--people "slim woman"] [--poses arms-up]
-        [--deformers lbs layered] [--close] [--no-girdle]
+        [--deformers lbs layered] [--close] [--no-girdle] [--stress-free t-pose]
     python benchmarks/pose_sheet.py --out sheets --close --overview docs/pictures/poses.png
     python benchmarks/pose_sheet.py --out sheets --close --people "average man" \
         --poses a-pose arms-down arms-up --girdles docs/pictures/girdle.png
@@ -37,7 +37,7 @@ from corporeal.evaluation.held_poses import SHEET, joint_rotations
 from corporeal.formats.png import read_png, write_png
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.girdle import with_girdle
-from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
+from corporeal.physics.fast_projective_skinning.controls import COLLISIONS, STRESS_FREE
 from corporeal.pipelines.deformers import make_deformer
 from corporeal.pipelines.results import attachments_of
 from corporeal.scene.camera import Camera, direction_from, frame
@@ -137,6 +137,7 @@ class Sheet:
     girdle: bool
     collisions: str
     close: bool
+    stress_free: str = "sculpted"
 
     def cell(self, person: Person, pose: str, name: str) -> UInt8[NumpyArray, "H W 3"]:
         """One body in one pose by one deformer; the camera is the same for all deformers."""
@@ -170,14 +171,14 @@ class Sheet:
         actor = replace(actor, surfaces=(replace(body, vertices=skin), *others))
         camera = _camera(plain, self.size / height, self.close)
         scene = Scene((actor,), camera, ground_height=float(skin[:, 1].min()))
-        return render(scene, self.size, height, samples=3, refinement=0)
+        return render(scene, self.size, height, samples=3, refinement=1)
 
     def _controls(self, name: str) -> dict[str, bool | str | float]:
         """Static balance, all else as it comes."""
         flesh = {"dynamics": False, "collisions": self.collisions}
         if name == "layered":
             return flesh | {"age": AGE}
-        return flesh if name == "projective" else {}
+        return flesh | {"stress_free": self.stress_free} if name == "projective" else {}
 
 
 def _blended(person: Person, motion: Motion) -> Animation:
@@ -254,6 +255,9 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--size", type=int, default=200, help="width of a cell, pixels")
     parser.add_argument("--close", action="store_true", help="show the fold of every pose alone")
     parser.add_argument("--collisions", choices=COLLISIONS, default="off", help="skin with skin")
+    parser.add_argument(
+        "--stress-free", choices=STRESS_FREE, default="sculpted", help="where flesh has no stress"
+    )
     parser.add_argument("--no-girdle", action="store_true", help="collar bones stay as at rest")
     parser.add_argument("--girdles", type=Path, help="picture without and with the girdle's rhythm")
     parser.add_argument("--overview", type=Path, help="one picture with a row a person")
@@ -266,7 +270,8 @@ def main() -> None:
     wanted = asked()
     kept = Kept(wanted.out / "kept")
     kept.folder.mkdir(parents=True, exist_ok=True)
-    sheet = Sheet(kept, wanted.size, not wanted.no_girdle, wanted.collisions, wanted.close)
+    girdle, free = not wanted.no_girdle, wanted.stress_free
+    sheet = Sheet(kept, wanted.size, girdle, wanted.collisions, wanted.close, free)
     small = replace(sheet, size=wanted.overview_size)
     model, overview = PhenotypeModel(), []
 

@@ -251,10 +251,30 @@ def test_bone_weights_are_shares_and_ribs_are_held(man):
     template = man[0]
     weights = bone_weights(template)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-5)
-    held = held_by_bone(weights, template.layered)
+    held = held_by_bone(weights, template.layered, template.body.skeleton.names)
     parts = np.array(template.body.part_names)[template.body.part_labels]
     assert held[parts == "chest"].mean() > 0.7
     assert 0.02 < (~held[template.layered]).mean() < 0.5
+
+
+def test_ribs_share_the_turn_of_a_trunk(man):
+    """A back that turns by a third at each of its joints: the lowest ribs have half of it, the
+    highest all, and those between less the lower they are.
+
+    In one piece all ribs had all of it, and the waist below them, a hand high, collapsed.
+    """
+    template = man[0]
+    names = template.body.skeleton.names
+    turns = np.zeros(len(names))
+    turns[[names.index(name) for name in ("spine1", "spine2", "spine3")]] = [1 / 3, 2 / 3, 1.0]
+    turn, height = bone_weights(template) @ turns, template.bone[:, 1]
+    ribs = over_ribs(template)
+    places = np.quantile(height[ribs], [0.02, 0.98])
+    assert turn[ribs & (height < places[0])].mean() < 0.6
+    assert turn[ribs & (height > places[1])].mean() > 0.95
+    layers = np.digitize(height[ribs], np.linspace(places[0], places[1], 9))
+    means = [turn[ribs][layers == layer].mean() for layer in range(10)]
+    assert (np.diff(means) >= -1e-3).all()
 
 
 def test_a_wrong_control_or_body_is_refused(man, deformer):

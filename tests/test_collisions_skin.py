@@ -26,7 +26,6 @@ from corporeal.physics.fast_projective_skinning.simulation import (
     SimulationState,
 )
 from corporeal.physics.fast_projective_skinning.state_file import read_state, write_state
-from corporeal.skinning.kinematics import forward_kinematics
 
 BEND = 2.2
 """Radians: the far part of the arm folds into the near one."""
@@ -72,9 +71,7 @@ def skin_of(body: SimulatedBody, state: SimulationState) -> np.ndarray:
 
 
 def frames(body: SimulatedBody, pose: Pose) -> np.ndarray:
-    return forward_kinematics(
-        pose.joint_rotations, body.joints, body.skeleton.parents, pose.root_translation
-    )
+    return body.frames(pose)
 
 
 def meter_of(body: SimulatedBody) -> PenetrationMeter:

@@ -16,9 +16,9 @@ from corporeal.assets.default_body import (
     load_default_body,
     read_default_body,
 )
-from corporeal.assets.repose import Repose
 from corporeal.assets.smpl_view import smpl_joint_shares, smpl_template
 from corporeal.assets.targets import Targets
+from corporeal.body.repose import Repose
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import AssetError, InputError
 

@@ -47,7 +47,7 @@ def test_breasts_stay_on_the_ribs_while_collars_go_down():
     Nearest bone lines alone put it on the collar bones, which carried it by up to 14 mm.
     """
     model = PhenotypeModel()
-    preparation = Preparations(model.template).of(model.prepare())
+    preparation = Preparations(model.template).of(model.prepare(), "t-pose")
     settings, skeleton = ProjectiveControls(), preparation.skeleton
     flesh, coupling = preparation.model(settings), preparation.coupling(settings)
     rotations = np.zeros((skeleton.joint_count, 3))

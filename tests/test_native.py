@@ -4,7 +4,7 @@ import io
 import pickle
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from small_body import small_animation, small_identity, small_motion, small_temp
 
 from corporeal.body.body import Body
 from corporeal.body.identity import Identity
+from corporeal.body.repose import Repose
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.native import (
     read_animation,
@@ -60,6 +61,29 @@ def test_body_round_trip(tmp_path: Path) -> None:
     assert set(back.identity.parameters) == {"weight", "local"}
     assert back.identity.parameters["local"].tolist() == [0.1, -0.2, 0.3]
     assert back.measurements == MEASURES
+
+
+def test_a_sculpted_pose_comes_back(tmp_path: Path) -> None:
+    """Flesh rests in it; a body that never had one has none."""
+    template = small_template()
+    vertices, joints = template.mesh.vertex_count, template.skeleton.joint_count
+    quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    repose = Repose(
+        rotations=np.stack([np.eye(3), quarter]),
+        parents=np.array([-1, 0]),
+        pivots=np.array([0, 1]),
+        bone_indices=np.tile([0, 1], (vertices, 1)),
+        bone_weights=np.tile([0.25, 0.75], (vertices, 1)),
+        joint_bones=np.zeros(joints, np.int64),
+    )
+    for number, given in enumerate((repose, None)):
+        path = tmp_path / f"{number}.npz"
+        identity = small_identity(template)
+        write_body(path, Body(replace(template, repose=given), identity, MEASURES))
+        back = read_body(path).template.repose
+        assert (back is None) == (given is None)
+        for field in fields(Repose) if back is not None else ():
+            np.testing.assert_array_equal(getattr(back, field.name), getattr(repose, field.name))
 
 
 def test_motion_round_trip(tmp_path: Path) -> None:

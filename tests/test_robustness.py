@@ -215,4 +215,4 @@ def test_characters_are_the_same_every_time():
     assert isinstance(one, RandomCharacter)
     np.testing.assert_array_equal(one.identity.rest_vertices, again.identity.rest_vertices)
     assert one.damages == again.damages
-    assert Preparations(one.template, 300).of(one.identity).coarse.vertex_count > 0
+    assert Preparations(one.template, 300).of(one.identity, "sculpted").coarse.vertex_count > 0

@@ -162,7 +162,7 @@ def _plain(name: str) -> float:
 def test_bodies_without_known_parts_are_uniform() -> None:
     template = labelled(("upper", "lower"))
     assert not has_known_parts(template)
-    preparation = Preparations(template).of(synthetic.identity_of(template))
+    preparation = Preparations(template).of(synthetic.identity_of(template), "sculpted")
     np.testing.assert_array_equal(preparation.tissue(ProjectiveControls()), 1.0)
 
 
@@ -184,7 +184,7 @@ def test_columns_longer_than_any_bodys_carry_themselves() -> None:
 def test_the_control_goes_from_uniform_to_the_map() -> None:
     """Stiffness of every tetrahedron at `tissue` 0 is the material's; at 0.5 the geometric mean."""
     template = labelled(("chest", "thigh"))
-    preparation = Preparations(template).of(synthetic.identity_of(template))
+    preparation = Preparations(template).of(synthetic.identity_of(template), "sculpted")
     weights = [
         preparation.system(ProjectiveControls(tissue=value)).constraints[0].weights
         for value in (0.0, 0.5, 1.0)

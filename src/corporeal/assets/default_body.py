@@ -9,10 +9,10 @@ import numpy as np
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.assets.adiposity import read_adiposity
 from corporeal.assets.archive import read_archive
-from corporeal.assets.repose import Repose
 from corporeal.assets.smpl_view import smpl_template
 from corporeal.assets.targets import Targets
 from corporeal.body.mesh import Mesh, triangles_from_quads
+from corporeal.body.repose import Repose
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
@@ -101,14 +101,15 @@ def read_default_body(folder: Traversable | None = None) -> DefaultBody:
 
 def body_from_arrays(stored: Mapping[str, NumpyArray]) -> DefaultBody:
     """Unpack the arrays that `tools/build_body.py` wrote."""
-    base_vertices, base_joints, targets = _tposed_shapes(stored)
+    repose = _repose(stored)
+    base_vertices, base_joints, targets = _tposed_shapes(stored, repose)
     coefficients = stored["default_coefficients"].astype(np.float32)
     vertices = base_vertices + np.tensordot(coefficients, targets.vertex_offsets, 1)
     joints = base_joints + np.tensordot(coefficients, targets.joint_offsets, 1)
     regressor = np.zeros((len(joints), len(vertices)), np.float32)
     regressor[stored["regressor_joints"], stored["regressor_vertices"]] = stored["regressor_shares"]
     return DefaultBody(
-        _template(stored, *grounded(vertices, joints)),
+        _template(stored, repose, *grounded(vertices, joints)),
         base_vertices,
         base_joints,
         targets,
@@ -118,15 +119,8 @@ def body_from_arrays(stored: Mapping[str, NumpyArray]) -> DefaultBody:
     )
 
 
-def _tposed_shapes(
-    stored: Mapping[str, NumpyArray],
-) -> tuple[Float[NumpyArray, "V 3"], Float[NumpyArray, "J 3"], Targets]:
-    """Base and targets sent through the repose, and set on the ground.
-
-    The ground is the mean height of a few sole vertices, which is linear in the shape; the lowest
-    vertex of a shape then lies within 3 mm of it (`grounded` takes out the rest).
-    """
-    repose = Repose(
+def _repose(stored: Mapping[str, NumpyArray]) -> Repose:
+    return Repose(
         rotations=stored["repose_rotations"],
         parents=stored["repose_parents"].astype(np.int64),
         pivots=stored["repose_pivots"].astype(np.int64),
@@ -134,6 +128,17 @@ def _tposed_shapes(
         bone_weights=stored["repose_weights"] / WEIGHT_STEPS,
         joint_bones=stored["repose_joint_bones"].astype(np.int64),
     )
+
+
+def _tposed_shapes(
+    stored: Mapping[str, NumpyArray],
+    repose: Repose,
+) -> tuple[Float[NumpyArray, "V 3"], Float[NumpyArray, "J 3"], Targets]:
+    """Base and targets sent through the repose, and set on the ground.
+
+    The ground is the mean height of a few sole vertices, which is linear in the shape; the lowest
+    vertex of a shape then lies within 3 mm of it (`grounded` takes out the rest).
+    """
     vertices = repose.vertices(stored["vertices"], stored["joints"])
     joints = repose.joints(stored["joints"])
     joint_deltas = stored["target_joint_deltas"] * METRES_PER_DELTA
@@ -161,6 +166,7 @@ def grounded(
 
 def _template(
     stored: Mapping[str, NumpyArray],
+    repose: Repose,
     vertices: Float[NumpyArray, "V 3"],
     joints: Float[NumpyArray, "J 3"],
 ) -> Template:
@@ -182,4 +188,4 @@ def _template(
     parents = tuple(int(parent) for parent in stored["joint_parents"])
     part_names = tuple(str(name) for name in stored["part_names"])
     labels = stored["part_labels"].astype(np.int32)
-    return Template(mesh, Skeleton(names, parents, joints), weights, part_names, labels)
+    return Template(mesh, Skeleton(names, parents, joints), weights, part_names, labels, repose)

@@ -5,6 +5,7 @@ import numpy as np
 from corporeal._typing import Int, NumpyArray
 from corporeal.body.checks import require_indices
 from corporeal.body.mesh import Mesh
+from corporeal.body.repose import Repose
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
@@ -25,9 +26,12 @@ class Template:
     """Names of the body parts, such as `head`, `belly`, `left_thigh`."""
     part_labels: Int[NumpyArray, "V"]
     """Index into `part_names` of every vertex."""
+    repose: Repose | None = None
+    """How the zero pose was made of the one that the surface was sculpted in; None where it came in
+    the zero pose, or where that is not known."""
 
     def check(self) -> None:
-        """Raise `InputError` unless mesh, skeleton, weights and labels agree in their counts."""
+        """Raise `InputError` unless mesh, skeleton, weights, labels and repose agree in counts."""
         count = self.mesh.vertex_count
         if len(self.weights.values) != count:
             raise InputError(
@@ -44,6 +48,17 @@ class Template:
             raise InputError(
                 f"template has {count} vertices and {len(self.part_labels)} part labels; "
                 f"expected one a vertex."
+            )
+        self._check_repose(count)
+
+    def _check_repose(self, count: int) -> None:
+        if self.repose is None:
+            return
+        found = (len(self.repose.bone_weights), len(self.repose.joint_bones))
+        if found != (count, self.skeleton.joint_count):
+            raise InputError(
+                f"template has {count} vertices and {self.skeleton.joint_count} joints, and a "
+                f"repose for {found[0]} and {found[1]}; expected as many, or no repose."
             )
 
     def part(self, name: str) -> Int[NumpyArray, "n"]:

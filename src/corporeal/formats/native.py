@@ -8,7 +8,7 @@ array                body        motion animation unit, meaning
 `rest_joints`        (J,3)       –      (J,3)     metres, zero pose
 `parameter/<name>`   any         –      any       what made the identity
 `measurement/<name>` ()          –      ()        SI units
-`template/…`         yes         –      yes       rigged surface: topology, weights, parts
+`template/…`         yes         –      yes       rigged surface: topology, weights, parts, repose
 `faces`              (F,3)       –      (F,3)     triangles
 `joint_names`        (J,)        (J,)   (J,)      text
 `joint_parents`      (J,)        (J,)   (J,)      −1 for the root
@@ -40,6 +40,7 @@ from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
+from corporeal.body.repose import Repose
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
@@ -218,6 +219,16 @@ _MESH_OPTIONAL = {
 }
 
 
+_REPOSE = {
+    "rotations": ("f", ("repose bones", 3, 3)),
+    "parents": ("i", ("repose bones",)),
+    "pivots": ("i", ("repose bones",)),
+    "bone_indices": ("i", ("V", "bones a vertex")),
+    "bone_weights": ("f", ("V", "bones a vertex")),
+    "joint_bones": ("i", ("J",)),
+}
+
+
 def _template_arrays(template: Template) -> Arrays:
     mesh, weights = template.mesh, template.weights
     arrays = {
@@ -232,6 +243,9 @@ def _template_arrays(template: Template) -> Arrays:
     for name in _MESH_OPTIONAL:
         if (array := getattr(mesh, name)) is not None:
             arrays[f"template/{name}"] = np.asarray(array)
+    if template.repose is not None:
+        for name in _REPOSE:
+            arrays[f"template/repose_{name}"] = getattr(template.repose, name)
     return arrays | _tree_arrays(template.skeleton)
 
 
@@ -262,4 +276,17 @@ def _template(file: NpzReader) -> Template:
         weights=weights,
         part_names=tuple(str(n) for n in file.array("template/part_names", "U", ("B",))),
         part_labels=file.array("template/part_labels", "i", ("V",)),
+        repose=_repose(file),
+    )
+
+
+def _repose(file: NpzReader) -> Repose | None:
+    """None for bodies that came in the zero pose, and in files from before it was kept."""
+    if "template/repose_rotations" not in file.headers:
+        return None
+    return Repose(
+        **{
+            name: file.array(f"template/repose_{name}", kind, shape)
+            for name, (kind, shape) in _REPOSE.items()
+        }
     )

@@ -12,6 +12,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
+from corporeal.physics.fast_projective_skinning.controls import StressFree
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.volumetric_mesh.simulation_mesh import DEFAULT_VERTEX_COUNT
 
@@ -43,7 +44,7 @@ class LayeredBodies:
         key = (muscle_ratio, 0.0 if self._layers is not None else age)
         if key not in known:
             known[key] = LayeredPreparation(
-                self._posed_vertices.of(identity),
+                self._posed_vertices.of(identity, "t-pose"),
                 self.layers(identity, age),
                 self.sex(identity),
                 muscle_ratio,
@@ -76,6 +77,6 @@ class LayeredCast:
     def __init__(self, bodies: LayeredBodies, muscle_ratio: float, age: float) -> None:
         self._bodies, self._muscle_ratio, self._age = bodies, muscle_ratio, age
 
-    def of(self, identity: Identity) -> LayeredPreparation:
-        """The parts of one person."""
+    def of(self, identity: Identity, stress_free: StressFree = "t-pose") -> LayeredPreparation:
+        """The parts of one person; layers are fitted, and free of stress, in the T-pose alone."""
         return self._bodies.prepared(identity, self._muscle_ratio, self._age)

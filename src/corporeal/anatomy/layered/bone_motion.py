@@ -1,9 +1,12 @@
 """How the bone surface follows the skeleton: every place goes with the bone beneath it.
 
-Ribs and thoracic vertebrae are one with the chest, pelvis and sacrum with the hips; shoulder blade
-and collarbone with the collar; the lumbar and cervical spine go over from one to the other. Places
-near a joint, where bones meet, are left free to stretch: the sliding regions.
+Pelvis and sacrum are one with the hips, shoulder blade and collarbone with the collar; the lumbar
+and cervical spine go over from one to the other. Thoracic vertebrae turn a little each, and their
+ribs with them: of the turn between two joints of the back every height has its share.
+Places near a joint, where bones meet, are left free to stretch: the sliding regions.
 """
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -44,8 +47,12 @@ SMOOTHING = 5
 """Rounds that blur the border between two bones."""
 RIBS = "torso_"
 """How the names of ribs and thoracic vertebrae begin."""
+CHEST = ("spine1", "spine2", "spine3")
+"""Joints of the back. From one to the next ribs go over by their height, half at the joint: trunks
+turn more in the thoracic spine than in the lumbar one, and a rib cage in one piece would leave all
+of it to the waist."""
 RIGID = (RIBS, "sacrum", "l_pelvis", "r_pelvis")
-"""Bones of one piece each, rib cage and pelvis, as their names begin."""
+"""Bones that hold what lies over them, rib cage and pelvis, as their names begin."""
 BENEATH = 0.03
 """Metres from the bone surface within which a bone lies beneath it."""
 
@@ -64,13 +71,15 @@ def joint_of_bone(name: str, names: tuple[str, ...]) -> int | None:
 def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
     """Weights of the bone surface: the carrier of the nearest bone, blurred over a few edges.
 
-    Where ribs or pelvis lie beneath, their joint has it all: they hold the torso. Outside the
+    Where ribs or pelvis lie beneath, their joints have it all: they hold the torso. Outside the
     layered region the skin's own weights hold.
     """
     names = template.body.skeleton.names
     away, bone = _bones_beneath(template)
     rigid = np.array([each.name.startswith(RIGID) for each in template.bones])[bone]
     weights = np.eye(len(names))[_joints_of_bones(template)[bone]]
+    ribs = np.array([each.name.startswith(RIBS) for each in template.bones])[bone]
+    weights[ribs] = _rib_weights(template)[ribs]
     own = template.body.weights.dense().astype(np.float64)
     weights[~template.layered] = own[~template.layered]
     fixed = ~template.layered | (rigid & (away < BENEATH))
@@ -81,6 +90,19 @@ def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
         weights = 0.5 * weights + 0.5 * (adjacency @ weights) / degree
         weights[fixed] = kept
     return symmetric_weights(weights, template.body)
+
+
+def _rib_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
+    """Those of ribs at every vertex's height."""
+    names = template.body.skeleton.names
+    chain = [names.index(name) for name in CHEST]
+    weights = np.zeros((len(template.bone), len(names)))
+    weights[:, chain[0]] = 1.0
+    for below, joint in pairwise(chain):
+        low, middle = template.joints[[below, joint], 1]
+        share = np.clip((template.bone[:, 1] - low) / (2.0 * (middle - low)), 0.0, 1.0)[:, None]
+        weights = (1.0 - share) * weights + share * np.eye(len(names))[joint]
+    return weights
 
 
 def over_ribs(template: LayeredTemplate) -> Bool[NumpyArray, "V"]:
@@ -111,7 +133,8 @@ def _joints_of_bones(template: LayeredTemplate) -> Int[NumpyArray, "k"]:
 
 
 def held_by_bone(
-    weights: Float64[NumpyArray, "V J"], layered: Bool[NumpyArray, "V"]
+    weights: Float64[NumpyArray, "V J"], layered: Bool[NumpyArray, "V"], names: tuple[str, ...]
 ) -> Bool[NumpyArray, "V"]:
-    """Bone vertices that move with their bone; the others slide."""
-    return ~layered | (weights.max(axis=1) >= CERTAIN)
+    """Bone vertices that move with their bone, or with the rib cage; the others slide."""
+    chest = weights[:, [names.index(name) for name in CHEST]].sum(axis=1)
+    return ~layered | (np.maximum(weights.max(axis=1), chest) >= CERTAIN)

@@ -8,7 +8,7 @@ from corporeal.body.deformer import controls_for
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
-from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls, StressFree
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.simulated_flesh import SimulatedFlesh
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
@@ -52,6 +52,8 @@ class LayeredControls(ProjectiveControls):
     )
     bone_radii: float = field(default=1.0, init=False)
     """No control: layers hold their bones."""
+    stress_free: StressFree = field(default="t-pose", init=False)
+    """No control: layers are fitted in the T-pose."""
 
 
 class LayeredSkinning(SimulatedFlesh):

@@ -24,7 +24,7 @@ from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import InputError
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.blended import BlendedCarrier
-from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls, StressFree
 from corporeal.physics.fast_projective_skinning.extreme_shapes import ExtremeShapes
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
@@ -33,6 +33,7 @@ from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
 from corporeal.physics.materials import Material
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.system import System
+from corporeal.physics.stress_free_pose import StressFreePose
 from corporeal.physics.upsampling.upsampling import Upsampler
 from corporeal.physics.volume_preservation.regions import smooth_regions
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
@@ -60,6 +61,7 @@ class LayeredPreparation:
         self.layers, self.muscle_ratio = layers, muscle_ratio
         self.joints: Float64[NumpyArray, "J 3"] = two_layer.joints
         self.skeleton: Skeleton = two_layer.skeleton
+        self.stress_free: StressFreePose = two_layer.stress_free
         self.surface: Mesh = two_layer.surface
         self.mesh: LayeredMesh = layered_mesh(layers, two_layer.coarse)
         self._two_layer, self._sex, self._maps = two_layer, sex, maps or TissueMaps()
@@ -129,10 +131,11 @@ class LayeredPreparation:
         """Skin vertices below which bone gets into the way of bone; None where it is most."""
         template, rest = self._two_layer.template, self._two_layer.whole_rest
         own = Identity(rest, self.joints, {})
-        return ExtremeShapes(template, _Alone(self), own).crowded(self.mesh.skin_of)
+        return ExtremeShapes(template, _Alone(self), own, "t-pose").crowded(self.mesh.skin_of)
 
     def _held(self, settings: ProjectiveControls) -> Bool[NumpyArray, "m"]:
-        held = held_by_bone(self._weights, self.mesh.layered)[self.mesh.members]
+        names = self.skeleton.names
+        held = held_by_bone(self._weights, self.mesh.layered, names)[self.mesh.members]
         return held if settings.sliding else np.ones_like(held)
 
     @cached_property
@@ -174,7 +177,7 @@ class _Alone:
 
     parts: LayeredPreparation
 
-    def of(self, identity: Identity) -> LayeredPreparation:
+    def of(self, identity: Identity, stress_free: StressFree) -> LayeredPreparation:
         return self.parts
 
 

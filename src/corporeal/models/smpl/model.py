@@ -138,4 +138,5 @@ def _template(data: LinearBodyModel, known: Template | None) -> Template:
             f"{len(old.triangles)}); expected one topology."
         )
     mesh = Mesh(data.mean_vertices, data.triangles, old.quads, old.uv, old.uv_triangles, old.mirror)
-    return Template(mesh, skeleton, data.weights, known.part_names, known.part_labels)
+    repose = known.repose if skeleton.names == known.skeleton.names else None
+    return Template(mesh, skeleton, data.weights, known.part_names, known.part_labels, repose)

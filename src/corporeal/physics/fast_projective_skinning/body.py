@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from corporeal._typing import Float, Float64, Int, NumpyArray
+from corporeal.body.pose import Pose
 from corporeal.geometry.surface import mean_side
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.contact.contacts import Contacts
@@ -28,6 +29,7 @@ class SimulatedBody:
     def __init__(self, preparation: BodyParts, settings: ProjectiveControls) -> None:
         self.settings = settings
         self.joints, self.skeleton = preparation.joints, preparation.skeleton
+        self.stress_free = preparation.stress_free
         self.surface = preparation.surface
         self.rest = preparation.rest(settings)
         self.coupling = preparation.coupling(settings)
@@ -61,14 +63,15 @@ class SimulatedBody:
 
     @cached_property
     def reach(self) -> float:
-        """From the root to the farthest joint at rest, metres."""
+        """From the root to the farthest joint in the zero pose, metres."""
         return float(np.linalg.norm(self.joints - self.joints[0], axis=1).max())
 
     @cached_property
     def _at_root(self) -> Int[NumpyArray, "r"]:
         """Vertices that bones hold nearest to the root; the nearest one of all where there is
         none."""
-        away = np.linalg.norm(self.rest[:, None] - self.joints, axis=2)
+        joints = np.asarray(self.stress_free.skeleton.joints)
+        away = np.linalg.norm(self.rest[:, None] - joints, axis=2)
         held = np.flatnonzero(self.system.anchored & (away.argmin(axis=1) == 0))
         return held if len(held) else away[:, 0].argmin(keepdims=True)
 
@@ -98,6 +101,10 @@ class SimulatedBody:
             else self._preparation.meeting(self.settings)
         )
         return finder.contacts(flesh.positions, world_from_joint, flesh.touching, chosen)
+
+    def frames(self, poses: Pose) -> Float64[NumpyArray, "*batch J 4 4"]:
+        """World frames of poses, told from the stress-free one, as everything here takes them."""
+        return self.stress_free.frames(poses)
 
     def carriers(
         self, world_from_joint: Float64[NumpyArray, "*batch J 4 4"]

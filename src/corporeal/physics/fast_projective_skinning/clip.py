@@ -26,7 +26,6 @@ from corporeal.physics.fast_projective_skinning.environment import BoundEnvironm
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.damping import slowest_decay
 from corporeal.physics.solver.integration import State, resting
-from corporeal.skinning.kinematics import forward_kinematics
 
 _FORGOTTEN = 1e-3
 """Share of a swing that may be left when a loop begins."""
@@ -76,7 +75,7 @@ class Clip:
 
     def posed_vertices(self) -> Float64[NumpyArray, "N W 3"]:
         """The full skin at every frame, metres."""
-        path = frames_of(self.body, self.poses)
+        path = self.body.frames(self.poses)
         looped = self.simulation.settings.loop and self.frame_count > 1
         flesh = self.run_up(path, self._last) if looped else self.beginning(path)
         states = itertools.chain([flesh], self._passing(flesh, path, 0))
@@ -144,7 +143,7 @@ class Clip:
         root; and the world frames of that pose, from which the way goes on."""
         start, place = self.crossings[frame].start, (frame - 1) * self.steps
         assert start is not None, "flesh begins anew here"
-        virtual = frames_of(self.body, start)
+        virtual = self.body.frames(start)
         root, ahead = virtual[0], path[place + 1, 0]
         earlier = root @ np.asarray(invert_rigid(ahead)) @ root
         before = np.stack([self._step_before(path, place), path[place, 0]])
@@ -176,7 +175,7 @@ def make_clip(
     body, fps = outside.body, motion.fps
     cuts = ()
     if simulation.cuts:
-        frames = frames_of(body, motion.poses)
+        frames = body.frames(motion.poses)
         cuts = find_cuts(frames, fps, body.skeleton.parents, body.reach)
     poses, virtual = sampled_between_cuts(motion, places + first, cuts)
     crossings = {
@@ -199,16 +198,6 @@ def _wrapped(motion: Motion) -> Motion:
         motion,
         joint_rotations=np.asarray(motion.joint_rotations)[inside],
         root_translation=root[inside] + laps[:, None] * (root[last] - root[0]),
-    )
-
-
-def frames_of(body: SimulatedBody, poses: Pose) -> Float64[NumpyArray, "*batch J 4 4"]:
-    """World frames of the joints in float64."""
-    return forward_kinematics(
-        np.asarray(poses.joint_rotations, np.float64),
-        body.joints,
-        body.skeleton.parents,
-        np.asarray(poses.root_translation, np.float64),
     )
 
 

@@ -13,6 +13,9 @@ amplitude within 5 % at every frame rate."""
 Collisions = Literal["off", "local", "global"]
 COLLISIONS: tuple[Collisions, ...] = ("off", "local", "global")
 """Values of the control, from fewest contacts to most."""
+StressFree = Literal["sculpted", "t-pose"]
+STRESS_FREE: tuple[StressFree, ...] = ("sculpted", "t-pose")
+"""Poses in which flesh may be without stress but for what its weight asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +44,7 @@ class ProjectiveControls(Controls):
         high=100.0,
         slider=(0.0, 30.0),
         unit="m/s²",
-        help="downward pull; the rest shape is in balance",
+        help="downward pull; the stress-free pose is in balance",
     )
     mass: float = control(
         0.0,
@@ -87,6 +90,15 @@ class ProjectiveControls(Controls):
     )
     sliding: bool = control(
         True, advanced=True, help="skin slides over joints", off="skin sticks to the bones"
+    )
+    stress_free: StressFree = control(  # noqa: RUF009
+        "sculpted",
+        advanced=True,
+        help="pose in which flesh is without stress, and in balance under gravity",
+        choices={
+            "sculpted": "the one that the surface was sculpted in, where that is known",
+            "t-pose": "the zero pose, as in Komaritzan 2022",
+        },
     )
     untangled: bool = control(
         True,

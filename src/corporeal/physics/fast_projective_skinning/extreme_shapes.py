@@ -18,11 +18,10 @@ from corporeal.body.template import Template
 from corporeal.geometry.surface import vertex_adjacency
 from corporeal.physics.contact.extreme_poses import extreme_poses
 from corporeal.physics.contact.skin_contacts import SkinContacts
-from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
-from corporeal.physics.fast_projective_skinning.parts import Bodies
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls, StressFree
+from corporeal.physics.fast_projective_skinning.parts import Bodies, BodyParts
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.volumetric_mesh.prisms import signed_volumes
-from corporeal.skinning.kinematics import forward_kinematics
 
 CROWDED = 0.3
 """Share of its rest volume below which an element is crowded by its anchors."""
@@ -32,8 +31,6 @@ joints are bent at once: flesh that hangs on springs everywhere could not stand,
 anchors it cannot be kept right side out. It is left as it is."""
 RINGS = 1
 """Edges around crowded elements within which anchors give way, too, and skin may meet."""
-PLAIN = ProjectiveControls(untangled=False)
-"""Every anchor hard, and no contacts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,29 +43,37 @@ class ExtremeShapes:
     """Where the body's parts come from."""
     identity: Identity
     """Whose body it is."""
+    stress_free: StressFree
+    """Where its flesh is free of stress."""
+
+    @property
+    def _settings(self) -> ProjectiveControls:
+        """Every anchor hard, and no contacts."""
+        return ProjectiveControls(untangled=False, stress_free=self.stress_free)
+
+    @property
+    def _parts(self) -> BodyParts:
+        return self.bodies.of(self.identity, self.stress_free)
 
     @cached_property
     def _shapes(self) -> list[tuple[Float64[NumpyArray, "J 4 4"], Float64[NumpyArray, "n 3"]]]:
-        """World frames, and vertices in balance, metres."""
+        """World frames from the stress-free pose, and vertices in balance, metres."""
         from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 
-        simulation = ProjectiveSimulation(self.template, PLAIN, preparations=self.bodies)
-        joints, nowhere = np.asarray(self.identity.joints, np.float64), np.zeros(3)
-        parents = self.template.skeleton.parents
+        simulation = ProjectiveSimulation(self.template, self._settings, preparations=self.bodies)
+        body = simulation.body(self.identity)
+        poses = [Pose(r, np.zeros(3)) for r in extreme_poses(self.template.skeleton)]
         return [
-            (
-                forward_kinematics(rotations, joints, parents, nowhere),
-                simulation.start(self.identity, Pose(rotations, nowhere)).flesh.positions,
-            )
-            for rotations in extreme_poses(self.template.skeleton)
+            (body.frames(pose), simulation.start(self.identity, pose).flesh.positions)
+            for pose in poses
         ]
 
     def crowded(self, skin_of: Int[NumpyArray, "n"]) -> Bool[NumpyArray, "V"] | None:
         """Skin vertices below which anchors cannot be hard in every pose; `skin_of` is the skin
         vertex above every simulated vertex. None where it would be most of them."""
-        parts = self.bodies.of(self.identity)
-        rest, triangles = parts.rest(PLAIN), np.asarray(parts.surface.triangles)
-        strains = [c for c in parts.system(PLAIN).constraints if isinstance(c, StrainConstraint)]
+        parts, settings = self._parts, self._settings
+        rest, triangles = parts.rest(settings), np.asarray(parts.surface.triangles)
+        strains = [c for c in parts.system(settings).constraints if isinstance(c, StrainConstraint)]
         tetrahedra = np.concatenate([strain.tetrahedra for strain in strains])
         sizes = CROWDED * signed_volumes(rest, tetrahedra)
         crowded = np.zeros(parts.surface.vertex_count, bool)
@@ -81,7 +86,7 @@ class ExtremeShapes:
     def meeting(self, finder: SkinContacts) -> Int[NumpyArray, "k"]:
         """Skin vertices that may be inside the body beyond a joint, in ascending order."""
         triangles = finder.detection.triangles
-        meeting = np.zeros(self.bodies.of(self.identity).surface.vertex_count, bool)
+        meeting = np.zeros(self._parts.surface.vertex_count, bool)
         for frames, positions in self._shapes:
             hits = finder.detect(np.ascontiguousarray(positions[: len(meeting)]), frames)
             hits = hits[finder.at_joints(hits)]
@@ -90,11 +95,11 @@ class ExtremeShapes:
         return np.flatnonzero(_with_neighbours(meeting, triangles))
 
 
-def template_extremes(template: Template, bodies: Bodies) -> ExtremeShapes:
+def template_extremes(template: Template, bodies: Bodies, stress_free: StressFree) -> ExtremeShapes:
     """Those of the template's own body, which all its people share."""
     rest = np.asarray(template.mesh.vertices, np.float64)
     joints = np.asarray(template.skeleton.joints, np.float64)
-    return ExtremeShapes(template, bodies, Identity(rest, joints, {}))
+    return ExtremeShapes(template, bodies, Identity(rest, joints, {}), stress_free)
 
 
 def _with_neighbours(

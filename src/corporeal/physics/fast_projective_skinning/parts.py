@@ -11,10 +11,11 @@ from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.physics.contact.skin_contacts import SkinContacts
-from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls, StressFree
 from corporeal.physics.materials import Material
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.system import System
+from corporeal.physics.stress_free_pose import StressFreePose
 from corporeal.physics.upsampling.upsampling import Upsampler
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
@@ -23,7 +24,7 @@ Integrator = Literal["bdf2", "implicit-euler", "static"]
 
 @runtime_checkable
 class Carrier(Protocol):
-    """How a skeleton carries simulated vertices along."""
+    """How a skeleton carries simulated vertices along; frames are told from the rest shape."""
 
     def carriers(
         self, world_from_joint: Float64[NumpyArray, "*batch J 4 4"]
@@ -48,12 +49,17 @@ class BodyParts(Protocol):
 
     @property
     def joints(self) -> Float64[NumpyArray, "J 3"]:
-        """At rest, metres."""
+        """In the zero pose, metres."""
         ...
 
     @property
     def skeleton(self) -> Skeleton:
-        """Rest joints of the person, metres."""
+        """The person's joints in the zero pose, metres."""
+        ...
+
+    @property
+    def stress_free(self) -> StressFreePose:
+        """The pose of the rest shape, from which carriers and contacts are told frames."""
         ...
 
     @property
@@ -105,6 +111,6 @@ class BodyParts(Protocol):
 class Bodies(Protocol):
     """Where a simulation takes its bodies from."""
 
-    def of(self, identity: Identity) -> BodyParts:
-        """The parts of one person."""
+    def of(self, identity: Identity, stress_free: StressFree) -> BodyParts:
+        """The parts of one person, free of stress in this pose where flesh leaves the choice."""
         ...

@@ -9,9 +9,12 @@ system          bone_radii, stiffness, tissue, volume, mass, gravity, untangled
 solver          those of the system, damping, iterations, length of step
 =============== =====================================================
 
-`dynamics`, `loop`, `ground` and `collisions` make nothing anew.
+`dynamics`, `loop`, `ground` and `collisions` make nothing anew. Flesh that is free of stress in
+another pose (`stress_free`) is another preparation: its rest shape, surface and upsampling are of
+that pose.
 """
 
+from dataclasses import replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -26,9 +29,9 @@ from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import InputError
 from corporeal.geometry.volume import enclosed_volume
 from corporeal.physics.contact.skin_contacts import SkinContacts
-from corporeal.physics.coupling.coupling import Coupling
+from corporeal.physics.coupling.coupling import Coupling, node_positions
 from corporeal.physics.coupling.loose_bones import follow_shares
-from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
+from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls, StressFree
 from corporeal.physics.fast_projective_skinning.extreme_shapes import (
     ExtremeShapes,
     template_extremes,
@@ -40,6 +43,7 @@ from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
 from corporeal.physics.materials import Material
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.system import System
+from corporeal.physics.stress_free_pose import stress_free_pose, stress_free_skin
 from corporeal.physics.tissue import (
     has_known_parts,
     plain_factors,
@@ -47,7 +51,11 @@ from corporeal.physics.tissue import (
     tissue_factors,
 )
 from corporeal.physics.upsampling.upsampling import Upsampler, build_upsampler
-from corporeal.physics.volumetric_mesh.model import VolumetricModel, build_volumetric_model
+from corporeal.physics.volumetric_mesh.model import (
+    VolumetricModel,
+    bind_skin,
+    build_volumetric_model,
+)
 from corporeal.physics.volumetric_mesh.rigid_parts import FEET, HEAD_PARTS, rigid_head_and_toes
 from corporeal.physics.volumetric_mesh.simulation_mesh import (
     DEFAULT_VERTEX_COUNT,
@@ -57,7 +65,11 @@ from corporeal.physics.volumetric_mesh.simulation_mesh import (
 
 
 class Preparation:
-    """The parts of one person's simulation, each made when first asked for."""
+    """The parts of one person's simulation, each made when first asked for.
+
+    `joints` and `skeleton` are those of the zero pose; surface, model and all that comes of them
+    are of the pose in which flesh is free of stress: the sculpted one, or the zero pose.
+    """
 
     def __init__(
         self,
@@ -66,11 +78,15 @@ class Preparation:
         vertex_count: int,
         maps: TissueMaps,
         extremes: ExtremeShapes,
+        stress_free: StressFree,
     ) -> None:
         self.template, self.extremes = template, extremes
+        self._repose = template.repose if stress_free == "sculpted" else None
         self.joints = np.asarray(identity.joints, np.float64)
         self.skeleton = Skeleton(template.skeleton.names, template.skeleton.parents, self.joints)
-        self._rest = np.asarray(identity.rest_vertices, np.float64)
+        self.stress_free = stress_free_pose(self.skeleton, self._repose)
+        self._zero = np.asarray(identity.rest_vertices, np.float64)
+        self._rest = stress_free_skin(self._zero, self.skeleton, self._repose)
         self._maps = maps
         self._kept = LruCache()
         self.coarse: SimulationMesh = simulation_mesh(template, vertex_count)
@@ -102,7 +118,7 @@ class Preparation:
         """Tetrahedra between skin and bones."""
 
         def make() -> VolumetricModel:
-            return self._shrunk(self._rest, self.skeleton, settings.bone_radii)
+            return self._shrunk(self._zero, self.skeleton, settings.bone_radii)
 
         return self._kept.get("model", (settings.bone_radii,), make)
 
@@ -113,7 +129,7 @@ class Preparation:
             shares = follow_shares(self.template.weights, self.skeleton)
             return Coupling(
                 self.model(settings),
-                self.skeleton,
+                self.stress_free.skeleton,
                 sliding=settings.sliding,
                 follow_shares={k: v[self.coarse.vertex_indices] for k, v in shares.items()},
             )
@@ -124,7 +140,8 @@ class Preparation:
         """What finds skin inside the body, anywhere."""
 
         def make() -> SkinContacts:
-            return SkinContacts(self.model(settings), self.joints)
+            joints = np.asarray(self.stress_free.skeleton.joints, np.float64)
+            return SkinContacts(self.model(settings), joints)
 
         return self._kept.get("skin contacts", (settings.bone_radii,), make)
 
@@ -192,12 +209,22 @@ class Preparation:
     def _shrunk(
         self, skin: Float64[NumpyArray, "W 3"], skeleton: Skeleton, radius_factor: float
     ) -> VolumetricModel:
-        """The volumetric model of a skin of this template."""
+        """The volumetric model of a skin of this template, given in the zero pose.
+
+        Bones and base points are found there, with limbs apart, and go along to the stress-free
+        pose: there an arm that hangs is nearer to the flank than the spine is.
+        """
+        binding = bind_skin(self.coarse.surface(skin), skeleton, radius_factor=radius_factor)
+        pose = stress_free_pose(skeleton, self._repose)
+        if not pose.is_zero:
+            joints = np.asarray(skeleton.joints, np.float64)
+            nodes = node_positions(pose.world_from_joint, joints, binding.bones)
+            binding = replace(binding, bones=replace(binding.bones, nodes=nodes))
         return build_volumetric_model(
-            self.coarse.surface(skin),
-            skeleton,
+            self.coarse.surface(stress_free_skin(skin, skeleton, self._repose)),
+            pose.skeleton,
             rigid_vertices=rigid_joints(self.template)[self.coarse.vertex_indices],
-            radius_factor=radius_factor,
+            binding=binding,
         )
 
 
@@ -213,17 +240,22 @@ class Preparations:
         self.template = template
         self._vertex_count = vertex_count
         self._maps = maps or TissueMaps()
-        self._extremes = template_extremes(template, self)
+        self._extremes: dict[StressFree, ExtremeShapes] = {}
         _require_maps(self._maps, template.mesh.vertex_count)
-        self._of: WeakKeyDictionary[Identity, Preparation] = WeakKeyDictionary()
+        self._of: WeakKeyDictionary[Identity, dict[StressFree, Preparation]] = WeakKeyDictionary()
 
-    def of(self, identity: Identity) -> Preparation:
-        """That of one person."""
-        if identity not in self._of:
-            self._of[identity] = Preparation(
-                self.template, identity, self._vertex_count, self._maps, self._extremes
+    def of(self, identity: Identity, stress_free: StressFree) -> Preparation:
+        """That of one person, whose flesh is free of stress in this pose."""
+        known = self._of.setdefault(identity, {})
+        if stress_free not in known:
+            if stress_free not in self._extremes:
+                found = template_extremes(self.template, self, stress_free)
+                self._extremes[stress_free] = found
+            extremes = self._extremes[stress_free]
+            known[stress_free] = Preparation(
+                self.template, identity, self._vertex_count, self._maps, extremes, stress_free
             )
-        return self._of[identity]
+        return known[stress_free]
 
 
 def rigid_joints(template: Template) -> Int[NumpyArray, "W"]:

@@ -32,7 +32,6 @@ from corporeal.physics.fast_projective_skinning.parts import Bodies
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.solver.integration import State, resting
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
-from corporeal.skinning.kinematics import forward_kinematics
 
 _TURN_A_STEP = 0.2
 """Radians that a joint may turn from one static shape to the next on the way to a first pose."""
@@ -88,7 +87,8 @@ class ProjectiveSimulation:
         """What is prepared once for an identity."""
         if identity not in self._bodies:
             require_identity(self.template, identity)
-            self._bodies[identity] = SimulatedBody(self._preparations.of(identity), self.settings)
+            parts = self._preparations.of(identity, self.settings.stress_free)
+            self._bodies[identity] = SimulatedBody(parts, self.settings)
         return self._bodies[identity]
 
     def start(
@@ -98,8 +98,8 @@ class ProjectiveSimulation:
         environment: Environment | None = None,
         time: float = 0.0,
     ) -> SimulationState:
-        """At rest in the zero pose; or in static balance in `pose`, reached from the zero pose in
-        small turns, so that a clip that begins in mid-motion begins with quiet flesh.
+        """In static balance in `pose` (the zero pose, if None), reached from the stress-free pose
+        in small turns, so that a clip that begins in mid-motion begins with quiet flesh.
 
         Only the pose itself is balanced against its `environment`, as that is at `time` (seconds),
         not the way to it.
@@ -109,12 +109,12 @@ class ProjectiveSimulation:
             BoundEnvironment(body, without_ground=True),
             BoundEnvironment(body, environment),
         )
-        rest = Pose(np.zeros((len(body.joints), 3)), np.zeros(3))
-        flesh = resting(body.rest, LARGEST_STEP)
-        if pose is None:
+        flesh, rest = resting(body.rest, LARGEST_STEP), body.stress_free.pose
+        if pose is None and body.stress_free.is_zero:
             return SimulationState(identity, flesh, rest, time)
+        pose = pose or Pose(np.zeros((len(body.joints), 3)), np.zeros(3))
         target = require_pose(self.template, pose)
-        turn = float(np.linalg.norm(target.joint_rotations[1:], axis=1).max(initial=0.0))
+        turn = body.stress_free.turn_to(target)
         loose = self.settings.collisions == "off"
         largest, passing = (_TURN_A_STEP, 1) if loose else (_TOUCHING_TURN_A_STEP, 2)
         count = max(1, math.ceil(turn / largest))
@@ -291,11 +291,7 @@ class ProjectiveSimulation:
             np.stack([start.root_translation, end.root_translation]),
             self.template.skeleton,
         )
-        poses = sampled(both, np.arange(count + 1) / count, 1.0).poses
-        parents = self.template.skeleton.parents
-        return forward_kinematics(
-            poses.joint_rotations, body.joints, parents, poses.root_translation
-        )
+        return body.frames(sampled(both, np.arange(count + 1) / count, 1.0).poses)
 
 
 def _quiet(positions: Float64[NumpyArray, "n 3"], step: float, flesh: State) -> State:

@@ -1,16 +1,20 @@
 """From a simulation and a motion to an animation, for every deformer that simulates flesh."""
 
+import numpy as np
+
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.errors import InputError
-from corporeal.physics.fast_projective_skinning.clip import Clip, frames_of, make_clip
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.clip import Clip, make_clip
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.physics.fast_projective_skinning.simulation import (
     ProjectiveSimulation,
     require_identity,
 )
+from corporeal.skinning.kinematics import forward_kinematics
 
 
 def simulated_take(
@@ -41,8 +45,18 @@ def simulated_take(
         identity=identity,
         motion=motion,
         vertices=_posed_vertices(clip, device).astype(dtype),
-        world_from_joint=frames_of(body, motion.poses).astype(dtype),
+        world_from_joint=_frames(body, motion).astype(dtype),
         notes=clip.notes,
+    )
+
+
+def _frames(body: SimulatedBody, motion: Motion) -> Float64[NumpyArray, "N J 4 4"]:
+    """World frames from the zero pose."""
+    return forward_kinematics(
+        np.asarray(motion.joint_rotations, np.float64),
+        body.joints,
+        body.skeleton.parents,
+        np.asarray(motion.root_translation, np.float64),
     )
 
 

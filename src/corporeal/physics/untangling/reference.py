@@ -34,8 +34,8 @@ SWEEPS, LAST_SWEEPS = 30, 500
 ORDERED_SWEEPS = 500
 """At most, one element after the other, at the end of a step."""
 MOST_PUSHES = 100_000
-"""Elements pushed in a step at most: some 10 ms of one core. Flesh that is torn about takes its time
-over several steps."""
+"""Elements pushed in a step at most: some 10 ms of one core. Flesh that is torn about takes more
+steps than one."""
 PATIENCE = 150
 """Sweeps after which nothing more is tried while no fewer elements are small: some cannot be opened
 between the anchors that they have."""

@@ -105,6 +105,40 @@ class VolumetricModel:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """Where on which bones a skin belongs: found in one pose, and the same in others."""
+
+    bones: VolumetricSkeleton
+    """In the pose that a model is built in."""
+    nearest: BasePoints
+    """Nearest to the skin."""
+    base: BasePoints
+    """Smoothed; the skin is shrunk towards them."""
+    rounds: int
+    """Of smoothing."""
+
+
+def bind_skin(
+    mesh: Mesh,
+    skeleton: Skeleton,
+    *,
+    radii: Float[NumpyArray, "J"] | None = None,
+    radius_factor: float = 1.0,
+    virtual_bones: tuple[str, ...] = (),
+) -> Binding:
+    """Bones with volume (`inflate_skeleton`), and the base points of the skin on them."""
+    skin = np.asarray(mesh.vertices, np.float64)
+    bones = inflate_skeleton(
+        mesh, skeleton, radii=radii, radius_factor=radius_factor, virtual_bones=virtual_bones
+    )
+    mirrored = mirrored_bones(skin, mesh.mirror, bones.nodes, bones.bones)
+    nearest = closest_base_points(skin, bones, mirrored)
+    triangles = np.asarray(mesh.triangles, np.int64)
+    base, rounds = smooth_base_points(nearest, bones, skin, triangles, mirrored)
+    return Binding(bones, nearest, base, rounds)
+
+
 def build_volumetric_model(
     mesh: Mesh,
     skeleton: Skeleton,
@@ -113,24 +147,25 @@ def build_volumetric_model(
     radius_factor: float = 1.0,
     rigid_vertices: Int[NumpyArray, "V"] | None = None,
     virtual_bones: tuple[str, ...] = (),
+    binding: Binding | None = None,
 ) -> VolumetricModel:
     """Shrink a skin onto its bones and fill the space between with tetrahedra.
 
     The skin may have holes, noise and self-intersections. `radii` (metres), `radius_factor` and
     `virtual_bones` are those of `inflate_skeleton`; `rigid_vertices` names the joint that a vertex
-    follows rigidly, −1 for vertices that are simulated (all of them, if None).
+    follows rigidly, −1 for vertices that are simulated (all of them, if None). A `binding` found in
+    another pose, its bones moved to that of `mesh`, takes the place of radii and virtual bones.
     """
     skin = np.asarray(mesh.vertices, np.float64)
     triangles = np.asarray(mesh.triangles, np.int64)
     if len(triangles) == 0:
         raise InputError("skin mesh has no triangles; a volumetric model needs a surface.")
     rigid_joints = _rigid_joints(rigid_vertices, len(skin), skeleton)
-    bones = inflate_skeleton(
+    binding = binding or bind_skin(
         mesh, skeleton, radii=radii, radius_factor=radius_factor, virtual_bones=virtual_bones
     )
+    bones, base = binding.bones, binding.base
     mirrored = mirrored_bones(skin, mesh.mirror, bones.nodes, bones.bones)
-    nearest = closest_base_points(skin, bones, mirrored)
-    base, rounds = smooth_base_points(nearest, bones, skin, triangles, mirrored)
     base_points = base.positions(bones.nodes, bones.bones)
     hits = shrink_lines(skin, base_points, bones)
     inner = _along(skin, base_points, hits.distances)
@@ -144,9 +179,13 @@ def build_volumetric_model(
     held = _held(tetrahedra, rigid_joints >= 0, free)
     unsupported = (rigid_joints < 0) & (~held | _loose(skin, inner, triangles))
     _require_flesh(rigid_joints, unsupported, len(triangles))
-    rigid_joints = np.where(unsupported, bones.bone_joints[nearest.bones], rigid_joints)
+    rigid_joints = np.where(unsupported, bones.bone_joints[binding.nearest.bones], rigid_joints)
     report = VolumeReport(
-        rounds, *counts, int(unsupported.sum()), int(free.sum()), int((hits.kinds == NO_HIT).sum())
+        binding.rounds,
+        *counts,
+        int(unsupported.sum()),
+        int(free.sum()),
+        int((hits.kinds == NO_HIT).sum()),
     )
     return VolumetricModel(
         skin,

@@ -8,7 +8,7 @@ import numpy as np
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.contact.gpu.detection import Capacity, require_capacity
-from corporeal.physics.fast_projective_skinning.clip import Clip, frames_of
+from corporeal.physics.fast_projective_skinning.clip import Clip
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
 from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
 from corporeal.physics.fast_projective_skinning.gpu.contacts import Collisions, Touched, no_pairs
@@ -43,7 +43,7 @@ def device_posed_vertices(
     import jax
 
     _require_offered(clip)
-    path = frames_of(clip.body, clip.poses)
+    path = clip.body.frames(clip.poses)
     with jax.default_device(jax_device(name)):
         run = _DeviceClip(clip, name != "cpu", capacity)
         looped = clip.body.settings.loop

@@ -267,7 +267,8 @@ class CpuSolver:
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int | None) -> None:
         """Residuals of all tetrahedra into the buffers; prisms are surveyed where the pressures
-        ask for it in an `iteration`. More threads than buffers first find the forces, which are then added up."""
+        ask for it in an `iteration`. More threads than buffers first find the forces, which are
+        then added up."""
         from corporeal.physics.solver.cpu.local_step import local_step, scatter_forces
 
         blocks, edges, pressing = self._blocks, self._edges, self._pressing

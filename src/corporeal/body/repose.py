@@ -3,7 +3,8 @@
 The source surface was sculpted with arms half down, elbows bent and legs apart. Bones turn it into
 the T-pose by linear blend skinning with the *same* rotations for every shape; only the pivots,
 which are themselves linear in the shape, differ. So the map is linear, and the offsets of a shape
-target can be sent through it once, instead of the shape through it every time.
+target can be sent through it once, instead of the shape through it every time. It can be taken
+back, too: any skin of the T-pose has its sculpted pose.
 """
 
 import numpy as np
@@ -79,6 +80,44 @@ class Repose:
                 moved = np.einsum("ijv,jv->iv", matrices, shapes[shape].T) + shift
                 reposed[shape] = moved.T
         return reposed.reshape(vertices.shape)
+
+    def sculpted_joints(self, joints: Float[NumpyArray, "J 3"]) -> Float[NumpyArray, "J 3"]:
+        """Joint centres in the sculpted pose of those in the T-pose, metres."""
+        rotations, shifts = self.rotations[self.joint_bones], self._shifts_to(joints)
+        # Rᵀ (x' − t)
+        return np.einsum("jba,jb->ja", rotations, joints - shifts[self.joint_bones])
+
+    def sculpted_vertices(
+        self, vertices: Float[NumpyArray, "V 3"], joints: Float[NumpyArray, "J 3"]
+    ) -> Float[NumpyArray, "V 3"]:
+        """Skin in the sculpted pose of that in the T-pose, as are `joints`, metres: the x with
+        Σ_b w_vb (R_b x + t_b) = x'."""
+        weights = self.dense_weights()
+        matrices = np.einsum("vb,bij->vij", weights, self.rotations)
+        moved = vertices - weights @ self._shifts_to(joints)
+        return np.linalg.solve(matrices, moved[..., None])[..., 0]
+
+    def sculpted_rotations(self, parents: tuple[int, ...]) -> Float[NumpyArray, "J 3 3"]:
+        """World rotation of every joint in the sculpted pose: back by the last bone that turns
+        about it, which carries the joints below; with its parent (`parents`) where none does."""
+        rotations = np.tile(np.eye(3), (len(parents), 1, 1))
+        for joint, parent in enumerate(parents):
+            bones = np.flatnonzero(self.pivots == joint)
+            if len(bones):
+                rotations[joint] = self.rotations[bones[-1]].T
+            elif parent >= 0:
+                rotations[joint] = rotations[parent]
+        return rotations
+
+    def _shifts_to(self, joints: Float[NumpyArray, "J 3"]) -> Float[NumpyArray, "B 3"]:
+        """Shift t of every bone of a body whose joint centres in the T-pose are `joints`."""
+        shifts = np.empty((len(self.rotations), 3))
+        for bone, parent in enumerate(self.parents):
+            pivot = carried = joints[self.pivots[bone]]
+            if parent >= 0:
+                pivot = (carried - shifts[parent]) @ self.rotations[parent]
+            shifts[bone] = carried - self.rotations[bone] @ pivot
+        return shifts
 
     def dense_weights(self) -> Float[NumpyArray, "V B"]:
         """The bone weights as a full matrix."""
