@@ -1,5 +1,7 @@
 """Collisions on a device, on JAX's CPU backend, against the CPU's detection."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -60,15 +62,16 @@ def test_lists_of_fixed_length() -> None:
 
 @pytest.fixture(scope="module")
 def folded():
-    """An arm folded onto itself: skin inside skin."""
+    """An arm folded onto itself, of plain flesh: skin inside skin."""
     template = synthetic.arm_template(24, 12)
     identity = synthetic.identity_of(template)
-    simulation = ProjectiveSimulation(template, ProjectiveControls(collisions="global", volume=0.0))
+    plain = ProjectiveControls(volume=0.0, untangled=False)
+    simulation = ProjectiveSimulation(template, replace(plain, collisions="global"))
     body = simulation.body(identity)
     turn = np.zeros((len(synthetic.PARENTS), 3))
     turn[2, 2] = 2.6
     frames = forward_kinematics(turn, body.joints, synthetic.PARENTS, np.zeros(3))
-    apart = ProjectiveSimulation(template, ProjectiveControls(volume=0.0))
+    apart = ProjectiveSimulation(template, plain)
     positions = apart.start(identity, Pose(turn, np.zeros(3))).flesh.positions
     return body, frames, positions
 
