@@ -65,7 +65,7 @@ from corporeal.physics.solver.gpu.inverse import (
     inverse_of,
     inverted,
 )
-from corporeal.physics.solver.gpu.solver import SolverOptions
+from corporeal.physics.solver.gpu.step import SolverOptions
 from corporeal.physics.solver.integration import StepRule, resting
 
 

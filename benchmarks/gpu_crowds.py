@@ -37,7 +37,7 @@ from corporeal.physics.solver.gpu.inverse import (
     inverted_on_device,
     local_inverse,
 )
-from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
+from corporeal.physics.solver.gpu.step import SolverOptions, SolverState
 from corporeal.physics.solver.gpu.two_level import two_level_inverse
 from corporeal.physics.solver.integration import StepRule, resting
 

@@ -25,7 +25,7 @@ from corporeal.physics.solver.gpu.inverse import (
     inverted,
     local_inverse,
 )
-from corporeal.physics.solver.gpu.solver import SolverState
+from corporeal.physics.solver.gpu.step import SolverState
 from corporeal.physics.solver.gpu.two_level import TwoLevelInverse, two_level_inverse
 from corporeal.physics.solver.integration import State, resting
 

@@ -24,7 +24,7 @@ from corporeal.physics.fast_projective_skinning.gpu.contacts import (
     base_points,
     no_pairs,
 )
-from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
+from corporeal.physics.solver.gpu.step import SolverOptions, SolverState
 
 MANY = Capacity(7168, 2**19, 3 * 2**20)
 

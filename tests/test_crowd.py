@@ -24,7 +24,7 @@ from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimu
 from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import inverted, local_inverse
-from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
+from corporeal.physics.solver.gpu.step import SolverOptions, SolverState
 from corporeal.physics.solver.integration import resting
 from corporeal.skinning.kinematics import forward_kinematics
 

@@ -30,7 +30,7 @@ from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_ver
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import flesh_of
-from corporeal.physics.solver.gpu.solver import SolverOptions
+from corporeal.physics.solver.gpu.step import SolverOptions
 from corporeal.physics.solver.integration import resting
 from corporeal.physics.upsampling.gpu import full_normals, full_skin
 from corporeal.skinning.kinematics import forward_kinematics
@@ -155,7 +155,7 @@ from corporeal.physics.fast_projective_skinning.gpu import crowd
 from corporeal.physics.fast_projective_skinning.gpu import materials as gpu_materials
 from corporeal.physics.fast_projective_skinning.gpu.body import load_device_body
 from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
-from corporeal.physics.solver.gpu.solver import SolverOptions
+from corporeal.physics.solver.gpu.step import SolverOptions
 from corporeal.physics.solver.integration import StepRule, resting
 body = load_device_body(r"{tmp_path / "body.npz"}")
 frames, origins = clip_frames(np.load(r"{tmp_path / "path.npy"}")[:, None])

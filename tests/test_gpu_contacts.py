@@ -29,7 +29,7 @@ from corporeal.physics.solver.gpu.contacts import (
     moved_by,
 )
 from corporeal.physics.solver.gpu.inverse import DenseInverse
-from corporeal.physics.solver.gpu.solver import SolverOptions
+from corporeal.physics.solver.gpu.step import SolverOptions
 from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.skinning.kinematics import forward_kinematics
 

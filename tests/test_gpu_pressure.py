@@ -26,7 +26,8 @@ from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimu
 from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import inverted, local_inverse
-from corporeal.physics.solver.gpu.solver import GpuSolver, SolverOptions
+from corporeal.physics.solver.gpu.solver import GpuSolver
+from corporeal.physics.solver.gpu.step import SolverOptions
 from corporeal.physics.solver.integration import resting
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.volume_preservation.gpu import corrected

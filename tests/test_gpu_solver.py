@@ -36,9 +36,9 @@ from corporeal.physics.solver.gpu.iterative import (
     iterative_inverse,
 )
 from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
-from corporeal.physics.solver.gpu.solver import (
+from corporeal.physics.solver.gpu.solver import GpuSolver
+from corporeal.physics.solver.gpu.step import (
     Contact,
-    GpuSolver,
     SolverOptions,
     SolverState,
     StepInputs,

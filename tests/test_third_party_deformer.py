@@ -84,7 +84,7 @@ def test_it_is_in_the_help(page_deformer: Path, capsys: pytest.CaptureFixture[st
     assert "--stiffness X" not in own
     every = helped(capsys)
     assert "jiggle: how fast the hips swing" in every
-    assert "projective, layered (default: 10); jiggle (default: 0.2)" in every
+    assert "projective, layered (default: 0.12); jiggle (default: 0.2)" in every
 
 
 def test_the_lines_of_the_page_run(page_deformer: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_the_studio_shows_and_plays_it(page_deformer: Path, tmp_path: Path) -> N
     """Its sliders are in the catalogue; it moves as its own clip does; hands cannot hold it."""
     (row,) = (r for r in catalogue(PhenotypeModel())["deformers"] if r["name"] == NAME)
     assert row["title"] == "Jiggling hips"
-    assert [c["name"] for c in row["controls"]] == ["frequency", "damping", "dynamics"]
+    assert [c["name"] for c in row["controls"]] == ["frequency", "damping_ratio", "dynamics"]
     page = Page(tmp_path)
     page.change("views", value=[{"deformer": "lbs"}, {"deformer": NAME}])
     page.change("views", 1, "controls", "frequency", value=2.0)

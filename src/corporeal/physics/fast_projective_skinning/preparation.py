@@ -15,7 +15,6 @@ that pose.
 """
 
 from dataclasses import replace
-from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -92,13 +91,14 @@ class Preparation:
         self.coarse: SimulationMesh = simulation_mesh(template, vertex_count)
         self.volume = abs(float(enclosed_volume(self._rest, np.asarray(template.mesh.triangles))))
 
-    @cached_property
+    @property
     def upsampler(self) -> Upsampler | None:
         """From the simulated skin to the full one; None where they are the same."""
         if self.coarse.vertex_count == len(self._rest):
             return None
         mesh = self.template.mesh
-        return build_upsampler(Mesh(self._rest, mesh.triangles, mirror=mesh.mirror), self.coarse)
+        skin = Mesh(self._rest, mesh.triangles, mirror=mesh.mirror)
+        return self._kept.get("upsampler", (), lambda: build_upsampler(skin, self.coarse))
 
     @property
     def whole_rest(self) -> Float64[NumpyArray, "W 3"]:

@@ -29,7 +29,7 @@ from corporeal.physics.fast_projective_skinning.gpu.frames import (
     frames_taken,
 )
 from corporeal.physics.solver.gpu.inverse import Inverse
-from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState, StepInputs
+from corporeal.physics.solver.gpu.step import SolverOptions, SolverState, StepInputs
 from corporeal.physics.solver.integration import State, StepRule, rebased
 from corporeal.physics.upsampling.gpu import full_normals, full_skin
 from corporeal.physics.volume_preservation.gpu import DevicePreservation

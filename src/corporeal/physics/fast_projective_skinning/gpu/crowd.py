@@ -23,7 +23,7 @@ from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
 from corporeal.physics.fast_projective_skinning.gpu.clip import ACCELERATED, SkeletonFrames
 from corporeal.physics.solver.gpu.elements import DeviceFlesh, system_matrix
 from corporeal.physics.solver.gpu.inverse import CLUSTER, ClusteredInverse, Inverse
-from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState, StepInputs, take_step
+from corporeal.physics.solver.gpu.step import SolverOptions, SolverState, StepInputs, take_step
 from corporeal.physics.solver.gpu.two_level import TwoLevelInverse, joined_levels
 from corporeal.physics.solver.integration import StepRule
 from corporeal.physics.upsampling.gpu import DeviceUpsampler, full_skin

@@ -19,14 +19,14 @@ from corporeal.physics.fast_projective_skinning.gpu.contacts import (
 )
 from corporeal.physics.solver.gpu.contacts import ContactRows, row_places
 from corporeal.physics.solver.gpu.inverse import Inverse
-from corporeal.physics.solver.gpu.solver import (
+from corporeal.physics.solver.gpu.springs import Springs, points
+from corporeal.physics.solver.gpu.step import (
     Contact,
     SolverOptions,
     SolverState,
     StepInputs,
     take_step,
 )
-from corporeal.physics.solver.gpu.springs import Springs, points
 from corporeal.physics.solver.integration import StepRule
 from corporeal.physics.volume_preservation.gpu import DevicePreservation
 

@@ -21,8 +21,8 @@ from corporeal.physics.fast_projective_skinning.gpu.preparation import device_bo
 from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import Inverse, inverse_of, inverted
-from corporeal.physics.solver.gpu.solver import SolverOptions, SolverState
 from corporeal.physics.solver.gpu.springs import sprung
+from corporeal.physics.solver.gpu.step import SolverOptions, SolverState
 from corporeal.physics.solver.integration import State
 from corporeal.physics.volume_preservation.gpu import DevicePreservation
 from corporeal.runtime.devices import jax_device

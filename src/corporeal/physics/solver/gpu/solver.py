@@ -1,302 +1,34 @@
-"""Projective Dynamics on a device: the equations of `reference`, float32, for B characters at once.
-
-An iteration is two programs: residual (local step and right-hand side in one gather,
-`solver.gpu.elements`) and correction (dense products, `solver.gpu.inverse`). State is free vertices
-alone, in structures of arrays (3, f, B); anchored ones come with every step.
-"""
-
-from typing import NamedTuple
+"""The step of a device as a solver like the others: NumPy in and out, many steps a program."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from corporeal._typing import Array, Float, Float64, Int, NumpyArray
-from corporeal.physics.solver.gpu.anderson import History, accelerated, no_history
-from corporeal.physics.solver.gpu.contact_kernels import kernel_contacts
-from corporeal.physics.solver.gpu.contacts import (
-    ContactRows,
-    contact_forces,
-    free_places,
-    moved_by,
-    row_places,
-)
 from corporeal.physics.solver.gpu.elements import (
     DeviceFlesh,
     elements_of,
     flesh_of,
-    strain_forces,
     system_matrix,
 )
 from corporeal.physics.solver.gpu.inverse import (
     Inverse,
     cluster_order,
-    correction,
     global_step,
 )
-from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
-from corporeal.physics.solver.gpu.springs import Springs, spring_forces
+from corporeal.physics.solver.gpu.step import (
+    SolverOptions,
+    SolverState,
+    StepInputs,
+    take_step,
+)
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
 from corporeal.physics.solver.system import System, required_targets
-from corporeal.physics.untangling.gpu import untangle
 from corporeal.physics.volume_preservation.gpu import (
     DevicePreservation,
-    corrected,
     device_volume,
     preservation_with,
-    pressure_forces,
 )
-
-
-class SolverState(NamedTuple):
-    """The free vertices of B characters, now and one step before."""
-
-    positions: Float[Array, "3 f B"]
-    """Metres, from the origin of the moment."""
-    velocities: Float[Array, "3 f B"]
-    """m/s."""
-    earlier_positions: Float[Array, "3 f B"]
-    """One step before, metres, from the origin of the moment."""
-    earlier_velocities: Float[Array, "3 f B"]
-    """One step before, m/s."""
-    pressures: Float[Array, "P K B"]
-    """That keep the volume of regions, Pa; of no region where volume is not kept."""
-
-
-class StepInputs(NamedTuple):
-    """What a step is given."""
-
-    anchors: Float[Array, "3 b B"]
-    """New places of the anchored vertices, metres."""
-    forces: Float[Array, "3 f B"]
-    """External forces, newtons."""
-    carried: Float[Array, "3 f B"] | None
-    """Velocities of what carries the free vertices, which drag draws towards, m/s."""
-    earlier_anchors: Float[Array, "3 b B"]
-    """Where the anchored vertices are when the step begins, metres."""
-    targets: Float[Array, "3 f B"] | None = None
-    """Where the attachments draw the free vertices, metres; None where there are none."""
-
-
-class SolverOptions(NamedTuple):
-    """How the iterations are run."""
-
-    accelerated: bool = True
-    """Combine the last three iterates, as the CPU simulation does."""
-    kernels: bool = False
-    """Take local step and contacts with the kernels for GPUs; gradients do not go through them."""
-    rounds: int = 4
-    """Of the search for contact forces in every iteration."""
-    people: int = 1
-    """Parts of equal size that are accelerated each on its own."""
-    untangled: bool = False
-    """Push elements open after every iteration (`untangling.gpu`)."""
-    unrolled: int = 5
-    """Iterations written out in the program: 1 compiles sooner, 5 runs a tenth faster."""
-
-
-class Contact(NamedTuple):
-    """What one character touches in a step."""
-
-    rows: ContactRows
-    """What the rows ask, and how they answer to forces."""
-    begun: Float[Array, "3 C"]
-    """Where the rows are when the step begins, metres."""
-
-
-def take_step(
-    flesh: DeviceFlesh,
-    inverse: Inverse,
-    rule: StepRule,
-    solver_state: SolverState,
-    inputs: StepInputs,
-    options: SolverOptions,
-    contact: Contact | None = None,
-    preservation: DevicePreservation | None = None,
-    springs: Springs | None = None,
-) -> SolverState:
-    """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
-
-    The `inverse` is that of the matrix with the `springs`.
-    """
-    given, before = (
-        (flesh, inverse, rule, inputs, options, contact, preservation, springs),
-        solver_state.pressures,
-    )
-    if rule.integrator == "static":
-        found, pressures = _Iteration(solver_state.positions, *given).passed(
-            solver_state.positions, before
-        )
-        still = jnp.zeros_like(found)
-        return SolverState(found, still, found, still, pressures)
-    now, earlier = rule.blend
-    drag = rule.damping * rule.reach
-    place = now * solver_state.positions - earlier * solver_state.earlier_positions
-    speed = now * solver_state.velocities - earlier * solver_state.earlier_velocities
-    if inputs.carried is None:
-        start = predicted = place + (rule.reach / (1.0 + drag)) * speed
-        if rule.viscosity > 0.0:
-            start = solver_state.positions
-    else:
-        predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * inputs.carried)
-        start = solver_state.positions + rule.step * inputs.carried
-    found, pressures = _Iteration(predicted, *given).passed(start, before)
-    velocities = (found - place) / rule.reach
-    return SolverState(
-        found, velocities, solver_state.positions, solver_state.velocities, pressures
-    )
-
-
-class _Progress(NamedTuple):
-    """What goes from one iteration to the next."""
-
-    z: Array
-    forces: Array
-    """Of contacts, newtons."""
-    history: History | None
-    pressures: Array
-    push: Array | float
-    """Of the pressures on the free vertices, newtons."""
-
-
-class _Iteration(NamedTuple):
-    """The local–global iterations of one step whose free vertices are `predicted`."""
-
-    predicted: Array
-    flesh: DeviceFlesh
-    inverse: Inverse
-    rule: StepRule
-    inputs: StepInputs
-    options: SolverOptions
-    contact: Contact | None
-    preservation: DevicePreservation | None
-    springs: Springs | None
-
-    def passed(
-        self, start: Float[Array, "3 f B"], pressures: Float[Array, "P K B"]
-    ) -> tuple[Array, Array]:
-        """The free vertices and the pressures after the rule's iterations from a `start`.
-
-        Pressures are corrected in odd iterations, and push in the next as well. Where something
-        touches, the last iterate is a plain one: nothing overlaps.
-        """
-        contact, options = self.contact, self.options
-        count = self.rule.iterations if contact is None else self.rule.iterations - 1
-        at = _Progress(
-            start,
-            jnp.zeros((3, 0)) if contact is None else jnp.zeros_like(contact.begun),
-            no_history(self.predicted, options.people) if options.accelerated else None,
-            pressures,
-            0.0 if self.preservation is None else jnp.zeros_like(self.predicted),
-        )
-        if self.attachments is not None:
-            springs, targets = self.attachments
-            loose = (springs > 0) & (self.flesh.masses == 0)  # as `System.loose`
-            at = at._replace(z=jnp.where(loose[:, None], targets, start))
-        if self.rule.stiffening > 1.0:
-            return self.held_back(start).iterated(at, count)
-        return self.iterated(at, count)
-
-    def held_back(self, carried: Float[Array, "3 f B"]) -> "_Iteration":
-        """The same step with (s − 1) f(ẑ) taken from what drives it: what viscosity does not oppose
-        where vertices are `carried` to ẑ."""
-        held = (1.0 - 1.0 / self.rule.stiffening) * self.elastic(carried)
-        return self._replace(inputs=self.inputs._replace(forces=self.inputs.forces - held))
-
-    def iterated(self, at: _Progress, count: int) -> tuple[Array, Array]:
-        """`count` iterations, and the plain one where something touches."""
-        contact, options = self.contact, self.options
-        if count > 0:
-            at = self.once(self.pressed(at))
-
-        def pair(at: _Progress, _: None) -> tuple[_Progress, None]:
-            return self.once(self.once(self.pressed(self.corrected(at)))), None
-
-        pairs, single = divmod(max(count - 1, 0), 2)
-        at, _ = lax.scan(
-            pair, at, length=pairs, unroll=min(-(-options.unrolled // 2), max(pairs, 1))
-        )
-        if single:
-            at = self.once(self.pressed(self.corrected(at)))
-        if contact is None:
-            return self.untangled(at.z, last=True), at.pressures
-        if count % 2 == 1:
-            at = self.pressed(self.corrected(at))
-        return self.untangled(at.z + self.delta(at)[0], last=True), at.pressures
-
-    @property
-    def attachments(self) -> tuple[Array, Array] | None:
-        """Stiffness, N/m, and where they draw the free vertices, metres; None where none are."""
-        if self.flesh.springs is None or self.inputs.targets is None:
-            return None
-        return self.flesh.springs, self.inputs.targets
-
-    def corrected(self, at: _Progress) -> _Progress:
-        """Pressures for the volumes that the regions have now."""
-        if self.preservation is None:
-            return at
-        history = at.history
-        if history is not None:  # it led to another fixed point
-            history = history._replace(known=jnp.zeros_like(history.known))
-        now, moving = self.everything(at.z), self.rule.moving
-        pressures = corrected(self.preservation, at.pressures, now, moving)
-        return at._replace(pressures=pressures, history=history)
-
-    def pressed(self, at: _Progress) -> _Progress:
-        """What the pressures push with now."""
-        if self.preservation is None:
-            return at
-        push = pressure_forces(self.preservation.volume, at.pressures, self.everything(at.z))
-        return at._replace(push=push)
-
-    def once(self, at: _Progress) -> _Progress:
-        """One local–global iteration."""
-        moved, forces = self.delta(at)
-        if at.history is None:
-            return at._replace(z=self.untangled(at.z + moved), forces=forces)
-        z, history = accelerated(at.z, moved, at.history, self.options.people)
-        return at._replace(z=self.untangled(z), forces=forces, history=history)
-
-    def untangled(self, z: Array, last: bool = False) -> Array:
-        """The free vertices with elements pushed open, where that is asked for; `last` ends a
-        step."""
-        if not self.options.untangled:
-            return z
-        return untangle(self.flesh, z, self.inputs.anchors, last)
-
-    def delta(self, at: _Progress) -> tuple[Array, Array]:
-        """The correction of the free vertices, metres, and the contact forces after it."""
-        z, contact, rounds = at.z, self.contact, self.options.rounds
-        inertia = self.rule.inertia * self.flesh.masses[:, None]
-        pull = inertia * (self.predicted - z) + self.inputs.forces + at.push
-        if self.attachments is not None:
-            springs, targets = self.attachments
-            pull = pull + springs[:, None] * (targets - z)
-        if self.springs is not None:
-            pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
-        moved = correction(self.inverse, pull + self.elastic(z))
-        if contact is None:
-            return moved, at.forces
-        held = row_places(contact.rows, self.everything(jnp.zeros_like(z)))
-        if self.options.kernels:
-            push, forces = kernel_contacts(
-                contact.rows, held, contact.begun, z + moved, at.forces, rounds
-            )
-            return moved + push, forces
-        ahead = held + free_places(contact.rows, z + moved)
-        forces = contact_forces(contact.rows, ahead, contact.begun, at.forces, rounds)
-        return moved + moved_by(contact.rows, forces), forces
-
-    def elastic(self, z: Array) -> Array:
-        """s f(z): what strain pulls the free vertices with, newtons."""
-        strain = kernel_forces if self.options.kernels else strain_forces
-        forces, stiffening = strain(self.flesh, self.everything(z)), self.rule.stiffening
-        return forces if stiffening == 1.0 else stiffening * forces
-
-    def everything(self, z: Array) -> Array:
-        """Free vertices, then anchored ones."""
-        return jnp.concatenate([z, self.inputs.anchors], axis=1)
 
 
 class GpuSolver:
