@@ -24,8 +24,23 @@ BODY_POSES: tuple[dict[str, tuple[float, float, float]], ...] = (
     {"left_hip": (-1.0, 0.0, -0.35), "right_hip": (-1.0, 0.0, 0.35)},
     {"left_shoulder": (0.0, 0.0, -1.4), "right_shoulder": (0.0, 0.0, 1.4)},
     {"left_shoulder": (0.0, -2.0, -0.3), "right_shoulder": (0.0, 2.0, 0.3)},
+    {
+        "left_collar": (0.0, 0.0, 0.4),
+        "right_collar": (0.0, 0.0, -0.4),
+        "left_shoulder": (0.0, 0.0, 1.2),
+        "right_shoulder": (0.0, 0.0, -1.2),
+        "left_ankle": (0.9, 0.0, 0.0),
+        "right_ankle": (0.9, 0.0, 0.0),
+    },
+    {
+        "left_ankle": (-0.7, 0.0, 0.0),
+        "right_ankle": (-0.7, 0.0, 0.0),
+        "left_foot": (-0.8, 0.0, 0.0),
+        "right_foot": (-0.8, 0.0, 0.0),
+    },
 )
-"""Elbows and knees, hips, crotch, armpits and chest: joints of the default body (radians)."""
+"""Elbows and knees, hips, crotch, armpits and chest, tops of the shoulders, ankles and balls of the
+feet: joints of the default body (radians)."""
 
 
 def extreme_poses(skeleton: Skeleton) -> list[Float64[NumpyArray, "J 3"]]:
