@@ -7,12 +7,15 @@ from corporeal.errors import InputError, SolverError
 from corporeal.physics.fast_projective_skinning import flesh_system
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.gpu.elements import elements_of, flesh_of
 from corporeal.physics.solver.gpu.solver import GpuSolver
 from corporeal.physics.solver.integration import StepRule, resting
 from corporeal.physics.solver.prestress import balancing_stress
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System
 from corporeal.physics.untangling.cpu import CompiledUntangling
+from corporeal.physics.untangling.gpu import swept
+from corporeal.physics.untangling.gpu_kernels import kernel_swept
 from corporeal.physics.untangling.reference import (
     LARGEST_MOVE,
     LEAST_SHARE,
@@ -284,3 +287,27 @@ def test_a_device_draws_attachments_as_the_reference_does():
         other = found.step(other, points[anchored], targets=targets)
     assert np.abs(one.positions - points).max() > 1e-3
     np.testing.assert_allclose(other.positions, one.positions, atol=6e-7)
+
+
+@pytest.mark.parametrize("anchors", [49, 7])
+def test_a_kernel_sweeps_as_plain_programs_do(anchors: int):
+    """One sweep over tangled flesh: the same places to float32, and the same count; as the
+    reference has it."""
+    points, tetrahedra, _ = slab()
+    anchored = np.arange(len(points)) >= len(points) - anchors
+    strain = strain_constraint(points, tetrahedra, 1e4)
+    system = System(np.where(anchored, 0.0, 1e-3), anchored, (strain,), untangled=True)
+    start = tangled(points, anchored, seed=3)
+    order = free_first(system)
+    flesh, free = flesh_of(elements_of(system, order)), len(system.free)
+    rows = start[order].T.astype(np.float32)[..., None]
+    plain, count = swept(flesh, rows[:, :free], rows[:, free:])
+    kernel, found = kernel_swept(flesh, rows[:, :free], rows[:, free:], interpret=True)
+    assert int(found) == int(count) > 50
+    np.testing.assert_allclose(kernel, plain, atol=1e-7)
+    untangling = untangling_of(system)
+    assert untangling is not None
+    once = start.copy()
+    untangling._sweep(untangling.small(once), once)
+    # a corner moves by 5 mm at most; J of float32 edges is off by 1e-5 of it
+    np.testing.assert_allclose(np.asarray(plain)[..., 0].T, once[order][:free], atol=2e-6)

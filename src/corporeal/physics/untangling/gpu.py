@@ -9,7 +9,7 @@ on by the next iteration.
 import jax.numpy as jnp
 from jax import lax
 
-from corporeal._typing import Array, Float
+from corporeal._typing import Array, Float, Int
 from corporeal.physics.solver.gpu.elements import DeviceFlesh
 from corporeal.physics.untangling.reference import LARGEST_MOVE, LEAST_SHARE, OPENED_SHARE
 
@@ -19,30 +19,53 @@ its own, however few elements are small."""
 
 
 def untangle(
-    flesh: DeviceFlesh, z: Float[Array, "3 f B"], anchors: Float[Array, "3 b B"], last: bool
+    flesh: DeviceFlesh,
+    z: Float[Array, "3 f B"],
+    anchors: Float[Array, "3 b B"],
+    last: bool,
+    kernels: bool = False,
 ) -> Float[Array, "3 f B"]:
-    """The free vertices with small elements pushed open, metres; none where none is small. `last`:
-    it ends a step."""
-    most = LAST_SWEEPS if last else SWEEPS
+    """The free vertices with small elements pushed open, metres; as they are where none is small.
+    `last`: it ends a step. `kernels` takes those of a GPU, for a single character."""
+    sweep = swept
+    if kernels and z.shape[2] == 1:
+        from corporeal.physics.untangling.gpu_kernels import kernel_swept
 
-    def again(state: tuple[Array, Array, Array]) -> Array:
-        return (state[2] > 0) & (state[1] < most)
+        sweep = kernel_swept
+    first, small = sweep(flesh, z, anchors)
+    count = (LAST_SWEEPS if last else SWEEPS) - 1
 
-    def once(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        moved, small = _sweep(flesh, state[0], anchors)
-        return moved, state[1] + 1, small
+    def more(moved: Array) -> Array:
+        # All of them: whether some are small would have to come back from the device each time.
+        return lax.fori_loop(
+            0, count, lambda _, at: sweep(flesh, at, anchors)[0], moved, unroll=sweep is not swept
+        )
 
-    one = jnp.ones((), jnp.int32)
-    return lax.while_loop(again, once, (z, jnp.zeros((), jnp.int32), one))[0]
+    return lax.cond(small > 0, more, lambda moved: moved, first)
 
 
-def _sweep(flesh: DeviceFlesh, z: Array, anchors: Array) -> tuple[Array, Array]:
+def swept(
+    flesh: DeviceFlesh, z: Float[Array, "3 f B"], anchors: Float[Array, "3 b B"]
+) -> tuple[Float[Array, "3 f B"], Int[Array, ""]]:
     """One pass over all elements, and how many corners of small ones it found."""
     free = flesh.weights.shape[0]
     positions = jnp.concatenate([z, anchors], axis=1)
     own = positions[:, :free, None]
     edges = [[positions[i][flesh.corners[k]] - own[i] for k in range(3)] for i in range(3)]
     g = [flesh.gradients[j][..., None] for j in range(9)]
+    loose = [(flesh.corners[k] < free)[..., None] for k in range(3)]
+    *moves, small = incidence_moves(edges, g, flesh.weights[..., None], loose)
+    count = jnp.sum(small, axis=1)
+    moved = jnp.stack([jnp.sum(move, axis=1) for move in moves])
+    moved = moved / jnp.sqrt(jnp.maximum(count, 1).astype(moved.dtype))
+    return z + moved, jnp.sum(count)
+
+
+def incidence_moves(
+    edges: list[list[Array]], g: list[Array], weights: Array, loose: list[Array]
+) -> tuple[Array, Array, Array, Array]:
+    """By how much elements ask a corner of theirs to move, metres, and whether they do: from
+    (x_k − x₀)_i, the nine entries of g₁, g₂, g₃, and which of the other corners are free."""
     f = [
         [edges[i][0] * g[j] + edges[i][1] * g[3 + j] + edges[i][2] * g[6 + j] for j in range(3)]
         for i in range(3)
@@ -55,24 +78,20 @@ def _sweep(flesh: DeviceFlesh, z: Array, anchors: Array) -> tuple[Array, Array]:
         ]
         for i in range(3)
     ]
-    share = sum(f[0][j] * cofactors[0][j] for j in range(3))
-    present = flesh.weights[..., None] > 0
-    small = present & (share < LEAST_SHARE)
+    share = f[0][0] * cofactors[0][0] + f[0][1] * cofactors[0][1] + f[0][2] * cofactors[0][2]
+    small = (weights > 0) & (share < LEAST_SHARE)
     others = [_times(cofactors, [g[3 * k + j] for j in range(3)]) for k in range(3)]
     mine = [-(others[0][i] + others[1][i] + others[2][i]) for i in range(3)]
-    size = furthest = sum(m * m for m in mine) + 1e-20
+    size = furthest = mine[0] * mine[0] + mine[1] * mine[1] + mine[2] * mine[2] + 1e-20
     for k in range(3):
-        moves = (flesh.corners[k] < free)[..., None]
-        squared = jnp.where(moves, sum(o * o for o in others[k]), 0.0)
+        x, y, w = others[k]
+        squared = jnp.where(loose[k], x * x + y * y + w * w, 0.0)
         size, furthest = size + squared, jnp.maximum(furthest, squared)
-    push = (OPENED_SHARE - share) / size
-    push = jnp.where(small, jnp.minimum(push, LARGEST_MOVE / jnp.sqrt(furthest)), 0.0)
-    count = jnp.sum(small, axis=1)
-    moved = jnp.stack([jnp.sum(push * m, axis=1) for m in mine])
-    moved = moved / jnp.sqrt(jnp.maximum(count, 1).astype(moved.dtype))
-    return z + moved, jnp.sum(count)
+    push = jnp.minimum((OPENED_SHARE - share) / size, LARGEST_MOVE / jnp.sqrt(furthest))
+    push = jnp.where(small, push, 0.0)
+    return push * mine[0], push * mine[1], push * mine[2], small
 
 
 def _times(rows: list[list[Array]], vector: list[Array]) -> list[Array]:
     """A matrix times a vector."""
-    return [sum(row[j] * vector[j] for j in range(3)) for row in rows]
+    return [row[0] * vector[0] + row[1] * vector[1] + row[2] * vector[2] for row in rows]

@@ -253,7 +253,7 @@ class _Iteration(NamedTuple):
         step."""
         if not self.options.untangled:
             return z
-        return untangle(self.flesh, z, self.inputs.anchors, last)
+        return untangle(self.flesh, z, self.inputs.anchors, last, self.options.kernels)
 
     def delta(self, at: _Progress) -> tuple[Array, Array]:
         """The correction of the free vertices, metres, and the contact forces after it."""
