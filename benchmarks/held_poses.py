@@ -1,7 +1,7 @@
 r"""Is flesh that is held in a pose right side out, and is it still? Forty poses, five people.
 
     python benchmarks/held_poses.py [--people default "heavy woman"] [--deformers layered]
-        [--contacts off global] [--poses deep-squat crouch] [--frames 60] [--untangled]
+        [--contacts off global] [--poses deep-squat crouch] [--frames 60] [--no-untangled]
 
 Flesh is started in static balance in a pose of `evaluation.held_poses` and held there, 60 frames a
 second. `evaluation.flesh_health` judges the start and the worst of all frames; movement is how far
@@ -30,7 +30,7 @@ from corporeal.body.pose import Pose
 from corporeal.evaluation.flesh_health import FleshHealth
 from corporeal.evaluation.held_poses import HELD_POSES, joint_rotations
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
+from corporeal.physics.fast_projective_skinning.controls import COLLISIONS, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 
@@ -157,7 +157,12 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--contacts", nargs="+", choices=COLLISIONS, default=list(COLLISIONS))
     parser.add_argument("--poses", nargs="+", choices=list(HELD_POSES), default=list(HELD_POSES))
     parser.add_argument("--frames", type=int, default=FRAMES, help="that a pose is held")
-    parser.add_argument("--untangled", action="store_true", help="elements stay right side out")
+    parser.add_argument(
+        "--untangled",
+        action=argparse.BooleanOptionalAction,
+        default=ProjectiveControls().untangled,
+        help="elements stay right side out",
+    )
     parser.add_argument("--kept", type=Path, default=KEPT, help="folder of cases already found")
     parser.add_argument("--out", type=Path, default=RESULTS, help="JSON to write")
     return parser.parse_args()

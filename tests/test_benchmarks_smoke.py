@@ -126,7 +126,7 @@ def test_a_held_pose_is_judged_and_kept(tmp_path: Path):
     run("held_poses.py", *asked)
     first, files = out.read_bytes(), {path: path.stat().st_mtime_ns for path in kept.iterdir()}
     (case,) = json.loads(first)["cases"]
-    assert (case["person"], case["pose"], case["untangled"]) == ("default", "a-pose", False)
+    assert (case["person"], case["pose"], case["untangled"]) == ("default", "a-pose", True)
     assert 0.0 < case["largest_movement_mm"] < 0.1
     least, most = case["held"]["volume_changes"]
     assert -0.1 < least < 0.0 < most < 0.1
