@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from layered import PEOPLE
-from pose_sheet import Person, digest
+from pose_sheet import Person, code, digest
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.layered.deformer import LayeredSkinning
@@ -123,10 +123,10 @@ def looked_at(health: FleshHealth, shapes: list[Float64[NumpyArray, "n 3"]]) -> 
     }
 
 
-def kept(folder: Path, subject: Subject, pose: str, frames: int, code: str) -> Row:
+def kept(folder: Path, subject: Subject, pose: str, frames: int, sources: str) -> Row:
     """The case as it was found before with the same code, or found now."""
     what = subject.words() | {"pose": pose, "frames": frames}
-    path = folder / f"{digest(sorted(what.items()), code)}.json"
+    path = folder / f"{digest(sorted(what.items()), sources)}.json"
     if not path.exists():
         row = what | subject.held(pose, frames)
         path.with_suffix(".part").write_text(json.dumps(row) + "\n")
@@ -134,9 +134,11 @@ def kept(folder: Path, subject: Subject, pose: str, frames: int, code: str) -> R
     return json.loads(path.read_text())
 
 
-def git(*words: str) -> str:
-    command = ["git", "-C", str(ROOT), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+def commit() -> str:
+    """That of the tree; "unknown" where it is no repository."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
 def summary(row: Row) -> str:
@@ -171,16 +173,15 @@ def asked() -> argparse.Namespace:
 def main() -> None:
     wanted = asked()
     wanted.kept.mkdir(parents=True, exist_ok=True)
-    commit = git("describe", "--always", "--dirty")
-    code = digest(commit, git("diff", "HEAD", "--", "src", "benchmarks"))
+    sources = digest(code(("",)), Path(__file__).read_bytes())
     model, rows = PhenotypeModel(), []
     for person, kind, contacts in product(wanted.people, wanted.deformers, wanted.contacts):
         subject = Subject(model, person, kind, contacts, wanted.untangled)
         for pose in wanted.poses:
-            rows.append(kept(wanted.kept, subject, pose, wanted.frames, code))
+            rows.append(kept(wanted.kept, subject, pose, wanted.frames, sources))
             print(summary(rows[-1]), flush=True)
     machine = f"{platform.machine()}, Python {platform.python_version()}"
-    report = {"commit": commit, "machine": machine, "fps": FPS, "cases": rows}
+    report = {"commit": commit(), "machine": machine, "fps": FPS, "cases": rows}
     wanted.out.write_text(json.dumps(report, indent=1) + "\n")
 
 

@@ -6,7 +6,6 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.physics.untangling.reference import (
     LAST_SWEEPS,
     MOST_PUSHES,
-    ORDERED_SWEEPS,
     SWEEPS,
     Untangling,
 )
@@ -42,11 +41,10 @@ class CompiledUntangling:
         count = self._find_small(z)
         if count == 0:
             return budget
-        sweeps, ordered = (LAST_SWEEPS, ORDERED_SWEEPS) if last else (SWEEPS, 0)
         return untangle(
             z, self._tetrahedra, self._volumes, self._free, self._starts, self._around, count,
-            self._small, self._listed, self._moves, self._moved, sweeps, ordered,
-            budget,
+            self._small, self._listed, self._moves, self._moved,
+            LAST_SWEEPS if last else SWEEPS, budget,
         )  # fmt: skip
 
     def _find_small(self, z: Float64[NumpyArray, "V 3"]) -> int:

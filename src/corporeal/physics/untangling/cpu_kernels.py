@@ -102,10 +102,9 @@ def _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed,
 @kernel()
 def untangle(
     z, tetrahedra, volumes, free, starts, around, count, small, listed, moves, moved, sweeps,
-    ordered, budget,
+    budget,
 ):  # fmt: skip
-    """Push elements open, in place, beginning with the first `count` of `small`: in `sweeps` over
-    all of them together, then in `ordered` ones, one after the other.
+    """Push elements open, in place, beginning with the first `count` of `small`, in `sweeps`.
 
     Vertices below `free` may be moved. `starts` and `around` list the elements of every vertex.
     `listed` (elements) is all false, and `moves` (vertices × 4: sums, and how many asked) all zero,
@@ -114,7 +113,7 @@ def untangle(
     """
     s = np.empty((4, 3))
     fewest, since = len(tetrahedra) + 1, 0
-    for sweep in range(sweeps + ordered):
+    for _ in range(sweeps):
         if count < fewest:
             fewest, since = count, 0
         else:
@@ -123,15 +122,9 @@ def untangle(
             break
         budget -= count
         vertices = 0
-        if sweep < sweeps:
-            for e in range(count):
-                _ask(z, tetrahedra, volumes, free, small[e], s, moves)
-            for e in range(count):
-                vertices = _move(z, tetrahedra, free, small[e], moves, moved, vertices)
-        else:
-            for e in range(count):
-                if _volume(z, tetrahedra, small[e]) < LEAST_SHARE * volumes[small[e]]:
-                    _ask(z, tetrahedra, volumes, free, small[e], s, moves)
-                    vertices = _move(z, tetrahedra, free, small[e], moves, moved, vertices)
+        for e in range(count):
+            _ask(z, tetrahedra, volumes, free, small[e], s, moves)
+        for e in range(count):
+            vertices = _move(z, tetrahedra, free, small[e], moves, moved, vertices)
         count = _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small)
     return budget

@@ -2,8 +2,8 @@
 
 Elements are seen from their free corners (`solver.gpu.elements`), so that nothing is scattered.
 With J = det F of an element, V/V₀, whose gradient by corner k is cof(F) g_k, a corner is asked to
-move by (ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Fewer sweeps are taken, and none one by one: what is left is taken
-on by the next iteration.
+move by (ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Fewer sweeps are taken: what is left is taken on by the next
+iteration.
 """
 
 import jax.numpy as jnp

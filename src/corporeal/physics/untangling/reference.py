@@ -10,8 +10,7 @@ gradients ∇_k V by the four corners, a small one asks its free corners to move
 
 none by more than a few millimetres; and in a sweep a vertex moves by Σ Δx/√n over the n elements
 that ask it. The order of elements plays no part, so that mirrored flesh moves as its mirror image,
-and a device can take all at once. The few that are left at the end of a step, nearly open by then,
-are pushed one after the other (Gauss–Seidel). ε⁺ is hardly above ε, so that flesh which rests on
+and a device can take all at once. ε⁺ is hardly above ε, so that flesh which rests on
 the limit does not hop between two shapes.
 """
 
@@ -31,8 +30,6 @@ LARGEST_MOVE = 5e-3
 """Metres that an element asks a corner to move at most."""
 SWEEPS, LAST_SWEEPS = 30, 500
 """At most, after an iteration of the solver, and after the last one of a step."""
-ORDERED_SWEEPS = 500
-"""At most, one element after the other, at the end of a step."""
 MOST_PUSHES = 100_000
 """Elements pushed in a step at most: some 10 ms of one core. Flesh that is torn about takes more
 steps than one."""
@@ -62,25 +59,15 @@ class Untangling:
     ) -> int:
         """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
         a step."""
-        together = LAST_SWEEPS if last else SWEEPS
         fewest, since = len(self.tetrahedra) + 1, 0
-        for sweep in range(together + (ORDERED_SWEEPS if last else 0)):
+        for _ in range(LAST_SWEEPS if last else SWEEPS):
             small = self.small(positions)
             fewest, since = (len(small), 0) if len(small) < fewest else (fewest, since + 1)
             if len(small) == 0 or since > PATIENCE or budget <= 0:
                 break
             budget -= len(small)
-            if sweep < together:
-                self._sweep(small, positions)
-                continue
-            for element in small:
-                if self._is_small(int(element), positions):
-                    self._sweep(element[None], positions)
+            self._sweep(small, positions)
         return budget
-
-    def _is_small(self, element: int, positions: Float64[NumpyArray, "V 3"]) -> bool:
-        edges = _edges(positions[self.tetrahedra[element]][None])
-        return bool(np.linalg.det(edges)[0] / 6.0 < LEAST_SHARE * self.volumes[element])
 
     def _sweep(self, small: Int[NumpyArray, "m"], positions: Float64[NumpyArray, "V 3"]) -> None:
         """Move vertices as the small elements ask them to."""
