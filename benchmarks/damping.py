@@ -15,12 +15,12 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from provenance import commit
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anthropometry.corpulence import body_at_bmi
@@ -169,15 +169,6 @@ def strongest_wave(path: Float64[NumpyArray, "k r 3"], step: float) -> dict[str,
         "ratio": round(float(-rate.real / abs(rate)), 3),
         "amplitude_mm": round(float(2e3 * abs(shares[chosen])), 2),
     }
-
-
-def commit() -> str:
-    """The commit measured, marked if files were changed."""
-    folder = Path(__file__).parent
-    described = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=folder, capture_output=True, text=True
-    )
-    return described.stdout.strip()
 
 
 if __name__ == "__main__":

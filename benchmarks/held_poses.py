@@ -13,7 +13,6 @@ code, so that a run that was stopped goes on where it was. Writes the cases aske
 import argparse
 import json
 import platform
-import subprocess
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product
@@ -22,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from layered import PEOPLE
 from pose_sheet import Person, code, digest
+from provenance import commit
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.layered.deformer import LayeredSkinning
@@ -132,13 +132,6 @@ def kept(folder: Path, subject: Subject, pose: str, frames: int, sources: str) -
         path.with_suffix(".part").write_text(json.dumps(row) + "\n")
         path.with_suffix(".part").rename(path)
     return json.loads(path.read_text())
-
-
-def commit() -> str:
-    """That of the tree; "unknown" where it is no repository."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
 def summary(row: Row) -> str:

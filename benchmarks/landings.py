@@ -10,11 +10,11 @@ alone does.
 import argparse
 import json
 import platform
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from provenance import commit
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.corpulence import body_at_bmi
@@ -147,15 +147,6 @@ def hop(template: Template, periods: int) -> Motion:
     rotations = np.zeros((count + 1, joints, 3))
     rotations[:, template.skeleton.index("left_shoulder"), 2] = 0.4 * np.sin(phase)
     return Motion("hop", FPS, rotations, root, template.skeleton)
-
-
-def commit() -> str:
-    """The commit measured, marked if files were changed."""
-    folder = Path(__file__).parent
-    described = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=folder, capture_output=True, text=True
-    )
-    return described.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -375,6 +375,45 @@ class TestRepose:
                 joint_bones=np.array([0]),
             )
 
+    @pytest.mark.parametrize(
+        ("name", "value", "words"),
+        [
+            ("parents", np.array([7]), "parents are"),
+            ("parents", np.array([0]), "parents are"),
+            ("parents", np.array([-2]), "parents are"),
+            ("rotations", np.full((1, 3, 3), np.nan), "orthonormal"),
+            ("rotations", np.zeros((1, 3, 3)), "orthonormal"),
+            ("bone_weights", np.array([[0.5]]), "sum to 1"),
+            ("bone_weights", np.array([[np.inf]]), "sum to 1"),
+        ],
+    )
+    def test_refuses_what_moves_no_bone(self, name: str, value: np.ndarray, words: str) -> None:
+        """Files may hold anything; what comes of it must not be a traceback later on."""
+        parts = {
+            "rotations": np.eye(3)[None],
+            "parents": np.array([-1]),
+            "pivots": np.array([0]),
+            "bone_indices": np.array([[0]]),
+            "bone_weights": np.ones((1, 1)),
+            "joint_bones": np.array([0]),
+        }
+        Repose(**parts)
+        with pytest.raises(InputError, match=words):
+            Repose(**parts | {name: value})
+
+    def test_says_where_there_is_no_way_back(self) -> None:
+        """Half of a vertex turns by 180° about z, half stays: x and y are lost."""
+        repose = Repose(
+            rotations=np.stack([np.eye(3), np.diag([-1.0, -1.0, 1.0])]),
+            parents=np.array([-1, 0]),
+            pivots=np.array([0, 0]),
+            bone_indices=np.array([[0, 1]]),
+            bone_weights=np.array([[0.5, 0.5]]),
+            joint_bones=np.array([0]),
+        )
+        with pytest.raises(InputError, match="no way back"):
+            repose.sculpted_vertices(np.ones((1, 3)), np.zeros((1, 3)))
+
 
 def test_arrays_make_the_same_body_again() -> None:
     """Unpacking is deterministic."""

@@ -11,8 +11,11 @@ import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.checks import require_indices
+from corporeal.errors import InputError
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
+TOLERANCE = 1e-3
+"""Of rotations and sums of weights, which files may keep in few bits."""
 SHAPES_AT_A_TIME = 32
 """Enough for a matrix product to pay, few enough for the cache."""
 
@@ -35,8 +38,19 @@ class Repose:
     """Bone that carries a joint centre."""
 
     def check(self) -> None:
-        """Raise `InputError` unless all indices of bones and joints are in range."""
+        """Raise `InputError` unless all indices of bones and joints are in range, parents come
+        first, and rotations and weights are such."""
         count = len(self.rotations)
+        later = self.parents >= np.arange(len(self.parents))
+        if (later | (self.parents < -1)).any():
+            raise InputError(
+                f"repose parents are {self.parents.tolist()}; expected −1, or a bone before."
+            )
+        turned = self.rotations @ np.swapaxes(self.rotations, 1, 2)
+        if not np.allclose(turned, np.eye(3), atol=TOLERANCE):
+            raise InputError("repose rotations are not all orthonormal; expected rotations.")
+        if not np.allclose(self.bone_weights.sum(axis=1), 1.0, atol=TOLERANCE):
+            raise InputError("repose weights of a vertex do not sum to 1; expected shares.")
         require_indices("repose bones", self.bone_indices, count)
         require_indices("repose joint bones", self.joint_bones, count)
         require_indices("repose pivots", self.pivots, len(self.joint_bones))
@@ -95,7 +109,13 @@ class Repose:
         weights = self.dense_weights()
         matrices = np.einsum("vb,bij->vij", weights, self.rotations)
         moved = vertices - weights @ self._shifts_to(joints)
-        return np.linalg.solve(matrices, moved[..., None])[..., 0]
+        try:
+            return np.linalg.solve(matrices, moved[..., None])[..., 0]
+        except np.linalg.LinAlgError as error:
+            raise InputError(
+                "the repose sends a vertex of any sculpted pose to one place, so that there is no "
+                "way back; make the body without a repose, or with smaller turns."
+            ) from error
 
     def sculpted_rotations(self, parents: tuple[int, ...]) -> Float[NumpyArray, "J 3 3"]:
         """World rotation of every joint in the sculpted pose: back by the last bone that turns

@@ -31,7 +31,7 @@ class LayeredBodies:
         that of the simulated skin."""
         self.template = template
         self._layers, self._maps = layers, maps
-        self._posed_vertices = Preparations(template, vertex_count, maps)
+        self._preparations = Preparations(template, vertex_count, maps)
         self._fitted: WeakKeyDictionary[Identity, dict[float, Layers]] = WeakKeyDictionary()
         self._made: WeakKeyDictionary[Identity, dict[tuple[float, float], LayeredPreparation]] = (
             WeakKeyDictionary()
@@ -44,7 +44,7 @@ class LayeredBodies:
         key = (muscle_ratio, 0.0 if self._layers is not None else age)
         if key not in known:
             known[key] = LayeredPreparation(
-                self._posed_vertices.of(identity, "t-pose"),
+                self._preparations.of(identity, "t-pose"),
                 self.layers(identity, age),
                 self.sex(identity),
                 muscle_ratio,

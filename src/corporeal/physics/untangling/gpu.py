@@ -6,6 +6,8 @@ move by (ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Fewer sweeps are taken: what is l
 iteration.
 """
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 from jax import lax
 
@@ -18,20 +20,19 @@ SWEEPS, LAST_SWEEPS = 4, 30
 its own, however few elements are small."""
 
 
+Sweep = Callable[[DeviceFlesh, Array, Array], tuple[Array, Array]]
+"""One pass over all elements: `swept`, or the kernel that does the same."""
+
+
 def untangle(
     flesh: DeviceFlesh,
     z: Float[Array, "3 f B"],
     anchors: Float[Array, "3 b B"],
     last: bool,
-    kernels: bool = False,
+    sweep: Sweep,
 ) -> Float[Array, "3 f B"]:
     """The free vertices with small elements pushed open, metres; as they are where none is small.
-    `last`: it ends a step. `kernels` takes those of a GPU, for a single character."""
-    sweep = swept
-    if kernels and z.shape[2] == 1:
-        from corporeal.physics.untangling.gpu_kernels import kernel_swept
-
-        sweep = kernel_swept
+    `last`: it ends a step."""
     first, small = sweep(flesh, z, anchors)
     count = (LAST_SWEEPS if last else SWEEPS) - 1
 

@@ -31,7 +31,8 @@ from corporeal.physics.solver.gpu.inverse import (
 from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
 from corporeal.physics.solver.gpu.springs import Springs, spring_forces
 from corporeal.physics.solver.integration import StepRule
-from corporeal.physics.untangling.gpu import untangle
+from corporeal.physics.untangling.gpu import swept, untangle
+from corporeal.physics.untangling.gpu_kernels import kernel_swept
 from corporeal.physics.volume_preservation.gpu import (
     DevicePreservation,
     corrected,
@@ -253,7 +254,8 @@ class _Iteration(NamedTuple):
         step."""
         if not self.options.untangled:
             return z
-        return untangle(self.flesh, z, self.inputs.anchors, last, self.options.kernels)
+        sweep = kernel_swept if self.options.kernels and z.shape[2] == 1 else swept
+        return untangle(self.flesh, z, self.inputs.anchors, last, sweep)
 
     def delta(self, at: _Progress) -> tuple[Array, Array]:
         """The correction of the free vertices, metres, and the contact forces after it."""
