@@ -38,9 +38,11 @@ BODY_POSES: tuple[dict[str, tuple[float, float, float]], ...] = (
         "left_foot": (-0.8, 0.0, 0.0),
         "right_foot": (-0.8, 0.0, 0.0),
     },
+    {"spine1": (0.0, 0.4, 0.0), "spine2": (0.0, 0.4, 0.0), "spine3": (0.0, 0.3, 0.0)},
+    {"spine1": (0.0, -0.4, 0.0), "spine2": (0.0, -0.4, 0.0), "spine3": (0.0, -0.3, 0.0)},
 )
 """Elbows and knees, hips, crotch, armpits and chest, tops of the shoulders, ankles and balls of the
-feet: joints of the default body (radians)."""
+feet, the waist either way: joints of the default body (radians)."""
 
 
 def extreme_poses(skeleton: Skeleton) -> list[Float64[NumpyArray, "J 3"]]:

@@ -25,7 +25,7 @@ from corporeal.physics.volumetric_mesh.prisms import signed_volumes
 
 CROWDED = 0.3
 """Share of its rest volume below which an element is crowded by its anchors."""
-MOST_CROWDED = 0.5
+MOST_CROWDED = 0.6
 """Share of the skin above which crowding tells nothing of folds, as on small creatures all of whose
 joints are bent at once: flesh that hangs on springs everywhere could not stand, and between hard
 anchors it cannot be kept right side out. It is left as it is."""
