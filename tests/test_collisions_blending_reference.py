@@ -75,11 +75,11 @@ def settled(home_gap: float, doubt: float, overlapping: bool) -> tuple[int, floa
     points = home.copy()
     points[0, 2] = 1e-3
     over = np.array([overlapping, False, False, False])
-    furthest = np.empty(1)
+    furthest = np.array([np.inf])
     count = release_contacts(
         0, np.zeros(4, bool), points, home, np.array([doubt, 0.0, 0.0, 0.0]), over,
         np.array([0.02]), triangles, 5e-3, np.array([[0, 0]]), np.array([[0.6, 0.2, 0.2]]),
-        np.array([[0.0, 0.0, 1.0]]), np.array([1e-3]), furthest,
+        np.array([[0.0, 0.0, 1.0]]), np.array([1e-3]), np.array([-1]), furthest,
     )  # fmt: skip
     return count, float(furthest[0])
 

@@ -40,8 +40,10 @@ class BlendingReference:
             shares = mean @ shares
         most = np.argsort(-shares, axis=1, kind="stable")[:, :_SHARED]
         chosen = np.take_along_axis(shares, most, axis=1)
-        self._carriers = np.ascontiguousarray(most)
-        self._shares = chosen / chosen.sum(axis=1, keepdims=True)
+        self.carriers = np.ascontiguousarray(most)
+        """Joints that every vertex goes with."""
+        self.shares = chosen / chosen.sum(axis=1, keepdims=True)
+        """And how much with each."""
 
     def at(
         self, world_from_joint: Float64[NumpyArray, "J 4 4"]
@@ -51,4 +53,21 @@ class BlendingReference:
         from corporeal.physics.contact.cpu.release import blend
 
         frames = np.ascontiguousarray(rest_to_world(world_from_joint, self._joints))
-        return blend(self._rest, self._carriers, self._shares, frames)
+        return blend(self._rest, self.carriers, self.shares, frames)
+
+    def moved_apart(
+        self,
+        points: Float64[NumpyArray, "C 3"],
+        corners: Int[NumpyArray, "C 4"],
+        shares: Float64[NumpyArray, "C 3"],
+        moves: Float64[NumpyArray, "J 4 4"],
+    ) -> Float64[NumpyArray, "C"]:
+        """Metres between where the carriers of a vertex and those of a foot take one point.
+
+        `corners` are vertices and the triangles of their feet, with `shares`; `moves` are how
+        joints take what they carry. What moves as one, moves nothing apart.
+        """
+        blended = np.einsum("cvk,cvkij->cvij", self.shares[corners], moves[self.carriers[corners]])
+        between = blended[:, 0] - np.einsum("ck,ckij->cij", shares, blended[:, 1:])
+        away = np.einsum("cij,cj->ci", between[:, :3, :3], points) + between[:, :3, 3]
+        return np.linalg.norm(away, axis=1)

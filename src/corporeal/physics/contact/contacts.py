@@ -32,6 +32,11 @@ class Contacts:
     friction: Float64[NumpyArray, "C"] | None = None
     """Coulomb's coefficient: what slides along a row is held by up to this share of its force. None
     lets everything slide; two-sided rows always do."""
+    held: Float64[NumpyArray, "C 3"] | None = None
+    """Σ_k c_k x_k that slip is measured from, metres; NaN, as None, for where a step begins."""
+
+    rates: Float64[NumpyArray, "C"] | None = None
+    """How fast rows change (`contact.touching`): those below `ASLEEP` sleep, None do not."""
 
     def check(self) -> None:
         """Raise `InputError` unless numbers are finite, weights above 0 and friction 0 or more."""
@@ -50,6 +55,14 @@ class Contacts:
         if self.friction is None:
             return np.zeros(len(self.offsets))
         return np.where(self.two_sided, 0.0, self.friction)
+
+    def held_places(self) -> Float64[NumpyArray, "C 3"]:
+        """What slip is measured from, NaN where that is where a step begins, metres."""
+        return np.full((len(self), 3), np.nan) if self.held is None else self.held
+
+    def waking_rates(self) -> Float64[NumpyArray, "C"]:
+        """How fast every row changes, 1 where it is made anew in every frame."""
+        return np.ones(len(self)) if self.rates is None else self.rates
 
     def gaps(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "C"]:
         """n·(Σ_k c_k x_k) − d: negative where a row is violated, metres."""
@@ -82,6 +95,8 @@ def joined(parts: list[Contacts]) -> Contacts:
         np.concatenate([part.weights for part in parts]),
         np.concatenate([part.two_sided for part in parts]),
         np.concatenate([part.slip_limits() for part in parts]),
+        np.concatenate([part.held_places() for part in parts]),
+        np.concatenate([part.waking_rates() for part in parts]),
     )
 
 

@@ -2,9 +2,11 @@
 
 RESTING = 0.25
 """A pair is kept within this share of the mean edge (δ_col of Komaritzan 2022)."""
-CLEARANCE = 0.1
-"""Pairs come apart by this share of the distance they are kept within: 0.5 mm on the default body.
-Walls of a crease that met at no distance would cross each other by what is not converged."""
+CLEARANCE = 0.3
+"""Pairs come apart by this share of the distance they are kept within: 1.5 mm on the default body,
+so that edges of the two walls of a crease, which no row parts, seldom cross."""
+CLOSEST = 0.5
+"""And by no more than this share of their distance at rest."""
 WEIGHT = 1e6
 """N/m, against 200 to 7 000 N/m of a skin vertex: a thousandth of an overlap is left."""
 FRICTION = 0.5
@@ -23,3 +25,10 @@ place there by more than this share of the triangle's distance to its bone."""
 DOUBT = 2.0
 """How far flesh may be from its blending reference without contact: so many times what bones
 disagree about it."""
+FORGET = 0.2
+"""Seconds in which a contact whose bones have stopped takes on e times less of what is new."""
+ASLEEP = 0.02
+"""Rate below which it takes on nothing."""
+STALE = 4.0
+"""A sleeping contact wakes when its vertex has slipped by more than so many times the distance that
+pairs are kept within: about an edge."""

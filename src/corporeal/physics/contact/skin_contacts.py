@@ -5,14 +5,30 @@ The response acts on x − Σ b_k x_k, the vertex seen from its foot on the tria
 it does not see translations, and does not hold what slides.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.errors import InputError
 from corporeal.geometry.surface import vertex_adjacency
 from corporeal.physics.contact.blending_reference import BlendingReference
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.contact.detection import SkinDetection
-from corporeal.physics.contact.rules import CLEARANCE, FRICTION, RESTING, WEIGHT
+from corporeal.physics.contact.rules import (
+    ASLEEP,
+    CLEARANCE,
+    FRICTION,
+    RESTING,
+    STALE,
+    WEIGHT,
+)
+from corporeal.physics.contact.touching import (
+    Movement,
+    Touching,
+    nothing_touches,
+    seen_from_feet,
+)
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
 LONGEST_CHAIN = 2
@@ -41,7 +57,7 @@ class SkinContacts:
         self._around = _triangles_of_vertices(self._triangles, self._count)
         to_bone = np.linalg.norm(self._rest - model.base_points, axis=1)
         self._thickness = to_bone[self._triangles].max(axis=1)
-        owners = model.bones.bone_joints[self.detection.base.bones]
+        self._owners = owners = model.bones.bone_joints[self.detection.base.bones]
         thickness = float(to_bone.mean()) / self.detection.mean_edge
         self.blending_reference = BlendingReference(
             self._rest, self._triangles, joints, owners, thickness
@@ -67,54 +83,157 @@ class SkinContacts:
         self,
         positions: Float64[NumpyArray, "n 3"],
         world_from_joint: Float64[NumpyArray, "J 4 4"],
-        resting: Int[NumpyArray, "m 2"] | None = None,
+        touching: Touching | None = None,
         chosen: Int[NumpyArray, "k"] | None = None,
-    ) -> tuple[Contacts, Int[NumpyArray, "C 2"]]:
-        """Contacts of the vertices at `positions` (metres), and the pairs (vertex, triangle) that
-        they are between.
+        movement: Movement | None = None,
+    ) -> tuple[Contacts, Touching]:
+        """Contacts of the vertices at `positions` (metres), and what the next frame goes on from.
 
-        `resting` are the pairs of before: they stay until they part, or are released
+        `touching` are the pairs of before: they stay until they part, or are released
         (`contact.cpu.release`). What is deeper inside than `push` metres comes out by so much.
-        Where vertices are `chosen`, new pairs are those of them at joints alone.
+        Where vertices are `chosen`, new pairs are those of them at joints alone. Rows change as
+        fast as a `movement` says (`contact.touching`); without one they are made anew.
         """
+        skin = np.ascontiguousarray(positions[: self._count])
+        before = self._turned(self._own(touching), world_from_joint, into_world=True)
+        rates = self._rates(before, positions, movement)
+        awake = self._awake(skin, world_from_joint, before, rates, chosen, movement)
+        asleep = replace(before, rates=rates).chosen(np.flatnonzero(rates < ASLEEP))
+        now = asleep.with_others(awake)
+        rows = Contacts(
+            self._corners(now.pairs),
+            np.concatenate([np.ones((len(now), 1)), -now.shares], axis=1),
+            now.normals,
+            now.offsets,
+            np.full(len(now), WEIGHT),
+            np.zeros(len(now), bool),
+            np.full(len(now), FRICTION),
+            now.places,
+            now.rates,
+        )
+        return rows, self._turned(now, world_from_joint, into_world=False)
+
+    def _own(self, touching: Touching | None) -> Touching:
+        """Pairs of before; refused if they are of another skin."""
+        if touching is None or len(touching) == 0:
+            return nothing_touches()
+        sizes = np.array([self._count, len(self._triangles)])
+        if (touching.pairs < 0).any() or (touching.pairs >= sizes).any():
+            raise InputError(
+                f"touching has vertex {touching.pairs[:, 0].max()} and triangle "
+                f"{touching.pairs[:, 1].max()}; the simulated skin has {sizes[0]} vertices and "
+                f"{sizes[1]} triangles. Give the state of this body under these controls."
+            )
+        return touching
+
+    def _awake(
+        self,
+        skin: Float64[NumpyArray, "V 3"],
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        before: Touching,
+        rates: Float64[NumpyArray, "m"],
+        chosen: Int[NumpyArray, "k"] | None,
+        movement: Movement | None,
+    ) -> Touching:
+        """New rows, and those of before that go on changing; vectors are the world's."""
         from corporeal.physics.contact.cpu.pairs import attach
         from corporeal.physics.contact.cpu.release import release_contacts
+        from corporeal.physics.contact.cpu.touching import go_on
 
-        skin = np.ascontiguousarray(positions[: self._count])
         base_points = self.detection.base_points(world_from_joint)
         found = self._entered(skin, base_points, chosen)
         if chosen is not None:
             found = found[self.at_joints(found)]
         inside = np.zeros(self._count, bool)
         inside[found[:, 0]] = True
-        kept = np.zeros((0, 2), np.int32) if resting is None else resting.astype(np.int32)
-        most = len(kept) + len(found)
-        pairs, shares = np.empty((most, 2), np.int64), np.empty((most, 3))
-        normals, gaps = np.empty((most, 3)), np.empty(most)
+        most = len(before) + len(found)
+        pairs, sources = np.empty((most, 2), np.int64), np.empty(most, np.int64)
+        (shares, normals), (gaps, furthest) = np.empty((2, most, 3)), np.empty((2, most))
+        places = np.zeros((most, 3))
         old_count, count = attach(
-            kept, found, inside, skin, self._rest, self._triangles, self._fixed, *self.near,
-            *self._around, self.push, pairs, shares, normals, gaps,
+            before.pairs.astype(np.int32), found, inside, skin, self._rest, self._triangles,
+            self._fixed, *self.near, *self._around, self.push, pairs, shares, normals, gaps,
+            furthest, sources,
         )  # fmt: skip
-        furthest = np.empty(count)
         if count:
             blending_reference, doubts = self.blending_reference.at(world_from_joint)
             overlapping = self._overlapping(blending_reference, base_points, pairs[:count])
             count = release_contacts(
                 old_count, inside, skin, blending_reference, doubts, overlapping, self._thickness,
-                self._triangles, self.push, pairs, shares, normals, gaps[:count], furthest,
+                self._triangles, self.push, pairs, shares, normals, gaps[:count], sources, furthest,
             )  # fmt: skip
-        pairs = pairs[:count].copy()
-        apart = np.minimum(gaps[:count] + self.push, CLEARANCE * self.push)
-        rows = Contacts(
-            np.concatenate([pairs[:, :1], self._triangles[pairs[:, 1]]], axis=1),
-            np.concatenate([np.ones((count, 1)), -shares[:count]], axis=1),
-            normals[:count].copy(),
-            np.minimum(apart, furthest[:count]),
-            np.full(count, WEIGHT),
-            np.zeros(count, bool),
-            np.full(count, FRICTION),
+        offsets = np.minimum(gaps + self.push, np.minimum(CLEARANCE * self.push, furthest))
+        parts = (pairs, shares, normals, offsets, places, gaps)
+        anew = Touching(*(part[:count] for part in parts))
+        sources = sources[:count]
+        remembered, coming = self._first_rates(anew, skin, movement)
+        old_rates = np.append(rates, 0.0)[sources]
+        lively = np.flatnonzero(np.where(sources < 0, coming, old_rates) >= ASLEEP)
+        anew, sources = anew.chosen(lively), sources[lively]
+        blends = np.where(sources < 0, 1.0, old_rates[lively])
+        now = replace(anew, rates=np.where(sources < 0, remembered[lively], blends))
+        go_on(
+            sources, blends, now.pairs, now.shares, now.normals, now.offsets, before.pairs,
+            before.shares, before.normals, before.offsets, before.places, skin, self._triangles,
+            now.places,
+        )  # fmt: skip
+        return now
+
+    def _rates(
+        self,
+        before: Touching,
+        positions: Float64[NumpyArray, "n 3"],
+        movement: Movement | None,
+    ) -> Float64[NumpyArray, "m"]:
+        """How much of what is new pairs of before take on."""
+        if movement is None:
+            return np.ones(len(before))
+        corners = self._corners(before.pairs)
+        slips = seen_from_feet(positions, corners, before.shares) - before.places
+        stale = np.linalg.norm(slips, axis=1) / self.push - STALE
+        recent = movement.remembered * before.rates
+        moved = self._moved_apart(before, positions, movement)
+        return np.clip(np.maximum(np.maximum(moved, recent), stale), 0.0, 1.0)
+
+    def _first_rates(
+        self, anew: Touching, skin: Float64[NumpyArray, "V 3"], movement: Movement | None
+    ) -> tuple[Float64[NumpyArray, "m"], Float64[NumpyArray, "m"]]:
+        """Of new pairs: rates as bones move them, and those at which bones or flesh bring them
+        together; pairs that neither does are none."""
+        if movement is None:
+            return np.ones(len(anew)), np.ones(len(anew))
+        bones = self._moved_apart(anew, skin, movement)
+        flesh = seen_from_feet(movement.flesh, self._corners(anew.pairs), anew.shares)
+        coming = np.maximum(bones, np.linalg.norm(flesh, axis=1) / self.push)
+        return np.clip(bones, ASLEEP * movement.remembered, 1.0), coming
+
+    def _moved_apart(
+        self, touching: Touching, positions: Float64[NumpyArray, "n 3"], movement: Movement
+    ) -> Float64[NumpyArray, "m"]:
+        """How far bones move the sides of pairs against each other, in pushes."""
+        points, corners = positions[touching.pairs[:, 0]], self._corners(touching.pairs)
+        reference = self.blending_reference
+        away = reference.moved_apart(points, corners, touching.shares, movement.moves)
+        return away / self.push
+
+    def _corners(self, pairs: Int[NumpyArray, "m 2"]) -> Int[NumpyArray, "m 4"]:
+        return np.concatenate([pairs[:, :1], self._triangles[pairs[:, 1]]], axis=1)
+
+    def _turned(
+        self,
+        touching: Touching,
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        *,
+        into_world: bool,
+    ) -> Touching:
+        """With vectors as the world sees them, or as the bones of the triangles do."""
+        owners = self._owners[self._triangles[touching.pairs[:, 1], 0]]
+        along = "cij,cj->ci" if into_world else "cij,ci->cj"
+        normals, places = (
+            np.einsum(along, world_from_joint[owners, :3, :3], part)
+            for part in (touching.normals, touching.places)
         )
-        return rows, pairs
+        return replace(touching, normals=normals, places=places)
 
     def _overlapping(
         self,

@@ -11,6 +11,7 @@ from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.contact.rules import RESTING
 from corporeal.physics.contact.skin_contacts import SkinContacts
+from corporeal.physics.contact.touching import Movement, Touching
 from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.parts import BodyParts, Integrator
 from corporeal.physics.solver.cpu.solver import CpuSolver
@@ -89,9 +90,15 @@ class SimulatedBody:
         return self._preparation.skin_contacts(self.settings)
 
     def self_contacts(
-        self, flesh: State, world_from_joint: Float64[NumpyArray, "J 4 4"]
-    ) -> tuple[Contacts | None, Int[NumpyArray, "C 2"] | None]:
-        """Rows of skin on skin, and the pairs to be kept; none where collisions are off."""
+        self,
+        flesh: State,
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        movement: Movement | None = None,
+    ) -> tuple[Contacts | None, Touching | None]:
+        """Rows of skin on skin, and what the next ones go on from; none where collisions are off.
+
+        Rows change as fast as a `movement` says; without one they are made anew.
+        """
         if self.settings.collisions == "off":
             return None, None
         finder = self.skin_contacts()
@@ -100,7 +107,7 @@ class SimulatedBody:
             if self.settings.collisions == "global"
             else self._preparation.meeting(self.settings)
         )
-        return finder.contacts(flesh.positions, world_from_joint, flesh.touching, chosen)
+        return finder.contacts(flesh.positions, world_from_joint, flesh.touching, chosen, movement)
 
     def frames(self, poses: Pose) -> Float64[NumpyArray, "*batch J 4 4"]:
         """World frames of poses, told from the stress-free one, as everything here takes them."""

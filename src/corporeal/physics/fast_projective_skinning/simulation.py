@@ -24,6 +24,8 @@ from corporeal.errors import InputError
 from corporeal.motions.cuts import Cut, find_cuts
 from corporeal.motions.resample import sampled
 from corporeal.physics.contact.contacts import both
+from corporeal.physics.contact.rules import ASLEEP, FORGET
+from corporeal.physics.contact.touching import Movement
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.cuts import moved_frame
@@ -40,8 +42,12 @@ _STILL = 1e-5
 _MOST_ROUNDS = 20
 _SETTLING_STEPS = 24
 """Of moving flesh without movement, after the balance that it starts from."""
-_TOUCHING_TURN_A_STEP, _MOST_TOUCHING_ROUNDS = 0.1, 40
+_TOUCHING_TURN_A_STEP, _MOST_TOUCHING_ROUNDS, _TOUCHING_SETTLING_STEPS = 0.1, 40, 120
 """The same where skin meets skin: it must be found before it is deep inside."""
+_SEARCHING_ROUNDS = 16
+"""Static rounds in which what touches is asked anew, before it falls asleep."""
+_SECONDS_A_ROUND = 0.2 * FORGET
+"""As which a static round counts for what touches: after twenty it sleeps."""
 
 
 @pytree_dataclass()
@@ -117,6 +123,7 @@ class ProjectiveSimulation:
         turn = body.stress_free.turn_to(target)
         loose = self.settings.collisions == "off"
         largest, passing = (_TURN_A_STEP, 1) if loose else (_TOUCHING_TURN_A_STEP, 2)
+        settling = _SETTLING_STEPS if loose else _TOUCHING_SETTLING_STEPS
         count = max(1, math.ceil(turn / largest))
         for number, (before, frame) in enumerate(
             pairwise(self._path(body, rest, target, count)), 1
@@ -126,7 +133,7 @@ class ProjectiveSimulation:
             flesh = _quiet(body.carry(flesh.positions, before, frame), flesh.step, flesh)
             flesh = self._balance(around, flesh, frame, rounds, time)
             if last and self.settings.dynamics and body.system.untangled:
-                flesh = self._balance(outside, flesh, frame, _SETTLING_STEPS, time, momentum=True)
+                flesh = self._balance(outside, flesh, frame, settling, time, momentum=True)
         return SimulationState(identity, flesh, target, time)
 
     def step(
@@ -234,9 +241,12 @@ class ProjectiveSimulation:
         body = outside.body
         if not self.settings.dynamics:
             flesh = _quiet(body.carry(flesh.positions, path[0], path[-1]), flesh.step, flesh)
-            return self._balance(outside, flesh, path[-1], self._most_rounds, time + step)
+            moved = Movement(path[[0, -1]], flesh.velocities, step)
+            return self._balance(outside, flesh, path[-1], self._most_rounds, time + step, moved)
         solver = body.solver(step)
-        rows, pairs = body.self_contacts(flesh, path[0])
+        seconds = step * (len(path) - 1)
+        movement = Movement(path[[0, -1]], seconds * flesh.velocities, seconds)
+        rows, touching = body.self_contacts(flesh, path[0], movement)
         for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
             flesh = solver.step(
                 flesh,
@@ -246,7 +256,7 @@ class ProjectiveSimulation:
                 both(rows, outside.contacts(flesh, now, time + number * step, step)),
                 now,
             )
-        return replace(flesh, touching=pairs)
+        return replace(flesh, touching=touching)
 
     def _balance(
         self,
@@ -255,6 +265,7 @@ class ProjectiveSimulation:
         frame: Float64[NumpyArray, "J 4 4"],
         rounds: int,
         time: float,
+        movement: Movement | None = None,
         *,
         momentum: bool = False,
     ) -> State:
@@ -263,20 +274,27 @@ class ProjectiveSimulation:
 
         Rounds are static steps, in which nothing rubs but skin on skin, where many shapes balance
         and friction settles for one; or, with `momentum`, those of moving flesh, which in folds end
-        elsewhere than twice as many iterations without it.
+        elsewhere than twice as many iterations without it. What touches goes on from what it was as
+        the `movement` to the frame says; without one it is looked for first.
         """
         body, step = outside.body, LARGEST_STEP if momentum else 0.0
         solver = body.solver(step) if momentum else body.solver(1.0, "static")
         carriers = body.carriers(frame)
         anchors, nowhere = carriers[body.system.anchored], np.zeros_like(carriers)
-        for _ in range(rounds):
-            rows, pairs = body.self_contacts(flesh, frame)
+        searching = 0 if momentum or movement is not None else _SEARCHING_ROUNDS
+        still = Movement(np.stack([frame, frame]), nowhere, step or _SECONDS_A_ROUND)
+        movement = movement or still
+        for number in range(rounds):
+            searches = number < searching
+            rows, touching = body.self_contacts(flesh, frame, None if searches else movement)
             around = outside.contacts(flesh, carriers, time, step, friction=momentum)
             forces = outside.forces(flesh)
             reached = solver.step(flesh, anchors, forces, nowhere, both(rows, around), carriers)
-            moved = float(np.abs(reached.positions - flesh.positions).max())
-            flesh = _quiet(reached.positions, flesh.step, replace(reached, touching=pairs))
-            if moved < _STILL:
+            went = reached.positions - flesh.positions
+            flesh = _quiet(reached.positions, flesh.step, replace(reached, touching=touching))
+            movement = replace(still, flesh=went)
+            settled = touching is None or not (searches or (touching.rates >= ASLEEP).any())
+            if settled and float(np.abs(went).max()) < _STILL:
                 break
         return flesh
 

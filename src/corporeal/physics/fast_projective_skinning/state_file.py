@@ -3,14 +3,20 @@
 =================================== ============= ===========================================
 array                               shape         unit, meaning
 =================================== ============= ===========================================
-`format`, `format_version`          ()            `corporeal-state`, 1
+`format`, `format_version`          ()            `corporeal-state`, 2
 `rest_vertices`, `rest_joints`      (V,3), (J,3)  metres: whose state it is
 `parameter/<name>`                  any           what made the identity
 `flesh/positions`, `flesh/earlier_positions`    (n,3)  metres
 `flesh/velocities`, `flesh/earlier_velocities`  (n,3)  m/s
 `flesh/step`                        ()            seconds from earlier to now
-`flesh/touching`                    (C,2)         skin vertices and the triangles they rest on; none
-                                                  where collisions are not global
+`touching/pairs`                    (C,2)         skin vertices and the triangles they rest on; these
+                                                  arrays are none where collisions are off
+`touching/shares`                   (C,3)         barycentric coordinates of their feet
+`touching/normals`                  (C,3)         out of the triangles, as their bones see them
+`touching/offsets`                  (C,)          metres that they are kept apart
+`touching/places`                   (C,3)         metres from the foot, where friction holds them, as
+                                                  the triangles' bones see it
+`touching/rates`                    (C,)          how fast they change, 0 to 1
 `flesh/pressures`                   (K,)          Pa, in regions whose volume is kept; none where
                                                   none is
 `joint_rotations`                   (J,3)         axis-angle, radians
@@ -21,6 +27,7 @@ array                               shape         unit, meaning
 Numbers keep their type, so that a resumed simulation goes on bit for bit.
 """
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +36,12 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.errors import FormatError
 from corporeal.formats.npz import NpzReader, open_npz, write_npz
+from corporeal.physics.contact.touching import Touching
 from corporeal.physics.fast_projective_skinning.simulation import SimulationState
 from corporeal.physics.solver.integration import State
 
 FORMAT = "corporeal-state"
-VERSION = 1
+VERSION = 2
 _FLESH = ("positions", "velocities", "earlier_positions", "earlier_velocities")
 
 
@@ -55,7 +63,8 @@ def write_state(path: str | Path, state: SimulationState) -> None:
     for name in _FLESH:
         arrays[f"flesh/{name}"] = getattr(state.flesh, name)
     if state.flesh.touching is not None:
-        arrays["flesh/touching"] = state.flesh.touching
+        for field in fields(Touching):
+            arrays[f"touching/{field.name}"] = getattr(state.flesh.touching, field.name)
     if state.flesh.pressures is not None:
         arrays["flesh/pressures"] = state.flesh.pressures
     write_npz(path, arrays)
@@ -69,9 +78,7 @@ def read_state(path: str | Path, identity: Identity | None = None) -> Simulation
         flesh = State(
             *(file.array(f"flesh/{name}", "f", ("n", 3)) for name in _FLESH),
             step=float(file.array("flesh/step", "f", ())),
-            touching=file.array("flesh/touching", "i", ("C", 2))
-            if "flesh/touching" in file.headers
-            else None,
+            touching=_touching(file) if "touching/pairs" in file.headers else None,
             pressures=file.array("flesh/pressures", "f", ("K",))
             if "flesh/pressures" in file.headers
             else None,
@@ -82,6 +89,17 @@ def read_state(path: str | Path, identity: Identity | None = None) -> Simulation
         return SimulationState(
             _identity(file, identity), flesh, pose, float(file.array("time", "f", ()))
         )
+
+
+def _touching(file: NpzReader) -> Touching:
+    return Touching(
+        file.array("touching/pairs", "i", ("C", 2)),
+        file.array("touching/shares", "f", ("C", 3)),
+        file.array("touching/normals", "f", ("C", 3)),
+        file.array("touching/offsets", "f", ("C",)),
+        file.array("touching/places", "f", ("C", 3)),
+        file.array("touching/rates", "f", ("C",)),
+    )
 
 
 def _identity(file: NpzReader, known: Identity | None) -> Identity:

@@ -23,9 +23,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Float64, NumpyArray
 from corporeal.body.checks import require_finite
 from corporeal.errors import InputError
+from corporeal.physics.contact.touching import Touching
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
@@ -96,8 +97,8 @@ class State:
     """One step before, m/s."""
     step: float
     """Seconds from earlier to now."""
-    touching: Int[NumpyArray, "C 2"] | None = None
-    """Skin vertices, and the skin triangles they rest on."""
+    touching: Touching | None = None
+    """Skin that touches skin."""
     pressures: Float64[NumpyArray, "K"] | None = None
     """In the regions whose volume is kept, Pa; none where none is."""
 

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import splu
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.solver.calming import calm_vertices, calmed, neighbourhoods
 from corporeal.physics.solver.constraints.constraint import energy
 from corporeal.physics.solver.integration import (
     State,
@@ -74,7 +75,12 @@ class ReferenceSolver:
                 z[self._free] += touching.correction(z)
             if self._untangling is not None:
                 last = iteration == self.rule.iterations - 1
-                pushes = self._untangling.untangle(z, last, pushes)
+                pushes = self._untangling.untangle(z, last, pushes, contacts)
+        if contacts is not None:
+            near, free = neighbourhoods(self.system), ~self.system.anchored
+            calm, parts = calm_vertices(contacts, near, free)
+            moved = 0.0 if carried is None else self.rule.step * carried[calm]
+            z[calm] = calmed(z[calm], state.positions[calm] + moved, parts)
         pressures = None if pressing is None else pressing.pressures
         return replace(advanced(state, self.rule, past, z), pressures=pressures)
 

@@ -46,7 +46,8 @@ class ContactStep:
         the step begins at, metres."""
         self.contacts = contacts
         self._matrix = contact_rows(contacts, len(positions))
-        self._begun = self._matrix @ positions
+        held = contacts.held_places()
+        self._begun = np.where(np.isnan(held), self._matrix @ positions, held)
         rows = self._matrix[:, free]
         self._answers = solve(rows.T.toarray())
         self.compliance = rows @ self._answers

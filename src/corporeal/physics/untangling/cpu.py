@@ -1,5 +1,7 @@
 """Untangling in the compiled solver: its elements over the solver's own order of vertices."""
 
+from typing import TypeAlias
+
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
@@ -13,6 +15,16 @@ from corporeal.runtime.threads import over_slices, thread_count
 
 _ELEMENTS_A_SLICE = 4096
 """Below this a second thread costs more than it brings."""
+
+
+Rows: TypeAlias = tuple[
+    Int[NumpyArray, "C 4"],
+    Float64[NumpyArray, "C 4"],
+    Float64[NumpyArray, "C 3"],
+    Float64[NumpyArray, "C"],
+]
+"""Contacts over the solver's order of vertices: vertices, coefficients, normals, offsets."""
+_NO_ROWS: Rows = (np.zeros((0, 4), np.int32), np.zeros((0, 4)), np.zeros((0, 3)), np.zeros(0))
 
 
 class CompiledUntangling:
@@ -32,20 +44,31 @@ class CompiledUntangling:
         self._moves, self._moved = np.zeros((free, 4)), np.empty(4 * elements, np.int32)
 
     def untangle(
-        self, z: Float64[NumpyArray, "V 3"], last: bool = True, budget: int = MOST_PUSHES
+        self,
+        z: Float64[NumpyArray, "V 3"],
+        last: bool = True,
+        budget: int = MOST_PUSHES,
+        rows: Rows | None = None,
     ) -> int:
-        """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
-        a step."""
+        """Push elements open, in place, without violating contacts (`rows`); how much of the
+        `budget` of pushes is left. `last`: it ends a step."""
         from corporeal.physics.untangling.cpu_kernels import untangle
 
         count = self._find_small(z)
         if count == 0:
             return budget
         return untangle(
-            z, self._tetrahedra, self._volumes, self._free, self._starts, self._around, count,
-            self._small, self._listed, self._moves, self._moved,
+            z, self._tetrahedra, self._volumes, self._free, self._starts, self._around,
+            *(rows or _NO_ROWS), count, self._small, self._listed, self._moves, self._room(rows),
             LAST_SWEEPS if last else SWEEPS, budget,
         )  # fmt: skip
+
+    def _room(self, rows: Rows | None) -> Int[NumpyArray, "m"]:
+        """For the vertices that a sweep may move."""
+        needed = 4 * (len(self._tetrahedra) + (0 if rows is None else len(rows[0])))
+        if len(self._moved) < needed:
+            self._moved = np.empty(needed, np.int32)
+        return self._moved
 
     def _find_small(self, z: Float64[NumpyArray, "V 3"]) -> int:
         """Put elements that are too small into the list, in ascending order; how many."""

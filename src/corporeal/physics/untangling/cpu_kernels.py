@@ -7,6 +7,9 @@ from corporeal.physics.untangling.reference import (
     LEAST_SHARE,
     OPENED_SHARE,
     PATIENCE,
+    TIRED,
+    TIRING,
+    VIOLATED,
 )
 from corporeal.runtime.kernels import kernel
 
@@ -68,12 +71,45 @@ def _ask(z, tetrahedra, volumes, free, t, s, moves):
 
 
 @kernel()
-def _move(z, tetrahedra, free, t, moves, moved, vertices):
-    """Move the corners of an element by what they were asked, and list them; how many are."""
+def _height(z, vertices, coefficients, normals, i):
+    """n·(Σ_k c_k x_k) of a contact, metres."""
+    height = 0.0
     for m in range(4):
-        v = tetrahedra[t, m]
+        v = vertices[i, m]
+        height += coefficients[i, m] * (
+            normals[i, 0] * z[v, 0] + normals[i, 1] * z[v, 1] + normals[i, 2] * z[v, 2]
+        )
+    return height
+
+
+@kernel()
+def _ask_apart(z, vertices, coefficients, normals, least, free, i, moves):
+    """Add what a contact below its least height asks its free vertices to move by; whether it
+    is."""
+    gap, size = _height(z, vertices, coefficients, normals, i) - least[i], 0.0
+    for m in range(4):
+        if vertices[i, m] < free:
+            size += coefficients[i, m] ** 2
+    if gap > -VIOLATED or size == 0.0:
+        return False
+    push = min(-gap, LARGEST_MOVE) / size
+    for m in range(4):
+        v, share = vertices[i, m], coefficients[i, m]
+        if v < free and share != 0.0:
+            for c in range(3):
+                moves[v, c] += push * share * normals[i, c]
+            moves[v, 3] += 1.0
+    return True
+
+
+@kernel()
+def _move(z, corners, free, t, part, moves, moved, vertices):
+    """Move the vertices of a row of `corners` by a `part` of what they were asked, and list them;
+    how many are."""
+    for m in range(4):
+        v = corners[t, m]
         if v < free and moves[v, 3] > 0.0:
-            share = 1.0 / np.sqrt(moves[v, 3])
+            share = part / np.sqrt(moves[v, 3])
             for c in range(3):
                 z[v, c] += share * moves[v, c]
                 moves[v, c] = 0.0
@@ -101,30 +137,42 @@ def _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed,
 
 @kernel()
 def untangle(
-    z, tetrahedra, volumes, free, starts, around, count, small, listed, moves, moved, sweeps,
-    budget,
+    z, tetrahedra, volumes, free, starts, around, rows, coefficients, normals, offsets, count,
+    small, listed, moves, moved, sweeps, budget,
 ):  # fmt: skip
     """Push elements open, in place, beginning with the first `count` of `small`, in `sweeps`.
 
     Vertices below `free` may be moved. `starts` and `around` list the elements of every vertex.
     `listed` (elements) is all false, and `moves` (vertices × 4: sums, and how many asked) all zero,
-    before and after; `moved` is room for four vertices an element. No sweep begins once `budget`
+    before and after; `moved` is room for four vertices an element and a contact. Contacts (`rows` of
+    vertices, n·(Σ_k c_k x_k) ≥ d) that pushes would violate, or violate more, ask, too. No sweep begins once `budget`
     elements were pushed. Gives how much of it is left.
     """
-    s = np.empty((4, 3))
-    fewest, since = len(tetrahedra) + 1, 0
+    s, pressed, least = np.empty((4, 3)), np.empty(len(rows), np.int32), np.empty(len(rows))
+    for i in range(len(rows)):
+        least[i] = min(offsets[i], _height(z, rows, coefficients, normals, i))
+    fewest, since, part = len(tetrahedra) + 1, 0, 1.0
     for _ in range(sweeps):
         if count < fewest:
             fewest, since = count, 0
         else:
             since += 1
-        if count == 0 or since > PATIENCE or budget <= 0:
+            if since > PATIENCE:
+                part *= TIRING
+        if count == 0 or part < TIRED or budget <= 0:
             break
         budget -= count
         vertices = 0
         for e in range(count):
             _ask(z, tetrahedra, volumes, free, small[e], s, moves)
+        apart = 0
+        for i in range(len(rows)):
+            if _ask_apart(z, rows, coefficients, normals, least, free, i, moves):
+                pressed[apart] = i
+                apart += 1
         for e in range(count):
-            vertices = _move(z, tetrahedra, free, small[e], moves, moved, vertices)
+            vertices = _move(z, tetrahedra, free, small[e], part, moves, moved, vertices)
+        for e in range(apart):
+            vertices = _move(z, rows, free, pressed[e], part, moves, moved, vertices)
         count = _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small)
     return budget

@@ -11,7 +11,8 @@ gradients ∇_k V by the four corners, a small one asks its free corners to move
 none by more than a few millimetres; and in a sweep a vertex moves by Σ Δx/√n over the n elements
 that ask it. The order of elements plays no part, so that mirrored flesh moves as its mirror image,
 and a device can take all at once. ε⁺ is hardly above ε, so that flesh which rests on
-the limit does not hop between two shapes.
+the limit does not hop between two shapes. Contacts that would be violated ask likewise: what is
+pressed together would else be pushed through its other side.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.system import System
 
@@ -33,9 +35,13 @@ SWEEPS, LAST_SWEEPS = 30, 500
 MOST_PUSHES = 100_000
 """Elements pushed in a step at most: some 10 ms of one core. Flesh that is torn about takes more
 steps than one."""
-PATIENCE = 150
-"""Sweeps after which nothing more is tried while no fewer elements are small: some cannot be opened
-between the anchors that they have."""
+VIOLATED = 1e-4
+"""Metres: contacts that pushes violate by more are kept apart likewise."""
+PATIENCE = 20
+"""Sweeps without fewer small elements after which moves become smaller and smaller: some cannot be
+opened between the anchors and the contacts that they have, and would be tossed about."""
+TIRING, TIRED = 0.95, 0.02
+"""By which share they do in a sweep; and the part of a move below which nothing more is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,22 +61,43 @@ class Untangling:
         return np.flatnonzero(volumes < LEAST_SHARE * self.volumes)
 
     def untangle(
-        self, positions: Float64[NumpyArray, "V 3"], last: bool = True, budget: int = MOST_PUSHES
+        self,
+        positions: Float64[NumpyArray, "V 3"],
+        last: bool = True,
+        budget: int = MOST_PUSHES,
+        contacts: Contacts | None = None,
     ) -> int:
         """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
-        a step."""
-        fewest, since = len(self.tetrahedra) + 1, 0
+        a step. No one-sided contact may become violated by that, or more violated than it is."""
+        fewest, since, part = len(self.tetrahedra) + 1, 0, 1.0
+        rows = None if contacts is None else _one_sided(contacts, positions)
         for _ in range(LAST_SWEEPS if last else SWEEPS):
             small = self.small(positions)
             fewest, since = (len(small), 0) if len(small) < fewest else (fewest, since + 1)
-            if len(small) == 0 or since > PATIENCE or budget <= 0:
+            part *= TIRING if since > PATIENCE else 1.0
+            if len(small) == 0 or part < TIRED or budget <= 0:
                 break
             budget -= len(small)
-            self._sweep(small, positions)
+            self._sweep(small, positions, part, rows)
         return budget
 
-    def _sweep(self, small: Int[NumpyArray, "m"], positions: Float64[NumpyArray, "V 3"]) -> None:
-        """Move vertices as the small elements ask them to."""
+    def _sweep(
+        self,
+        small: Int[NumpyArray, "m"],
+        positions: Float64[NumpyArray, "V 3"],
+        part: float = 1.0,
+        rows: Contacts | None = None,
+    ) -> None:
+        """Move vertices by a `part` of what small elements and violated contacts ask them to."""
+        asked = self._asked(small, positions)
+        if rows is not None:
+            asked += self._asked_apart(rows, positions)
+        positions += part * asked[:, :3] / np.sqrt(np.maximum(asked[:, 3:], 1.0))
+
+    def _asked(
+        self, small: Int[NumpyArray, "m"], positions: Float64[NumpyArray, "V 3"]
+    ) -> Float64[NumpyArray, "V 4"]:
+        """What small elements ask vertices to move by, and how many do."""
         corners = self.tetrahedra[small]
         slopes = volume_slopes(positions[corners]) * self.free[corners][..., None]
         lengths = np.linalg.norm(slopes, axis=2)
@@ -86,10 +113,40 @@ class Untangling:
             LARGEST_MOVE, lengths.max(axis=1), out=np.zeros_like(sizes), where=able
         )
         pushes = np.minimum(pushes, furthest)
-        moves, counts = np.zeros_like(positions), np.zeros(len(positions))
-        np.add.at(moves, corners, pushes[:, None, None] * slopes)
-        np.add.at(counts, corners, self.free[corners])
-        positions += moves / np.sqrt(np.maximum(counts, 1.0))[:, None]
+        asked = np.zeros((len(positions), 4))
+        np.add.at(asked[:, :3], corners, pushes[:, None, None] * slopes)
+        np.add.at(asked[:, 3], corners, self.free[corners] * able[:, None])
+        return asked
+
+    def _asked_apart(
+        self, rows: Contacts, positions: Float64[NumpyArray, "V 3"]
+    ) -> Float64[NumpyArray, "V 4"]:
+        """The same of violated contacts: by their gap along the normal, shared by the squares of
+        their coefficients."""
+        gaps, coefficients = rows.gaps(positions), rows.coefficients * self.free[rows.vertices]
+        sizes = np.sum(coefficients**2, axis=1)
+        violated = (gaps <= -VIOLATED) & (sizes > 0)
+        pushes = np.minimum(-gaps[violated], LARGEST_MOVE) / sizes[violated]
+        shares = pushes[:, None] * coefficients[violated]
+        asked = np.zeros((len(positions), 4))
+        vertices = rows.vertices[violated]
+        np.add.at(asked[:, :3], vertices, shares[..., None] * rows.normals[violated][:, None])
+        np.add.at(asked[:, 3], vertices, coefficients[violated] != 0.0)
+        return asked
+
+
+def _one_sided(contacts: Contacts, positions: Float64[NumpyArray, "V 3"]) -> Contacts | None:
+    """Contacts that are no equations, which ask for no more than they have at `positions`."""
+    chosen = np.flatnonzero(~contacts.two_sided)
+    gaps = np.minimum(contacts.gaps(positions), 0.0)
+    return Contacts(
+        contacts.vertices[chosen],
+        contacts.coefficients[chosen],
+        contacts.normals[chosen],
+        (contacts.offsets + gaps)[chosen],
+        contacts.weights[chosen],
+        contacts.two_sided[chosen],
+    )
 
 
 def untangling_of(system: System) -> Untangling | None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from corporeal.geometry.surface_tree_cpu import triangle_shares
-from corporeal.physics.contact.rules import FOLD, SIDEWAYS, STAY
+from corporeal.physics.contact.rules import CLOSEST, FOLD, SIDEWAYS, STAY
 from corporeal.runtime.kernels import kernel
 
 MOST_STEPS = 16
@@ -135,26 +135,27 @@ def _gap(v, t, s, r, points, triangles, normal):
 
 
 @kernel()
-def _is_fold(v, t, s, r, gap, rest, triangles):
-    """Whether a vertex is deeper under its foot than it can be but by a fold of its own patch."""
+def _apart_at_rest(v, t, s, r, rest, triangles):
+    """Distance of a vertex from its foot at rest, metres."""
     a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
     apart = 0.0
     for k in range(3):
         foot = (1.0 - s - r) * rest[a, k] + s * rest[b, k] + r * rest[c, k]
         apart += (rest[v, k] - foot) ** 2
-    return gap < 0.0 and gap * gap > FOLD * FOLD * apart
+    return np.sqrt(apart)
 
 
 @kernel()
 def attach(
     kept, found, inside, points, rest, triangles, fixed, near_starts, near, around_starts, around,
-    reach, pairs, shares, feet_normals, gaps,
+    reach, pairs, shares, feet_normals, gaps, closest, sources,
 ):  # fmt: skip
     """Pairs of a vertex and the triangle it must stay in front of, with foot, normal and gap.
 
     `kept` are the pairs of before, `found` those that detection reports now; `inside` flags the
     vertices of `found`. A kept pair stays while its vertex is within `reach` metres of the triangle
-    or still inside. Gives how many are old, and how many there are.
+    or still inside; `closest` are metres that pairs may come apart by, `sources` say which of them a pair comes from, −1 for none. Gives how many are
+    old, and how many there are.
     """
     normals = skin_normals(points, triangles)
     latest = np.full(len(points), -1, np.int32)
@@ -179,13 +180,17 @@ def attach(
         other = latest[v]
         while other >= 0 and pairs[other, 1] != t:
             other = before[other]
-        if other >= 0 or _is_fold(v, t, s, r, gap, rest, triangles):
+        apart = _apart_at_rest(v, t, s, r, rest, triangles)
+        # Deeper under its foot than it can be but by a fold of its own patch.
+        if other >= 0 or gap < -FOLD * apart:
             continue
         pairs[count, 0], pairs[count, 1] = v, t
         shares[count, 0], shares[count, 1], shares[count, 2] = 1.0 - s - r, s, r
         for k in range(3):
             feet_normals[count, k] = normal[k]
         gaps[count] = gap
+        closest[count] = CLOSEST * apart
+        sources[count] = i if old else -1
         before[count] = latest[v]
         latest[v] = count
         count += 1

@@ -56,10 +56,10 @@ def _furthest(v, a, b, c, shares, normal, points, reference, torn):
 @kernel()
 def release_contacts(
     old_count, inside, points, reference, doubts, overlapping, thickness, triangles, reach, pairs,
-    shares, normals, gaps, furthest,
+    shares, normals, gaps, sources, furthest,
 ):  # fmt: skip
     """Leave out, in place, pairs that must be released; how far the others may push into
-    `furthest`.
+    `furthest`, which comes with how far they may at all.
 
     The first `old_count` pairs are those of before: as long as a vertex is `inside` and behind such
     a triangle, nothing new counts for it, since the way it came in is the way out. `overlapping`
@@ -88,6 +88,7 @@ def release_contacts(
         pairs[count, 0], pairs[count, 1] = v, t
         for k in range(3):
             shares[count, k], normals[count, k] = shares[i, k], normals[i, k]
-        gaps[count], furthest[count] = gaps[i], most
+        gaps[count], sources[count] = gaps[i], sources[i]
+        furthest[count] = min(furthest[i], most)
         count += 1
     return count

@@ -122,14 +122,14 @@ def drop_slight(first, row_starts, others, entries, diagonal):
 
 
 @kernel()
-def row_places(vertices, coefficients, z, places):
-    """Σ_k c_k x_k of every row, metres."""
+def row_places(vertices, coefficients, held, z, places):
+    """Σ_k c_k x_k of every row, metres, but for those that are `held` elsewhere (not NaN)."""
     for i in range(len(vertices)):
         for c in range(3):
             place = 0.0
             for k in range(4):
                 place += coefficients[i, k] * z[vertices[i, k], c]
-            places[i, c] = place
+            places[i, c] = place if np.isnan(held[i, c]) else held[i, c]
 
 
 @kernel()

@@ -5,10 +5,14 @@ A⁻¹ is made once, kept where it is above a hundredth of its diagonal: skin ha
 so that what was left out of A⁻¹ slows convergence a little and does not change what it goes to.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.solver.calming import Calm
+from corporeal.physics.untangling.cpu import Rows
 from corporeal.runtime.threads import over_slices, thread_count
 
 KEPT = 1e-2
@@ -55,10 +59,15 @@ class CompiledContacts:
     """Some contacts, ready for the iterations of one or more steps."""
 
     def __init__(
-        self, contacts: Contacts, place: Int[NumpyArray, "V"], inverse: LocalInverse
+        self,
+        contacts: Contacts,
+        place: Int[NumpyArray, "V"],
+        inverse: LocalInverse,
+        calm: Calm,
     ) -> None:
-        """`place` is where the solver has each vertex: free ones first."""
-        self._inverse = inverse
+        """`place` is where the solver has each vertex: free ones first. `calm` are vertices that
+        these contacts slow down."""
+        self._inverse, self.calm = inverse, calm
         self._rows = (
             np.ascontiguousarray(place[contacts.vertices], np.int32),
             np.ascontiguousarray(contacts.coefficients),
@@ -70,6 +79,7 @@ class CompiledContacts:
             np.ascontiguousarray(contacts.two_sided),
             contacts.slip_limits(),
         )
+        self._held = contacts.held_places()
         self._compliance = self._assemble(len(contacts))
         self._begun, self.forces = np.empty((len(contacts), 3)), np.zeros((len(contacts), 3))
 
@@ -115,12 +125,19 @@ class CompiledContacts:
                 return row_starts, others, entries
             size = needed
 
+    @cached_property
+    def one_sided(self) -> Rows:
+        """The rows that are no equations, for what else moves vertices."""
+        normals, offsets, _, two_sided, _ = self._limits
+        chosen = np.flatnonzero(~two_sided)
+        return self._rows[0][chosen], self._rows[1][chosen], normals[chosen], offsets[chosen]
+
     def begin(self, z: Float64[NumpyArray, "V 3"]) -> None:
-        """Start a step whose vertices are at `z` now: nothing has slipped; what pushed before
-        pushes on."""
+        """Start a step whose vertices are at `z` now: nothing has slipped but what is held from
+        before; what pushed before pushes on."""
         from corporeal.physics.solver.cpu.contact_kernels import row_places
 
-        row_places(*self._rows, z, self._begun)
+        row_places(*self._rows, self._held, z, self._begun)
 
     def push(self, right_side: Float32[NumpyArray, "f 3"]) -> None:
         """Add the forces so far to the right side of a solve."""

@@ -8,13 +8,16 @@ it is factored once, and solved for three columns at a time. With viscosity the 
 ẑ, so that its first local step finds f(ẑ) as well.
 """
 
+from functools import cached_property
+
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 
 from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.numerics.cholesky import CholeskyFactor
 from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.solver.calming import calm_vertices, calmed, neighbourhoods
 from corporeal.physics.solver.constraints.constraint import Constraint
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
@@ -138,6 +141,8 @@ class CpuSolver:
         if self._pressing is not None:
             self._pressing.begin(state.pressures)
         self._iterate(z, pull, touching)
+        if touching is not None:
+            self._calm(touching, state, carried, z)
         return self._end(state, z)
 
     def _touching(
@@ -149,10 +154,30 @@ class CpuSolver:
         if self._inverse is None:
             self._inverse = LocalInverse(self._factor.solve, len(self._free))
         if self._latest is None or self._latest[0] is not contacts:
-            self._latest = (contacts, CompiledContacts(contacts, self._place, self._inverse))
+            calm = calm_vertices(contacts, self._near, ~self.system.anchored)
+            self._latest = (contacts, CompiledContacts(contacts, self._place, self._inverse, calm))
         touching = self._latest[1]
         touching.begin(positions[self._order])
         return touching
+
+    @cached_property
+    def _near(self) -> csr_array:
+        return neighbourhoods(self.system)
+
+    def _calm(
+        self,
+        touching: CompiledContacts,
+        state: State,
+        carried: NumpyArray | None,
+        z: Float64[NumpyArray, "V 3"],
+    ) -> None:
+        """Slow down what lies around sleeping contacts, in place."""
+        vertices, parts = touching.calm
+        before = state.positions[vertices]
+        if carried is not None:
+            before = before + self.rule.step * carried[vertices]
+        places = self._place[vertices]
+        z[places] = calmed(z[places], before, parts)
 
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
@@ -244,7 +269,8 @@ class CpuSolver:
             else:
                 correct(z, delta)
             if self._untangling is not None:
-                pushes = self._untangling.untangle(z, last, pushes)
+                rows = None if touching is None else touching.one_sided
+                pushes = self._untangling.untangle(z, last, pushes, rows)
 
     def _hold_back(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
         """Take (s − 1) f(ẑ) from the constant part of the right side: the buffers hold s f(ẑ)."""

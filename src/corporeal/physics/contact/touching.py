@@ -1,0 +1,99 @@
+"""Skin on skin from one frame to the next: contacts fall asleep where bones have come to rest.
+
+What touches is asked of a shape that answers by moving: feet slide, normals turn, pairs come and
+go, and in a deep fold they would do so for ever. So a row goes from what it was to what it would be
+anew at a *rate*: as fast as bones move its two sides against each other. Some time after they have
+stopped the rate is next to 0 and the row sleeps: foot, normal, offset and the place that friction holds it
+at stay as they are, seen from the bone of the triangle. What flesh by itself brings together is a
+new row, and sleeps at once. Rates go on falling in sleep: it becomes deeper (`solver.calming`).
+"""
+
+import numpy as np
+
+from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.checks import require_finite
+from corporeal.geometry.transforms import invert_rigid
+from corporeal.physics.contact.rules import FORGET
+from corporeal.runtime.pytree_dataclass import pytree_dataclass
+
+
+@pytree_dataclass()
+class Touching:
+    """The pairs of skin on skin that the last frame had, and their rows."""
+
+    pairs: Int[NumpyArray, "C 2"]
+    """Skin vertices, and the skin triangles that they stay in front of."""
+    shares: Float64[NumpyArray, "C 3"]
+    """Barycentric coordinates of the foot."""
+    normals: Float64[NumpyArray, "C 3"]
+    """Unit vectors out of the triangle, as its bone sees them."""
+    offsets: Float64[NumpyArray, "C"]
+    """Metres along the normal that the vertex is kept at."""
+    places: Float64[NumpyArray, "C 3"]
+    """Where friction holds the vertex, from its foot, as the triangle's bone sees it (metres)."""
+    rates: Float64[NumpyArray, "C"]
+    """Share of what is new that the last frame took on, 0 to 1; below `ASLEEP` it sleeps."""
+
+    def check(self) -> None:
+        """Raise `InputError` unless all numbers are finite."""
+        for name in ("shares", "normals", "offsets", "places", "rates"):
+            require_finite(f"touching {name}", getattr(self, name))
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def chosen(self, rows: Int[NumpyArray, "k"]) -> "Touching":
+        """Some of them, in the order given."""
+        return Touching(*(part[rows] for part in self._parts()))
+
+    def with_others(self, others: "Touching") -> "Touching":
+        """Those of two lists."""
+        both = zip(self._parts(), others._parts(), strict=True)
+        return Touching(*(np.concatenate(parts) for parts in both))
+
+    def _parts(self) -> tuple[NumpyArray, ...]:
+        return (self.pairs, self.shares, self.normals, self.offsets, self.places, self.rates)
+
+
+def nothing_touches() -> Touching:
+    """No pairs."""
+    return Touching(
+        np.zeros((0, 2), np.int64),
+        np.zeros((0, 3)),
+        np.zeros((0, 3)),
+        np.zeros(0),
+        np.zeros((0, 3)),
+        np.zeros(0),
+    )
+
+
+@pytree_dataclass(static=("seconds",))
+class Movement:
+    """How bones and flesh move in one frame."""
+
+    frames: Float64[NumpyArray, "2 J 4 4"]
+    """World frames of the joints, before and after."""
+    flesh: Float64[NumpyArray, "n 3"]
+    """Metres that every simulated vertex would go on by."""
+    seconds: float
+    """Length of the frame."""
+
+    @property
+    def moves(self) -> Float64[NumpyArray, "J 4 4"]:
+        """How every joint takes what it carries from before to after."""
+        before, after = self.frames
+        return after @ np.asarray(invert_rigid(before))
+
+    @property
+    def remembered(self) -> float:
+        """Share of a rate that is left a frame later, where bones do not move."""
+        return float(np.exp(-self.seconds / FORGET))
+
+
+def seen_from_feet(
+    positions: Float64[NumpyArray, "n 3"],
+    corners: Int[NumpyArray, "C 4"],
+    shares: Float64[NumpyArray, "C 3"],
+) -> Float64[NumpyArray, "C 3"]:
+    """x_v − Σ_k b_k x_k: vertices, the first of `corners`, from their feet on the others, metres."""
+    return positions[corners[:, 0]] - np.einsum("ck,ckj->cj", shares, positions[corners[:, 1:]])
