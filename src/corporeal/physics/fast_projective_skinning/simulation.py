@@ -8,7 +8,7 @@ skin = simulation.skin(state)
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
@@ -44,6 +44,16 @@ _TOUCHING_TURN_A_STEP, _MOST_TOUCHING_ROUNDS = 0.1, 40
 """The same where skin meets skin: it must be found before it is deep inside."""
 
 
+@dataclass(frozen=True)
+class StaticRounds:
+    """When a static shape that follows another one counts as found."""
+
+    most: int
+    """Rounds of iterations at most."""
+    still: float = _STILL
+    """Metres: found when no vertex moves further in a round."""
+
+
 @pytree_dataclass()
 class SimulationState:
     """A moving body at one moment: enough to be saved, and gone on from."""
@@ -76,6 +86,8 @@ class ProjectiveSimulation:
         self.template = template
         self.settings = settings or ProjectiveControls()
         self.cuts = cuts
+        self.following = StaticRounds(self._most_rounds)
+        """How static frames are sought from those before them, where flesh has no momentum."""
         self._preparations: Bodies = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
 
@@ -97,9 +109,11 @@ class ProjectiveSimulation:
         pose: Pose | None = None,
         environment: Environment | None = None,
         time: float = 0.0,
+        finer: int = 1,
     ) -> SimulationState:
         """In static balance in `pose` (the zero pose, if None), reached from the stress-free pose
-        in small turns, so that a clip that begins in mid-motion begins with quiet flesh.
+        in small turns, so that a clip that begins in mid-motion begins with quiet flesh; `finer`
+        times as small as usual.
 
         Only the pose itself is balanced against its `environment`, as that is at `time` (seconds),
         not the way to it.
@@ -117,7 +131,7 @@ class ProjectiveSimulation:
         turn = body.stress_free.turn_to(target)
         loose = self.settings.collisions == "off"
         largest, passing = (_TURN_A_STEP, 1) if loose else (_TOUCHING_TURN_A_STEP, 2)
-        count = max(1, math.ceil(turn / largest))
+        count = max(1, math.ceil(turn * finer / largest))
         for number, (before, frame) in enumerate(
             pairwise(self._path(body, rest, target, count)), 1
         ):
@@ -234,7 +248,8 @@ class ProjectiveSimulation:
         body = outside.body
         if not self.settings.dynamics:
             flesh = _quiet(body.carry(flesh.positions, path[0], path[-1]), flesh.step, flesh)
-            return self._balance(outside, flesh, path[-1], self._most_rounds, time + step)
+            most, still = self.following.most, self.following.still
+            return self._balance(outside, flesh, path[-1], most, time + step, still=still)
         solver = body.solver(step)
         rows, pairs = body.self_contacts(flesh, path[0])
         for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
@@ -257,6 +272,7 @@ class ProjectiveSimulation:
         time: float,
         *,
         momentum: bool = False,
+        still: float = _STILL,
     ) -> State:
         """Quiet flesh at `frame`, as rounds leave it that each begin without movement, until no
         vertex moves.
@@ -276,7 +292,7 @@ class ProjectiveSimulation:
             reached = solver.step(flesh, anchors, forces, nowhere, both(rows, around), carriers)
             moved = float(np.abs(reached.positions - flesh.positions).max())
             flesh = _quiet(reached.positions, flesh.step, replace(reached, touching=pairs))
-            if moved < _STILL:
+            if moved < still:
                 break
         return flesh
 
