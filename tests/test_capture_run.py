@@ -139,7 +139,7 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
 
     Bones carry the flesh, so the skin stays within centimetres of linear blending by the pose that
     is kept beside; it swings, so the belly's distance to that changes by millimetres. A man runs:
-    contacts crumple the breasts of the heavier woman here in this run, and her take is left out.
+    with contacts the heavier woman here is beyond the limits in this run, and is left out.
     """
     settings = config(
         people,

@@ -39,8 +39,7 @@ class HealthRecord:
     parts: tuple[str, ...]
     """Names of the body parts that have flesh."""
     part_volumes: Float32[NumpyArray, "N P"]
-    """Change of the volume of every part's elements over that at rest, or over half a litre where
-    that is more: 0 at rest, −1 gone."""
+    """Relative change of the volume of every part's elements: 0 at rest, −1 gone."""
     penetration_frames: Int[NumpyArray, "M"]
     """Frames whose penetration was measured, ascending."""
     penetration: Float32[NumpyArray, "M"]

@@ -14,9 +14,6 @@ from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 
 _LEAST_VOLUME: Final = 1e-6
 """m³: parts with less flesh than a millilitre, such as lips over teeth, have no row."""
-_SMALL_VOLUME: Final = 5e-4
-"""m³: changes of parts with less flesh than half a litre are told as shares of that, since what a
-slim breast gains when an arm is raised is much of it and little flesh."""
 
 
 class FleshExaminer:
@@ -38,10 +35,8 @@ class FleshExaminer:
         """Their names."""
 
     def part_changes(self, volumes: Float64[NumpyArray, "T"]) -> Float64[NumpyArray, "P"]:
-        """Change of every part's volume, from the elements' volumes (m³), over its volume at rest,
-        or over half a litre where that is more."""
-        change = self._summed(volumes)[self._fleshy] - self.rest
-        return change / np.maximum(self.rest, _SMALL_VOLUME)
+        """Relative change of every part's volume, from the elements' volumes (m³)."""
+        return self._summed(volumes)[self._fleshy] / self.rest - 1.0
 
     def _summed(self, volumes: Float64[NumpyArray, "T"]) -> Float64[NumpyArray, "L"]:
         """Volume of the elements of every part of the template, m³."""
