@@ -5,6 +5,7 @@ import shutil
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,14 @@ from corporeal.anthropometry.measure import measure
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.motion import Motion
 from corporeal.body.topology import topology_hash
+from corporeal.capture.checkup import Checkup
 from corporeal.capture.scanner.scanner import ScannerSettings
+from corporeal.capture.session import FINER
+from corporeal.cli.capture import tell_left_out
 from corporeal.cli.main import main
 from corporeal.errors import InputError, OutputError
+from corporeal.evaluation.flesh_recorder import FleshRecorders
+from corporeal.evaluation.health_limits import HealthLimits
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.scans import read_scans
 from corporeal.models.phenotype.model import PhenotypeModel
@@ -114,7 +120,7 @@ def test_a_run_is_repeatable_resumed_and_scanned(people: Path, tmp_path: Path) -
         assert take.truth is not None
         assert take.truth.materials["dynamics"] == 0.0
         frames = [frame for frame, scan in read_scans(store, take.subject, take.sequence)]
-        assert frames == [0, 1]
+        assert frames == list(range(take.frame_count))
     who = store.read().subjects[victim]
     assert who.composition is not None
     assert who.facts["tissue_stiffness"] == take_stiffness(store, victim)
@@ -132,7 +138,8 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
     """A real run of 1.2 s through layered physics, from the clip to the checked store.
 
     Bones carry the flesh, so the skin stays within centimetres of linear blending by the pose that
-    is kept beside; it swings, so the belly's distance to that changes by millimetres.
+    is kept beside; it swings, so the belly's distance to that changes by millimetres. A man runs:
+    with contacts the heavier woman here is beyond the limits in this run, and is left out.
     """
     settings = config(
         people,
@@ -140,7 +147,7 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
         protocol="mocap",
         clips=(RUN,),
         fps=30.0,
-        women=1,
+        men=1,
         deformer="layered",
         touch="global",
     )
@@ -234,3 +241,97 @@ def kill_when_there_is_a_take(path: Path, victim: int) -> None:
             os.kill(victim, signal.SIGKILL)
             return
         time.sleep(0.05)
+
+
+MOVED = {"protocol": "dyna", "motions": ("knees",), "fps": 20.0, "duration": 2.0, "women": 1}
+
+
+def test_a_movement_comes_with_its_twin_and_its_health(people: Path, tmp_path: Path) -> None:
+    """Take less twin is what dynamics did: nothing in the first frame, which is in balance for
+    both, millimetres later; and every frame says how sound its flesh was."""
+    settings = config(people, tmp_path / "a.zarr", **MOVED)
+    report = capture(settings, in_process=True)
+    assert report.failed == {}
+    (done,) = report.done.values()
+    assert (done.takes, done.left_out) == (1, ())
+    (take,) = RegistrationsStore.open(settings.out).read().takes
+    frames = take.frame_count
+    assert take.twin is not None
+    assert take.health is not None
+    assert take.twin.health is not None
+    offsets = take.vertices[0:frames] - take.twin.vertices[0:frames]
+    away = np.linalg.norm(offsets, axis=2)
+    assert away[0].max() < 1e-4
+    assert away.max() > 2e-3
+    assert away.mean() < 0.01
+    assert take.health.penetration_frames.tolist() == list(range(0, frames, 3))
+    assert set(take.health.parts) >= {"belly", "left_thigh"}
+    assert np.abs(take.health.part_volumes).max() < 0.5
+    plain = capture(config(people, tmp_path / "b.zarr", twin=False, **MOVED), in_process=True)
+    assert plain.failed == {}
+    (alone,) = RegistrationsStore.open(tmp_path / "b.zarr").read().takes
+    assert alone.twin is None
+    np.testing.assert_array_equal(alone.vertices[0:frames], take.vertices[0:frames])
+
+
+def test_unsound_takes_are_tried_again_and_left_out(
+    people: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Limits that nothing meets: every take is left out, by name, and not asked for again."""
+    nothing_is_sound = Checkup(FleshRecorders(TEMPLATE), HealthLimits(stretch=0.5).faults)
+    monkeypatch.setattr("corporeal.pipelines.capture.checkup_of", lambda *_: nothing_is_sound)
+    settings = config(people, tmp_path / "a.zarr", **MOVED)
+    report = capture(settings, in_process=True)
+    (done,) = report.done.values()
+    (gone,) = done.left_out
+    assert (done.takes, gone.sequence, gone.attempts) == (0, "knees", len(FINER))
+    assert gone.reasons[0].startswith("stretched skin in 41 frames")
+    store = RegistrationsStore.open(settings.out)
+    assert store.store.is_finished
+    assert store.takes() == []
+    assert capture(settings, in_process=True).done == {}
+    tell_left_out(store.left_out())
+    assert "knees: stretched skin" in capsys.readouterr().err
+
+
+def test_unsound_poses_alone_are_left_out(
+    people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The A-pose stretches skin less than a drawn pose: a limit between them keeps it alone."""
+    settings, inf = config(people, tmp_path / "a.zarr", women=1), float("inf")
+    any_limits = HealthLimits(10**6, inf, inf, inf, inf)
+    any_flesh = Checkup(FleshRecorders(TEMPLATE), any_limits.faults)
+    monkeypatch.setattr("corporeal.pipelines.capture.checkup_of", lambda *_: any_flesh)
+    assert capture(settings, in_process=True).failed == {}
+    (both,) = RegistrationsStore.open(settings.out).read().takes
+    assert both.health is not None
+    first, second = both.health.largest_stretch
+    assert first < second
+    limits = replace(any_limits, stretch=float(0.5 * (first + second)))
+    between = Checkup(FleshRecorders(TEMPLATE), limits.faults)
+    monkeypatch.setattr("corporeal.pipelines.capture.checkup_of", lambda *_: between)
+    again = config(people, tmp_path / "b.zarr", women=1)
+    assert capture(again, in_process=True).failed == {}
+    (take,) = RegistrationsStore.open(again.out).read().takes
+    assert (take.frame_count, take.notes["frames_kept"]) == (1, [0])
+    assert list(take.notes["frames_left_out"]) == ["1"]
+    np.testing.assert_array_equal(take.vertices[0:1], both.vertices[0:1])
+
+
+def test_tables_say_who_trains(people: Path, tmp_path: Path) -> None:
+    """The column split decides, training where it says nothing; before, names drew it by lot."""
+    held = read_people(people)
+    (group,) = held.groups()
+    store = create_people(
+        tmp_path / "given.zarr", {}, held.parameter_names, held.template_hash, COUNT
+    )
+    write_group(store, 0, replace(group, splits=("train", "train", "train", "test")))
+    store.finish()
+    given = read_people(tmp_path / "given.zarr")
+    assert given.splits == ("train", "train", "train", "test")
+    jobs = capture_jobs(config(people, tmp_path / "x.zarr"), given)
+    assert [job.split for job in jobs.values()] == list(given.splits)
+    assert set(held.splits) == {""}

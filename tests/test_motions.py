@@ -1,5 +1,7 @@
 """Authored motions: free fall in flight, feet that stay, repeatable by seed."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,70 @@ def test_the_body_falls_freely_while_in_the_air(motion):
     for frames in found if motion.name in JUMPING else []:
         fit = np.polyfit(frames / motion.fps, centre[frames], 2)
         assert 2 * fit[0] == pytest.approx(-GRAVITY, rel=0.01)
+
+
+def moved(motion: Motion, names: list[str]) -> float:
+    """How far the named joints turn between their extremes at most, radians."""
+    chosen = [motion.skeleton.index(name) for name in names]
+    return float(np.ptp(np.asarray(motion.joint_rotations)[:, chosen], axis=0).max())
+
+
+def test_nobody_is_a_statue(motion):
+    """Head, trunk and fingers move in every motion: by 5, 2 and 5 degrees at least."""
+    assert moved(motion, ["head"]) > np.radians(5)
+    assert moved(motion, ["spine1", "spine2", "spine3"]) > np.radians(2)
+    for side in ("left", "right"):
+        assert moved(motion, [f"{side}_{finger}2" for finger in ("index", "ring")]) > np.radians(5)
+
+
+def test_wings_do_not_cross(identity):
+    """Fists stay on their own side of the body, 3 cm from its middle and more."""
+    for seed in range(4):
+        motion = make_motion("chicken-wings", identity, TEMPLATE, seed=seed)
+        joints, names = posed_joints(motion), motion.skeleton
+        middle = joints[:, [names.index("spine3")], 0]
+        for side, sign in (("left", 1.0), ("right", -1.0)):
+            hand = [names.index(f"{side}_{name}") for name in ("wrist", "index3", "middle3")]
+            assert (sign * (joints[:, hand, 0] - middle)).min() > 0.03
+
+
+def test_knees_go_up_in_running(identity):
+    """Both thighs come up to 60° from the vertical and more."""
+    motion = make_motion("running-on-spot", identity, TEMPLATE, seed=1)
+    joints, names = posed_joints(motion), motion.skeleton
+    for side in ("left", "right"):
+        thigh = joints[:, names.index(f"{side}_knee")] - joints[:, names.index(f"{side}_hip")]
+        fallen = -thigh[:, 1] / np.linalg.norm(thigh, axis=1)
+        assert np.degrees(np.arccos(fallen)).max() > 60
+
+
+def test_a_loose_leg_swings_clear_of_the_other(identity):
+    """Its foot goes to and fro by a quarter of a leg, and no joint comes within 8 cm."""
+    for seed in range(3):
+        motion = make_motion("one-leg-loose", identity, TEMPLATE, seed=seed)
+        joints, names = posed_joints(motion), motion.skeleton
+        left, right = (
+            joints[60:-60, [names.index(f"{side}_{name}") for name in ("knee", "ankle", "foot")]]
+            for side in ("left", "right")
+        )
+        leg = np.linalg.norm(left[0, 1] - joints[60, names.index("left_hip")])
+        travel = [float(np.ptp(side[:, 2, 2])) for side in (left, right)]
+        assert max(travel) > 0.25 * leg
+        assert min(travel) < 1e-3
+        apart = np.linalg.norm(left[:, :, None] - right[:, None], axis=-1)
+        assert apart.min() > 0.08
+
+
+def test_shaking_motions_are_told_apart_by_their_arms(identity):
+    """Where the wrists are on average, from the chest: 15 cm from motion to motion and more."""
+    places = {}
+    for name in ("shake-arms", "shake-shoulders", "jiggle-on-toes"):
+        motion = make_motion(name, identity, TEMPLATE, seed=2)
+        joints, names = posed_joints(motion)[60:-60], motion.skeleton
+        away = joints[:, names.index("left_wrist")] - joints[:, names.index("spine3")]
+        places[name] = away.mean(axis=0)
+    for one, other in combinations(places, 2):
+        assert np.linalg.norm(places[one] - places[other]) > 0.15, (one, other)
 
 
 def test_planted_feet_stay_where_they_are(motion):

@@ -158,6 +158,7 @@ def test_a_file_of_the_survey_is_read_as_it_is(tmp_path):
         ("name,gender,age,stature,mass\na,0.5,30,1.7,70\n", "female or male"),
         ("name,gender,age,stature,mass\na,female,12,1.7,70\n", "18 to 80"),
         ("name,gender,age,stature,mass\na,female,30,1.7,700\n", "out of range"),
+        ("name,gender,age,stature,mass,split\na,female,30,1.7,70,both\n", "train, test or nothing"),
     ],
 )
 def test_persons_who_cannot_be_are_refused_by_name(tmp_path, text, words):
@@ -165,6 +166,18 @@ def test_persons_who_cannot_be_are_refused_by_name(tmp_path, text, words):
     path.write_text(text)
     with pytest.raises(InputError, match=f"a: .*{words}"):
         read_persons(path)
+
+
+def test_a_table_says_who_trains(tmp_path):
+    """Train or test as the column says, train where it is empty or missing."""
+    path = tmp_path / "people.csv"
+    row = "female,30,1.7,70"
+    path.write_text(f"name,gender,age,stature,mass,split\na,{row},test\nb,{row},\nc,{row},Train\n")
+    persons = read_persons(path)
+    assert persons.splits == ("test", "train", "train")
+    assert persons.only(slice(0, 1)).splits == ("test",)
+    path.write_text(f"name,gender,age,stature,mass\na,{row}\n")
+    assert read_persons(path).splits == ("train",)
 
 
 def test_nobody_is_refused(tmp_path):

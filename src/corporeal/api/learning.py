@@ -51,6 +51,7 @@ def capture_people(
     clips: Sequence[str | Path] = (),
     deformer: DeformerName = CaptureOptions.deformer,
     touch: Touch = CaptureOptions.touch,
+    twin: bool = CaptureOptions.twin,
     seed: int = CaptureOptions.seed,
     scans: bool = False,
     points: int = ScannerSettings.points,
@@ -65,7 +66,9 @@ def capture_people(
     balance), "dyna" (`motions`, `duration` seconds at `fps` frames a second) or "mocap" (`clips`,
     motion files). `split` keeps to the people for training or for tests; `women` and `men` choose
     so many, evenly over the body mass index. `deformer` ("layered" or "projective") moves the
-    flesh, `touch` says where skin meets skin. `scans` adds raw scans of about `points` points, of
+    flesh, `touch` says where skin meets skin; `twin` adds the quasi-static twin of every movement.
+    A take whose flesh is beyond the limits of health after three attempts is left out; the store
+    lists it. `scans` adds raw scans of about `points` points, of
     every `scan_every`-th frame, with `landmarks` on demand.
 
     People in memory are first written beside `out`, as NAME-people.zarr. A stopped run takes up
@@ -86,6 +89,7 @@ def capture_people(
         clips=tuple(map(Path, clips)),
         deformer=deformer,
         touch=touch,
+        twin=twin,
         seed=seed,
         scan_every=scan_every,
         scans=ScannerSettings(points=points, landmarks=landmarks) if scans else None,

@@ -13,6 +13,7 @@ import numpy as np
 from corporeal._typing import Float, Float32, Int, NumpyArray
 from corporeal.body.checks import require_indices
 from corporeal.body.composition import Composition
+from corporeal.body.health_record import HealthRecord
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.topology import topology_hash
@@ -84,6 +85,33 @@ class Subjects(Mapping[str, Subject]):
 
 
 @dataclass(frozen=True, eq=False)
+class Twin:
+    """The same poses in static balance: what a take would be if its flesh had no momentum.
+
+    Take less twin, vertex by vertex, is what dynamics did.
+    """
+
+    vertices: Rows
+    """N × V × 3 float32, metres."""
+    health: HealthRecord | None = None
+    """Of the twin's flesh; None where it was not measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """A take that was recorded, found unsound and not kept."""
+
+    subject: str
+    """Name of the subject."""
+    sequence: str
+    """Name of what the subject did."""
+    reasons: tuple[str, ...]
+    """What was wrong with the last attempt, in words."""
+    attempts: int
+    """How often it was recorded, each time in smaller steps."""
+
+
+@dataclass(frozen=True, eq=False)
 class Take:
     """One recording of one subject."""
 
@@ -101,6 +129,10 @@ class Take:
     """`train` or `test`; empty where the set is not split."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """Seeds, what was found wrong; JSON values."""
+    twin: Twin | None = None
+    """The quasi-static twin of a movement; None for poses, and where none was made."""
+    health: HealthRecord | None = None
+    """How sound the flesh was in every frame; None where it is not known."""
 
     def __post_init__(self) -> None:
         shape = tuple(self.vertices.shape)
@@ -114,6 +146,23 @@ class Take:
                 f"take {self.subject} {self.sequence} has {self.fps} frames a second; expected a "
                 f"number of at least 0."
             )
+
+        self._require_beside()
+
+    def _require_beside(self) -> None:
+        """Refuse a twin or a health record of other frames."""
+        shape, name = tuple(self.vertices.shape), f"{self.subject} {self.sequence}"
+        if self.twin is not None and tuple(self.twin.vertices.shape) != shape:
+            raise InputError(
+                f"take {name} has vertices of shape {shape} and a twin of shape "
+                f"{tuple(self.twin.vertices.shape)}; expected the same."
+            )
+        for record in (self.health, None if self.twin is None else self.twin.health):
+            if record is not None and record.frame_count != shape[0]:
+                raise InputError(
+                    f"take {name} has {shape[0]} frames and a health record of "
+                    f"{record.frame_count}; expected one row a frame."
+                )
 
     @property
     def frame_count(self) -> int:

@@ -1,11 +1,12 @@
 """The deformer that moves a person: prepared once, used for all sequences."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 
-from corporeal._typing import Float32, NumpyArray
+from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.body.controls import Controls
@@ -16,11 +17,31 @@ from corporeal.body.template import Template
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
 from corporeal.capture.tissue import PersonTissue, tissue_of
+from corporeal.physics.fast_projective_skinning.body import SimulatedBody
+from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
+from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
+from corporeal.physics.fast_projective_skinning.simulation import (
+    ProjectiveSimulation,
+    StaticRounds,
+)
 
 DeformerName = Literal["projective", "layered"]
 Touch = Literal["off", "local", "global"]
+TWIN_ROUNDS: Final = StaticRounds(most=1)
+"""Of ten iterations each, from one frame of a twin to the next: more bring it no nearer to the cold
+static solve, which differs from itself by as much (`docs/design/capture.md`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class FleshFrame:
+    """All simulated flesh at one moment."""
+
+    positions: Float64[NumpyArray, "n 3"]
+    """Of the simulated vertices, skin first, metres."""
+    residual: float
+    """Of the solver's last step, metres (`CpuSolver.residual`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,27 +69,65 @@ class PersonFlesh:
         tissue = self.tissue.controls(self.person.measurements.mass)
         return {**tissue, "dynamics": float(moving), "collisions": float(COLLISIONS.index(touch))}
 
+    def body(self, moving: bool, touch: Touch) -> SimulatedBody:
+        """The flesh that is simulated."""
+        simulation = self.deformer.simulation(self.controls(moving, touch))
+        return simulation.body(self.person.identity)
+
     def perform(self, recording: Recording, touch: Touch) -> Float32[NumpyArray, "N V 3"]:
         """The skin of the person in every frame of a recording, metres."""
-        values = self.controls(recording.moving, touch)
-        if recording.moving:
-            moved = self.deformer.animate(self.person.identity, recording.motion, values)
-            return np.asarray(moved.vertices, np.float32)
-        return self._hold(recording.motion, values)
+        body = self.body(recording.moving, touch)
+        frames = self.frames(recording, touch)
+        return np.stack([body.skin(frame.positions).astype(np.float32) for frame in frames])
 
-    def _hold(self, motion: Motion, values: Controls) -> Float32[NumpyArray, "N V 3"]:
+    def frames(self, recording: Recording, touch: Touch, finer: int = 1) -> Iterator[FleshFrame]:
+        """The flesh in every frame of a recording; steps and turns are `finer` times as small as
+        usual."""
+        simulation = self.deformer.simulation(self.controls(recording.moving, touch))
+        if recording.moving:
+            return self._play(simulation, recording.motion, finer)
+        return self._hold(simulation, recording.motion, finer)
+
+    def twin_frames(
+        self, recording: Recording, touch: Touch, finer: int = 1
+    ) -> Iterator[FleshFrame]:
+        """The flesh of the quasi-static twin of a movement: the same poses, without momentum.
+
+        Every frame goes on from the one before, moved with its bones, in `TWIN_ROUNDS`.
+        """
+        simulation = self.deformer.simulation(self.controls(False, touch))
+        rounds = replace(TWIN_ROUNDS, most=finer * TWIN_ROUNDS.most)
+        simulation.following = rounds
+        return self._play(simulation, recording.motion, 1)
+
+    def _play(
+        self, simulation: ProjectiveSimulation, motion: Motion, finer: int
+    ) -> Iterator[FleshFrame]:
+        """A movement, frame after frame."""
+        who = self.person.identity
+        body = simulation.body(who)
+        outside = BoundEnvironment(body, self.deformer.environment)
+        clip = make_clip(simulation, outside, who, motion, finer)
+        for number, state in enumerate(clip.states()):
+            moving = number > 0 and simulation.settings.dynamics
+            solver = body.solver(clip.step) if moving else body.solver(1.0, "static")
+            yield FleshFrame(state.positions, solver.residual)
+
+    def _hold(
+        self, simulation: ProjectiveSimulation, motion: Motion, finer: int
+    ) -> Iterator[FleshFrame]:
         """Every pose for itself, in static balance, reached from rest in small turns.
 
         So skin meets skin before it is deep inside; a jump from one pose to the next would carry
         limbs through each other.
         """
-        simulation, who = self.deformer.simulation(values), self.person.identity
-        rotations, roots = (
-            np.asarray(motion.joint_rotations, np.float64),
-            np.asarray(motion.root_translation, np.float64),
-        )
-        states = (simulation.start(who, Pose(*pose)) for pose in zip(rotations, roots, strict=True))
-        return np.stack([simulation.skin(state).astype(np.float32) for state in states])
+        who = self.person.identity
+        rotations = np.asarray(motion.joint_rotations, np.float64)
+        roots = np.asarray(motion.root_translation, np.float64)
+        for pose in zip(rotations, roots, strict=True):
+            state = simulation.start(who, Pose(*pose), finer=finer)
+            residual = simulation.body(who).solver(1.0, "static").residual
+            yield FleshFrame(state.flesh.positions, residual)
 
 
 def flesh_of(

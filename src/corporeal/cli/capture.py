@@ -1,12 +1,15 @@
 """`corporeal capture`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated
 
 import tyro
 
+from corporeal.body.registrations import LeftOut
 from corporeal.capture.scanner.scanner import ScannerSettings
 from corporeal.cli.console import say, tell_batch
+from corporeal.formats.registrations import RegistrationsStore
 from corporeal.pipelines.capture import CaptureConfig, CaptureOptions, capture
 
 
@@ -24,6 +27,10 @@ class Capture(CaptureOptions):
 --out dyna.zarr
       corporeal capture --people people.zarr --protocol mocap --clips walk.bvh --out walk.zarr
       corporeal capture --people people.zarr --protocol shapes --scans --out scans.zarr
+
+    Every movement comes with its quasi-static twin, every frame with what was measured on its
+    flesh. A take beyond the limits of health is tried again in smaller steps; if that does not
+    help it is left out, and said so.
 
     A run that was stopped takes up where it stopped: give the same command again.
     """
@@ -47,6 +54,7 @@ class Capture(CaptureOptions):
         say(f"recording people of {self.people} ({self.protocol}) into {self.out}")
         report = capture(config, self.jobs, self.scheduler)
         code = tell_batch(report, as_json=self.json)
+        tell_left_out(RegistrationsStore.open(self.out).left_out())
         if code == 0 and not self.json:
             sheet = self.out.with_suffix(".png").name
             print(
@@ -62,3 +70,11 @@ class Capture(CaptureOptions):
         shared = {f.name: getattr(self, f.name) for f in fields(CaptureOptions)}
         scanner = ScannerSettings(points=self.points, landmarks=self.landmarks)
         return CaptureConfig(scans=scanner if self.scans else None, **shared)
+
+
+def tell_left_out(takes: Sequence[LeftOut]) -> None:
+    """Name the takes that the set lacks because no attempt made their flesh sound."""
+    if takes:
+        say(f"{len(takes)} takes were left out, beyond the limits of health in all attempts:")
+    for take in takes:
+        say(f"  {take.subject} {take.sequence}: {'; '.join(take.reasons)}")

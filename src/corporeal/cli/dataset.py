@@ -102,10 +102,13 @@ class Import:
 
 @dataclass(frozen=True, kw_only=True)
 class Validate:
-    """Check a set: damage, values that are not finite, explosions, skin inside the body.
+    """Check a set: damage, values that are not finite, explosions, collapsed or torn flesh.
 
-    Every frame is read; some frames a take are asked how deep skin is inside other skin. The exit
-    code is 1 if a take is broken or cannot be read.
+    Every frame is read, of takes and of their quasi-static twins, and what was measured on the
+    flesh when it was recorded is held against limits: 12 elements inside out, skin stretched 4
+    times, half a body part's volume, skin 20 mm deep in the body, a solver that still moves by
+    5 mm. Of sets without such records the skin alone is judged. Some frames a take are also asked
+    how deep skin is inside other skin. The exit code is 1 if a take is broken or cannot be read.
     """
 
     data: Positional[Path]
@@ -121,6 +124,7 @@ class Validate:
 
     def run(self) -> int:
         """Check, and list what was found."""
+        from corporeal.capture.checkup import in_words
         from corporeal.pipelines.dataset_check import check_dataset
 
         found = check_dataset(self.data, self.thorough, self.jobs, self.scheduler)
@@ -131,13 +135,15 @@ class Validate:
             for name, message in found.unreadable.items():
                 print(f"  {name}: {message}")
             for name, faults in found.faults.items():
-                for fault in faults:
-                    print(
-                        f"  {name}, frame {fault.frame}: {fault.what} ({fault.count} places, "
-                        f"worst {fault.worst:.4g})"
-                    )
+                verdict = "FAILED" if name in found.broken_takes else "worth a look"
+                print(f"  {name}: {verdict}: {'; '.join(in_words(faults))}")
+            for take in found.left_out:
+                print(f"  {take.subject} {take.sequence}: left out by capture")
+            if found.without_health:
+                print(f"{found.without_health} takes have no health record; their skin was judged")
             print(
-                f"{found.broken} faults that spoil a take; skin deeper than 2 mm in the body in "
+                f"{len(found.broken_takes)} takes fail, by {found.broken} faults; skin deeper than "
+                f"2 mm in the body in "
                 f"{found.counts.get('penetration', 0)} of {found.frames_asked_for_penetration} "
                 f"frames asked, {1e3 * found.deepest:.1f} mm at most"
             )

@@ -8,6 +8,7 @@ import numpy as np
 import tyro
 
 from corporeal.anthropometry.definitions import NAMES, dimension
+from corporeal.capture.selection import half_of
 from corporeal.cli.console import print_json, say, tell_batch
 from corporeal.pipelines.people import PeopleConfig, make_people
 from corporeal.pipelines.people_sheet import draw_people
@@ -41,8 +42,8 @@ class PeopleVerb:
     women: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.5
     """Share of women among those drawn."""
     table: Annotated[Path | None, tyro.conf.arg(name="from", metavar="CSV")] = None
-    """Given persons: name, gender, age, stature, mass and any other measurements; or a file of
-    ANSUR II."""
+    """Given persons: name, gender, age, stature, mass and any other measurements, and split (train
+    or test, train where it is empty); or a file of ANSUR II."""
     picture: Path | None = None
     """Draw the first 24 of them, too (.png)."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -65,6 +66,7 @@ class PeopleVerb:
             print_json({"out": self.out, "count": people.count, "residuals": residuals(people)})
         else:
             print(_report(people))
+            print(f"\n{_who_tests(people)}")
             print(f"\nwrote {self.out}")
         if self.picture is not None:
             draw_people(people, self.picture)
@@ -105,3 +107,15 @@ def _report(people: People) -> str:
         label = name.replace("_", " ").capitalize()
         lines.append(f"  {label:<24}  {mean:>7.2f}  {deviation:>6.2f}  {largest:>7.2f} {word}")
     return "\n".join(lines)
+
+
+def _who_tests(people: People) -> str:
+    """Who trains and who is kept for tests, and by whose word."""
+    halves = [
+        said or half_of(people.seed or 0, n)
+        for n, said in zip(people.names, people.splits, strict=True)
+    ]
+    counts = f"{halves.count('train')} are for training, {halves.count('test')} for tests"
+    if any(people.splits):
+        return f"{counts}, as the column split says (train where it says nothing)"
+    return f"{counts}, drawn by name; captures keep to it"

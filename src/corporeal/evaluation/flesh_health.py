@@ -55,7 +55,7 @@ class FleshHealth:
         """Elements with a free vertex."""
         self._held = np.flatnonzero(held)
         self._rest = np.asarray(body.rest, np.float64)
-        self._rest_volumes = signed_volumes(self._rest, self.tetrahedra)
+        self.rest_volumes = signed_volumes(self._rest, self.tetrahedra)
         self._triangles = np.asarray(body.surface.triangles, np.int64)
         self._count = body.surface.vertex_count
         edges = unique_edges(self._triangles)
@@ -66,11 +66,15 @@ class FleshHealth:
         self._folded = folds_beyond(
             self._rest[: self._count], self._triangles, self._hinges, FOLDED
         )
-        self._shares = _element_shares(body, self.tetrahedra)
+        self._body = body
+
+    def volumes(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "T"]:
+        """Signed volume of every element at `positions` (metres), m³."""
+        return signed_volumes(positions, self.tetrahedra)
 
     def determinants(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "T"]:
         """J of every element at `positions` (metres)."""
-        return signed_volumes(positions, self.tetrahedra) / self._rest_volumes
+        return self.volumes(positions) / self.rest_volumes
 
     def stretches(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "E"]:
         """Length of every skin edge over that at rest."""
@@ -78,8 +82,14 @@ class FleshHealth:
 
     def volume_changes(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "K"]:
         """Relative change of the elements' volume in every pressure region."""
-        now = self._shares.T @ signed_volumes(positions, self.tetrahedra)
-        return now / (self._shares.T @ self._rest_volumes) - 1.0
+        return self._region_changes(self.volumes(positions))
+
+    def _region_changes(self, volumes: Float64[NumpyArray, "T"]) -> Float64[NumpyArray, "K"]:
+        return self._shares.T @ volumes / (self._shares.T @ self.rest_volumes) - 1.0
+
+    @cached_property
+    def _shares(self) -> csr_array:
+        return _element_shares(self._body, self.tetrahedra)
 
     def folded(self, positions: Float64[NumpyArray, "n 3"]) -> Int[NumpyArray, "m 2"]:
         """Skin edges folded past 120° that are not so at rest."""
@@ -101,7 +111,8 @@ class FleshHealth:
 
     def frame(self, positions: Float64[NumpyArray, "n 3"]) -> FrameHealth:
         """All but the crossings."""
-        determinants, changes = self.determinants(positions), self.volume_changes(positions)
+        volumes = self.volumes(positions)
+        determinants, changes = volumes / self.rest_volumes, self._region_changes(volumes)
         inside_out = determinants <= 0
         return FrameHealth(
             int(inside_out[self.moving].sum()),
@@ -122,11 +133,15 @@ def _lengths(
 def _element_shares(body: SimulatedBody, tetrahedra: Int[NumpyArray, "T 4"]) -> csr_array:
     """Share of every element in every pressure region, T × K: the mean over its corners, those
     beneath taking the shares of the nearest skin."""
-    from scipy.spatial import KDTree
-
-    shares = smooth_regions(body.model)
-    skin, count = np.asarray(body.surface.vertices, np.float64), body.surface.vertex_count
-    beneath = KDTree(skin).query(body.rest[count:])[1]
-    above = np.concatenate([np.arange(count), beneath])[tetrahedra]
+    shares, above = smooth_regions(body.model), skin_above(body)[tetrahedra]
     each = sum((shares[above[:, k]] for k in range(1, 4)), shares[above[:, 0]])
     return csr_array(each / 4.0)
+
+
+def skin_above(body: SimulatedBody) -> Int[NumpyArray, "n"]:
+    """The simulated skin vertex of every simulated vertex: itself, or the nearest one at rest."""
+    from scipy.spatial import KDTree
+
+    skin, count = np.asarray(body.surface.vertices, np.float64), body.surface.vertex_count
+    beneath = KDTree(skin).query(body.rest[count:])[1]
+    return np.concatenate([np.arange(count), beneath])

@@ -1,12 +1,13 @@
 """Whether a recorded movement can be true: finite, of a person's size, no jumps, no folded skin."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from corporeal._typing import Float, Float32, Float64, Int, NumpyArray
+from corporeal.body.health_record import FrameFault
 from corporeal.evaluation.penetration import PenetrationMeter
+from corporeal.evaluation.skin_parts import PartLabels, SkinParts
 
 FASTEST: Final = 30.0
 """m/s: a fist reaches 15; more is an explosion."""
@@ -16,34 +17,30 @@ DEEP: Final = 2e-3
 """Metres: skin deeper in the body than this is listed."""
 _STRETCHED: Final = 4.0
 """Times its length at rest: an edge that is longer is listed."""
-
-
-@dataclass(frozen=True)
-class FrameFault:
-    """Something worth looking at in one frame."""
-
-    frame: int
-    """Number of the frame in its take."""
-    what: str
-    """Kind of fault, in words."""
-    count: int
-    """Vertices, edges or triangles concerned."""
-    worst: float
-    """Metres for depths, metres a second for speeds, a ratio for edges."""
+INSIDE_OUT: Final = 0.25
+"""Volume of a part of the skin over that at rest (`skin_parts`): below this it has collapsed, below
+0 it is inside out. Sound takes have 0.6 and more, a mirrored part has −1."""
 
 
 class TakeDoctor:
     """Looks at frames of one person."""
 
     def __init__(
-        self, rest: Float[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"], fps: float
+        self,
+        rest: Float[NumpyArray, "V 3"],
+        triangles: Int[NumpyArray, "F 3"],
+        fps: float,
+        parts: PartLabels | None = None,
     ) -> None:
+        """`parts` are those of the topology, where it is known; without them no part's volume is
+        asked."""
         self._rest, self.triangles, self.fps = np.asarray(rest, np.float64), triangles, fps
         self._edges = np.unique(
             np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0
         )
         self._lengths = self._edge_lengths(self._rest)
         self._meter: PenetrationMeter | None = None
+        self._parts = None if parts is None else SkinParts(self._rest, triangles, parts)
 
     def quick(self, first: int, block: Float32[NumpyArray, "N V 3"]) -> list[FrameFault]:
         """What every frame is asked; `first` is the number of the block's first frame."""
@@ -62,6 +59,8 @@ class TakeDoctor:
                 faults.append(
                     FrameFault(number, "stretched edges", int(long.sum()), float(ratio[long].max()))
                 )
+            if self._parts is not None:
+                faults += self._collapsed(number, frame)
         if self.fps > 0 and len(block) > 1 and np.isfinite(block).all():
             speeds = np.linalg.norm(np.diff(block, axis=0), axis=2) * self.fps
             for number, row in enumerate(speeds, first + 1):
@@ -79,6 +78,16 @@ class TakeDoctor:
         if not deep.any():
             return []
         return [FrameFault(number, "penetration", int(deep.sum()), float(depths.max()))]
+
+    def _collapsed(self, number: int, frame: Float32[NumpyArray, "V 3"]) -> list[FrameFault]:
+        """Parts of the skin that stand in instead of out."""
+        if self._parts is None:
+            return []
+        ratios = self._parts.volumes(frame.astype(np.float64)) / self._parts.rest_volumes
+        return [
+            FrameFault(number, f"collapsed {self._parts.names[part]}", 1, float(ratios[part]))
+            for part in np.flatnonzero(ratios < INSIDE_OUT)
+        ]
 
     def _edge_lengths(self, vertices: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "e"]:
         start, end = self._edges.T

@@ -124,6 +124,8 @@ def lost_in_hdf5(registrations: Registrations) -> list[str]:
         )
     if any(take.truth is not None for take in registrations.takes):
         lost.append("poses and materials")
+    if any(take.twin is not None or take.health is not None for take in registrations.takes):
+        lost.append("quasi-static twins and health records")
     if registrations.subjects:
         lost.append("what is known of the subjects")
     if any(take.split for take in registrations.takes):

@@ -3,8 +3,12 @@
 ===================== ============================================================================
 `triangles`           F × 3 int32, common to all takes; attributes: template, its hash, provenance
 `sequences/A__b`      `vertices` N × V × 3 float32, in groups of frames; where known also
-                      `joint_rotations` N × J × 3 and `root_translation` N × 3 float32; attributes:
-                      subject, sequence, fps, split, materials, notes
+                      `joint_rotations` N × J × 3 and `root_translation` N × 3 float32, `twin`
+                      N × V × 3 float32 (the same poses in static balance), and how sound the flesh
+                      was: `health_…`, `twin_health_…` (see `formats.health_records`);
+                      attributes: subject, sequence, fps, split, materials, notes
+`left_out/A__b`       takes that were found unsound and not kept; attributes: subject, sequence,
+                      reasons, attempts
 `subjects/A`          where known `rest_vertices`, `joints`, and `muscle`, `bone`, `layered` of its
                       layers; attributes: parameters, composition, facts
 `scans/A__b__000000`  raw scans, if they were asked for (see `formats.scans`)
@@ -25,20 +29,23 @@ from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.registrations import (
+    LeftOut,
     Registrations,
     Subject,
     Subjects,
     Take,
     Truth,
+    Twin,
     require_topology,
 )
 from corporeal.body.topology import topology_hash
 from corporeal.errors import FormatError, InputError
-from corporeal.formats.zarr_groups import GroupReader
+from corporeal.formats.health_records import HEALTH, TWIN_HEALTH, read_health, write_health
+from corporeal.formats.zarr_groups import GroupReader, GroupWriter
 from corporeal.formats.zarr_store import ZarrStore
 
 KIND = "corporeal-registrations"
-SEQUENCES, SUBJECTS, SCANS = "sequences", "subjects", "scans"
+SEQUENCES, SUBJECTS, SCANS, LEFT_OUT = "sequences", "subjects", "scans", "left_out"
 _LAYERS = ("muscle", "bone")
 _BLOCK = 64
 """Frames held in memory while a take is copied."""
@@ -77,7 +84,7 @@ class RegistrationsStore:
             path,
             KIND,
             {**run, **stamp},
-            (SEQUENCES, SUBJECTS, SCANS),
+            (SEQUENCES, SUBJECTS, SCANS, LEFT_OUT),
             {"triangles": triangles.astype(np.int32)},
             {"provenance": dict(provenance or {})},
         )
@@ -109,6 +116,30 @@ class RegistrationsStore:
         """Names of the takes that are there."""
         return self.store.parts(SEQUENCES)
 
+    def is_left_out(self, subject: str, sequence: str) -> bool:
+        """Whether a take was recorded, found unsound and not kept."""
+        return self._keeps_left_out and self.store.has(LEFT_OUT, take_name(subject, sequence))
+
+    def left_out(self) -> list[LeftOut]:
+        """All takes that were found unsound and not kept."""
+        names = self.store.parts(LEFT_OUT) if self._keeps_left_out else []
+        return [_left_out(self.store.part(LEFT_OUT, name)) for name in names]
+
+    @property
+    def _keeps_left_out(self) -> bool:
+        """Stores of before takes were judged have no place for them."""
+        return (self.store.path / LEFT_OUT).is_dir()
+
+    def write_left_out(self, take: LeftOut) -> None:
+        """Note that a take is not kept; a note that is there stays."""
+        with self.store.writing(LEFT_OUT, take_name(take.subject, take.sequence)) as part:
+            part.attributes = {
+                "subject": take.subject,
+                "sequence": take.sequence,
+                "reasons": list(take.reasons),
+                "attempts": take.attempts,
+            }
+
     def has_scans(self) -> bool:
         """Whether any take was scanned."""
         return bool(self.store.parts(SCANS))
@@ -131,6 +162,7 @@ class RegistrationsStore:
                     rows = getattr(take.truth, key)
                     _copy(part.stream(key, rows.shape, np.float32), rows, name)
                 part.attributes["materials"] = dict(take.truth.materials)
+            _write_beside(part, take, name)
 
     def write_subject(self, subject: Subject) -> None:
         """Write what is known of a person; one that is there is kept."""
@@ -197,7 +229,15 @@ class RegistrationsStore:
         fps, notes = part.attributes.get("fps"), part.attributes.get("notes", {})
         if not isinstance(fps, int | float) or not isinstance(notes, dict):
             raise FormatError(f"{part.path} does not say its frame rate and notes.")
-        return Take(subject, sequence, float(fps), vertices, truth, _split(part), notes)
+        twin, health = self._twin(part, len(vertices)), read_health(part, HEALTH, len(vertices))
+        split = _split(part)
+        return Take(subject, sequence, float(fps), vertices, truth, split, notes, twin, health)
+
+    def _twin(self, part: GroupReader, frames: int) -> Twin | None:
+        if not part.has("twin"):
+            return None
+        vertices = part.rows("twin", "f", (frames, self.vertex_count, 3))
+        return Twin(vertices, read_health(part, TWIN_HEALTH, frames))
 
     def has_subject(self, name: str) -> bool:
         """Whether anything is known of a person."""
@@ -228,6 +268,25 @@ class RegistrationsStore:
         facts = part.attributes.get("facts", {})
         plain = {str(k): v for k, v in facts.items() if isinstance(v, int | float | str)}
         return Subject(name, identity, layers, composition, plain)
+
+
+def _write_beside(part: GroupWriter, take: Take, name: str) -> None:
+    """The twin of a take, and how sound both are."""
+    if take.health is not None:
+        write_health(part, HEALTH, take.health)
+    if take.twin is None:
+        return
+    _copy(part.stream("twin", take.twin.vertices.shape, np.float32), take.twin.vertices, name)
+    if take.twin.health is not None:
+        write_health(part, TWIN_HEALTH, take.twin.health)
+
+
+def _left_out(part: GroupReader) -> LeftOut:
+    reasons, attempts = part.attributes.get("reasons"), part.attributes.get("attempts")
+    if not isinstance(reasons, list) or type(attempts) is not int:
+        raise FormatError(f"{part.path} does not say why its take is left out.")
+    subject, sequence = _text(part, "subject"), _text(part, "sequence")
+    return LeftOut(subject, sequence, tuple(map(str, reasons)), attempts)
 
 
 def _copy(append: Any, rows: Any, name: str) -> None:

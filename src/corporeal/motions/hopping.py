@@ -26,7 +26,9 @@ def light_hopping_loose(sketch: Sketch) -> Track:
         return sketch.eased(Arms(raised, 0.05 + loose, 0.2, 0.45 + flop * beat), env)
 
     sketch.arms(arm(), arm())
-    sketch.bend(forward=env * (0.08 - 0.05 * beat), twist=env * sketch.drift(0.03))
+    sketch.look_about()
+    sketch.bend(forward=env * (0.10 - 0.08 * beat), twist=env * sketch.drift(0.03))
+    sketch.turn("head", "x", -0.08 * env * beat)
     return _hop_on_both(sketch, plan, sink=0.8, springy=0.945)
 
 
@@ -39,6 +41,7 @@ def light_hopping_stiff(sketch: Sketch) -> Track:
     env = sketch.envelope()
     held = Arms(raised=-1.22, forward=0.02, turned_in=0.0, elbow=0.08)
     sketch.arms(sketch.eased(held, env))
+    sketch.look_about()
     sketch.bend(forward=env * (0.02 + sketch.drift(0.006)))
     return _hop_on_both(sketch, plan, sink=0.45, springy=0.965)
 
@@ -59,6 +62,7 @@ def one_leg_jump(sketch: Sketch) -> Track:
 
     sketch.arms(arm(), arm())
     lean = env * (0.03 if left_stands else -0.03)
+    sketch.look_about()
     sketch.bend(forward=env * (0.12 - 0.06 * beat), sideways=lean)
     legs = Hop.of(plan, time, sketch.body.leg_length, sink=0.7, springy=0.94)
     stand = legs.on(standing_foot(sketch, left_stands))

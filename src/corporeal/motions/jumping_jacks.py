@@ -33,6 +33,7 @@ def jumping_jacks(sketch: Sketch) -> Track:
         return sketch.eased(arms, wave)
 
     sketch.arms(arm(), arm())
+    sketch.look_about()
     sketch.bend(forward=wave * (0.06 + sketch.drift(0.015)), twist=wave * sketch.drift(0.01))
     width = draw(0.36, 0.46) * sketch.body.leg_length
     feet = _feet(sketch, plan, apart, width)

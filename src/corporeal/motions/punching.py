@@ -28,9 +28,8 @@ def punching(sketch: Sketch) -> Track:
         )
 
     sketch.arms(arm(left), arm(right))
-    for finger in ("index", "middle", "ring", "pinky"):
-        for knuckle in (1, 2, 3):
-            sketch.mirrored(f"{finger}{knuckle}", "z", -1.0 * env)
+    sketch.fists(env)
+    sketch.look_about()
     twist = env * (right - left)
     sketch.bend(twist=0.42 * twist, forward=0.10 * env)
     sketch.turn("pelvis", "y", 0.16 * twist)

@@ -12,42 +12,44 @@ from corporeal.units import GRAVITY
 
 
 def shake_arms(sketch: Sketch) -> Track:
-    """Shakes both arms out at the sides."""
+    """Holds both arms out to the sides and shakes them, hands flapping."""
     draw, env = sketch.generator.uniform, sketch.envelope()
-    rate, size = draw(3.0, 4.2), draw(0.7, 1.2)
+    rate, size = draw(2.8, 3.6), draw(0.8, 1.1)
 
     def arm(phase: float) -> Arms:
         shake = size * (1 + sketch.drift(0.15))
         return sketch.eased(
             Arms(
-                raised=-0.95 + 0.10 * shake * sketch.wave(rate, phase) + sketch.drift(0.03),
-                forward=0.25 + 0.06 * shake * sketch.wave(rate, phase + 0.2),
-                turned_in=0.2 + 0.25 * shake * sketch.wave(rate, phase + 0.1),
-                elbow=0.50 + 0.22 * shake * sketch.wave(rate, phase + 0.3),
+                raised=-0.25 + 0.20 * shake * sketch.wave(rate, phase) + sketch.drift(0.08),
+                forward=0.35 + 0.10 * shake * sketch.wave(rate, phase + 0.2),
+                turned_in=0.1 + 0.30 * shake * sketch.wave(rate, phase + 0.1),
+                elbow=0.55 + 0.35 * shake * sketch.wave(rate, phase + 0.3),
             ),
             env,
         )
 
     lag = draw(0.3, 0.6)
     sketch.arms(arm(0.0), arm(lag))
-    sketch.mirrored("wrist", "z", 0.30 * size * env * sketch.wave(rate, 0.55))
-    sketch.bend(twist=0.03 * env * sketch.wave(rate, 0.1), forward=0.04 * env)
+    sketch.mirrored("wrist", "z", 0.50 * size * env * sketch.wave(rate, 0.55))
+    sketch.look_about()
+    sketch.bend(twist=0.06 * env * sketch.wave(rate, 0.1), forward=0.06 * env)
     return stand(sketch, give=0.012 * env * (1 + sketch.wave(rate, 0.4)))
 
 
 def shake_shoulders(sketch: Sketch) -> Track:
-    """Shimmies: one shoulder forward, the other back, quickly."""
+    """Shimmies: one shoulder forward, the other back, quickly; forearms held before the body."""
     draw, env = sketch.generator.uniform, sketch.envelope()
     rate, size = draw(2.4, 3.4), draw(0.8, 1.2)
     shake = size * env * (1 + sketch.drift(0.1)) * sketch.wave(rate)
-    out = draw(0.1, 0.35)
-    arms = Arms(raised=-1.12 + out, forward=0.1, turned_in=0.15, elbow=0.55)
+    out = draw(0.15, 0.30)
+    arms = Arms(raised=-1.12 + out, forward=0.15, turned_in=-0.05, elbow=1.45)
     sketch.arms(sketch.eased(arms, env))
-    sketch.bend(twist=0.20 * shake, forward=0.06 * env)
-    sketch.turn("left_collar", "y", 0.16 * shake)
-    sketch.turn("right_collar", "y", 0.16 * shake)
-    sketch.turn("pelvis", "y", -0.05 * shake)
-    return stand(sketch, give=0.02 * env)
+    sketch.look_about()
+    sketch.bend(twist=0.34 * shake, forward=env * (0.10 + sketch.drift(0.08)))
+    sketch.turn("left_collar", "y", 0.20 * shake)
+    sketch.turn("right_collar", "y", 0.20 * shake)
+    sketch.turn("pelvis", "y", -0.08 * shake)
+    return stand(sketch, give=0.05 * env, width=1.5)
 
 
 def shake_hips(sketch: Sketch) -> Track:
@@ -58,6 +60,7 @@ def shake_hips(sketch: Sketch) -> Track:
     roll, yaw = 0.13 * shake * sketch.wave(rate), 0.14 * shake * sketch.wave(rate, 0.2)
     sketch.turn("pelvis", "z", roll)
     sketch.turn("pelvis", "y", yaw)
+    sketch.look_about()
     sketch.bend(sideways=-1.35 * roll, twist=-1.1 * yaw, forward=0.04 * env)
     arms = Arms(-0.95 + sketch.drift(0.04), 0.2, 0.3, 0.8 + 0.1 * sketch.wave(rate, 0.3))
     sketch.arms(sketch.eased(arms, env))
@@ -76,23 +79,32 @@ def hips(sketch: Sketch) -> Track:
     sketch.turn("pelvis", "z", roll)
     sketch.turn("pelvis", "x", pitch)
     sketch.bend(sideways=-0.75 * roll, forward=-0.65 * pitch)
+    sketch.look_about()
     akimbo = Arms(raised=-0.78, forward=-0.35, turned_in=1.15, elbow=1.62)
     sketch.arms(sketch.eased(akimbo, env))
     return stand(sketch, give=0.03 * env, width=1.7)
 
 
 def jiggle_on_toes(sketch: Sketch) -> Track:
-    """Stands on tiptoe and lets the heels bounce, just without leaving the ground."""
+    """Stands high on the toes, arms out in front, and lets the heels bounce, just without leaving
+    the ground."""
     draw = sketch.generator.uniform
     env, rate = sketch.envelope(rise=0.8, fall=0.8), draw(3.2, 4.2)
     # The whole body rides on the ankles: at this height its acceleration stays under 0.7 g.
     height = 0.7 * GRAVITY / (2 * np.pi * rate) ** 2
     jiggle = env**2 * (0.8 + sketch.drift(0.12)) * sketch.wave(rate)
     lever = float(np.hypot(*sketch.body.legs[0].foot[1:]))
-    pitch = env * draw(0.40, 0.55) + jiggle * height / lever
-    loose = Arms(-1.16 + 0.05 * jiggle + sketch.drift(0.02), 0.08, 0.2, 0.35 + 0.08 * jiggle)
-    sketch.arms(sketch.eased(loose, env))
-    sketch.bend(forward=0.03 * env - 0.015 * jiggle)
+    pitch = env * draw(0.60, 0.75) + jiggle * height / lever
+    ahead = Arms(
+        raised=-0.45 + 0.06 * jiggle + sketch.drift(0.04),
+        forward=draw(0.85, 1.05),
+        turned_in=0.1,
+        elbow=0.55 + 0.12 * jiggle,
+    )
+    sketch.arms(sketch.eased(ahead, env))
+    sketch.mirrored("wrist", "z", -0.25 * env + 0.15 * jiggle)
+    sketch.look_about()
+    sketch.bend(forward=0.03 * env - 0.03 * jiggle)
     feet = _feet(sketch, 1.05)
     raised = (replace(feet[0], heel_pitch=pitch), replace(feet[1], heel_pitch=pitch))
     return sketch.body.solve(sketch.rotations, raised, lambda h: h)

@@ -39,6 +39,9 @@ class Arms:
 
 RELAXED: Final = Arms(raised=-1.28, forward=0.06, turned_in=0.15, elbow=0.22)
 A_POSE: Final = Arms(raised=-0.80, forward=0.0, turned_in=0.0, elbow=0.05)
+FINGERS: Final = ("index", "middle", "ring", "pinky")
+_GLANCE: Final = 0.35
+"""Seconds from one place that is looked at to the next."""
 _HANGING: Final = -1.1
 """Arms below this height (radians, 0 is straight out) hang."""
 _ONSET: Final = 0.4
@@ -131,7 +134,8 @@ class Sketch:
             self.turn(joint, "y", share * np.asarray(twist))
 
     def arms(self, left: Arms, right: Arms | None = None) -> None:
-        """Hold the arms; the collar bones rise with them, and the fingers curl a little."""
+        """Hold the arms; the collar bones rise with them, and the fingers curl a little and never
+        rest."""
         for (side, sign), arms in zip(SIDES, (left, right or left), strict=True):
             raised = np.broadcast_to(arms.raised, self.time.shape)
             raised = beside_the_flanks(raised, self.clearance)
@@ -168,10 +172,44 @@ class Sketch:
             elbow=ease(arms.elbow, first.elbow, RELAXED.elbow),
         )
 
-    def _curl_fingers(self) -> None:
-        for finger in ("index", "middle", "ring", "pinky"):
+    def fists(self, closed: Curve) -> None:
+        """Close both hands: 1 is a fist, 0 leaves them as they are."""
+        for finger in FINGERS:
             for knuckle in (1, 2, 3):
-                self.mirrored(f"{finger}{knuckle}", "z", -0.12 - 0.06 * knuckle)
+                self.mirrored(f"{finger}{knuckle}", "z", -1.0 * np.asarray(closed))
+
+    def look_about(self, down: Curve = 0.0) -> None:
+        """Gaze and trunk of somebody alive: glances to either side, `down` by radians, and a slow
+        sway of the trunk; all of it within the envelope."""
+        env = self.envelope()
+        side, height = self._glances(0.45), self._glances(0.12)
+        for joint, share in (("neck", 0.4), ("head", 0.6)):
+            self.turn(joint, "y", share * env * side)
+            self.turn(joint, "x", share * env * (height + np.asarray(down)))
+        self.bend(
+            forward=env * self.drift(0.025),
+            sideways=env * self.drift(0.02),
+            twist=env * self.drift(0.035),
+        )
+
+    def _glances(self, size: float) -> Float[NumpyArray, "N"]:
+        """From one place to the next within `size` radians, each looked at for a second or so."""
+        angle, last, start = np.zeros_like(self.time), 0.0, 0.3
+        while start < self.end - 0.5:
+            target = float(self.generator.uniform(-size, size))
+            angle += (target - last) * smooth_step((self.time - start) / _GLANCE)
+            last, start = target, start + float(self.generator.uniform(0.6, 1.4))
+        return angle
+
+    def _curl_fingers(self) -> None:
+        """Half open, each finger of each hand closing and opening by itself."""
+        env = self.envelope()
+        for side, sign in SIDES:
+            for finger in FINGERS:
+                more = env * self.drift(0.10)
+                for knuckle in (1, 2, 3):
+                    curl = 0.12 + 0.06 * knuckle + more
+                    self.turn(f"{side}_{finger}{knuckle}", "z", -sign * curl)
 
 
 def _rhythm(side: str, sign: float, arm: Float[NumpyArray, "N 3"]) -> Float[NumpyArray, "N 3"]:

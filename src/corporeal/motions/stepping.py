@@ -32,7 +32,8 @@ def knees(sketch: Sketch) -> Track:
     left = Arms(-1.15, 0.1 + 0.45 * swing, 0.2, 0.5 + 0.5 * np.maximum(swing, 0))
     right = Arms(-1.15, 0.1 - 0.45 * swing, 0.2, 0.5 + 0.5 * np.maximum(-swing, 0))
     sketch.arms(sketch.eased(left, env), sketch.eased(right, env))
-    sketch.bend(forward=0.04 * env, twist=0.10 * env * swing)
+    sketch.look_about()
+    sketch.bend(forward=0.04 * env, twist=0.16 * env * swing)
     sketch.turn("pelvis", "y", -0.06 * env * swing)
 
     def foot(sign: float, lift: Float[NumpyArray, "N"]) -> FootTrack:
@@ -47,9 +48,10 @@ def knees(sketch: Sketch) -> Track:
 
 
 def running_on_spot(sketch: Sketch) -> Track:
-    """Runs without getting anywhere: a flight between any two steps, arms opposite to the legs."""
+    """Runs without getting anywhere, knees up: a flight between any two steps, arms opposite to the
+    legs."""
     draw, time, pace = sketch.generator.uniform, sketch.time, sketch.pace
-    flight, contact = pace * draw(0.10, 0.14), pace * draw(0.20, 0.25)
+    flight, contact = pace * draw(0.10, 0.12), pace * draw(0.23, 0.27)
     plan = JumpPlan.steady(flight, contact, 0.9, sketch.end - 0.4, even=True)
     step = flight + contact
     running = smooth_step((time - plan.takeoffs[0] + 0.3) / 0.5)
@@ -60,16 +62,18 @@ def running_on_spot(sketch: Sketch) -> Track:
     left = Arms(-1.10, 0.05 + reach * swing, 0.25, 1.45 + 0.2 * swing)
     right = Arms(-1.10, 0.05 - reach * swing, 0.25, 1.45 - 0.2 * swing)
     sketch.arms(sketch.eased(left, env), sketch.eased(right, env))
-    sketch.bend(forward=0.10 * env, twist=0.16 * swing)
+    sketch.fists(0.5 * env)
+    sketch.look_about()
+    sketch.bend(forward=0.10 * env, twist=0.20 * swing)
     sketch.turn("pelvis", "y", -0.08 * swing)
-    feet = _running_feet(sketch, plan, lift=draw(0.16, 0.26), back=draw(0.16, 0.24))
+    feet = _running_feet(sketch, plan, lift=draw(0.25, 0.31), ahead=draw(0.07, 0.12))
     return sketch.body.solve(sketch.rotations, feet, lambda h: plan.centre_height(time, h))
 
 
 def _running_feet(
-    sketch: Sketch, plan: JumpPlan, lift: float, back: float
+    sketch: Sketch, plan: JumpPlan, lift: float, ahead: float
 ) -> tuple[FootTrack, FootTrack]:
-    """Left lands after odd jumps, right after even ones; each swings up behind meanwhile."""
+    """Left lands after odd jumps, right after even ones; each comes up in front meanwhile."""
     time, leg = sketch.time, sketch.body.leg_length
     count = len(plan.takeoffs)
     legs = Hop.of(plan, time, leg, heel=0.35, sink=0.0)
@@ -88,7 +92,7 @@ def _running_feet(
             )
         place = np.array([sign * 0.55 * sketch.body.hip_half_width, 0.0])
         still = FootTrack.planted(place, len(time))
-        path = up[:, None] * [0.0, lift * leg, -back * leg]
+        path = up[:, None] * [0.0, lift * leg, ahead * leg]
         return replace(
             legs.on(still),
             ball=still.ball + path,
@@ -101,24 +105,32 @@ def _running_feet(
 
 
 def one_leg_loose(sketch: Sketch) -> Track:
-    """Stands on one leg and shakes the other one loose in front; the seed picks the leg."""
+    """Stands on one leg and swings the other one loose to and fro; the seed picks the leg."""
     draw = sketch.generator.uniform
     left_stands = bool(sketch.generator.integers(2))
-    rate, env = draw(2.2, 3.0), sketch.envelope(rise=1.2, fall=1.2)
-    leg = sketch.body.leg_length
+    rate, env = draw(1.7, 2.3), sketch.envelope(rise=1.2, fall=1.2)
+    leg, outward = sketch.body.leg_length, -1.0 if left_stands else 1.0
     shake = env * (1 + sketch.drift(0.15))
     held = np.stack(
         [
-            0.015 * leg * shake * sketch.wave(0.5 * rate, 0.2),
-            0.13 * leg + 0.035 * leg * shake * sketch.wave(rate),
-            0.18 * leg + 0.050 * leg * shake * sketch.wave(rate, 0.3),
+            outward * leg * (0.10 + 0.03 * shake * sketch.wave(0.5 * rate, 0.2)),
+            0.20 * leg + 0.060 * leg * shake * sketch.wave(rate),
+            0.10 * leg + 0.220 * leg * shake * sketch.wave(rate, 0.1),
         ],
         axis=1,
     )
     out = draw(0.25, 0.5)
-    arms = Arms(-1.05 + out + sketch.drift(0.05), 0.15, 0.1, 0.3)
-    sketch.arms(sketch.eased(arms, env))
-    sketch.bend(forward=0.03 * env, sideways=env * (0.04 if left_stands else -0.04))
+    sway = 0.10 * shake * sketch.wave(rate, 0.6)
+    left, right = (
+        Arms(-1.05 + out + sketch.drift(0.10), 0.15 + side * sway, 0.1, 0.3) for side in (1, -1)
+    )
+    sketch.arms(sketch.eased(left, env), sketch.eased(right, env))
+    sketch.look_about(down=0.20)
+    sketch.bend(
+        forward=env * 0.05 + 0.05 * shake * sketch.wave(rate, 0.1),
+        sideways=env * (0.06 if left_stands else -0.06),
+        twist=0.10 * shake * sketch.wave(rate, 0.35),
+    )
     stand = standing_foot(sketch, left_stands)
     free = free_foot(sketch, not left_stands, held, pitch=0.5)
     free = replace(free, heel_pitch=free.heel_pitch + 0.25 * shake * sketch.wave(rate, 0.5))

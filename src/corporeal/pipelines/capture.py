@@ -9,9 +9,10 @@ import numpy as np
 
 import corporeal
 from corporeal.assets.default_body import load_default_body
-from corporeal.body.registrations import Split, Take
+from corporeal.body.registrations import LeftOut, Split, Take
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
+from corporeal.capture.checkup import Checkup
 from corporeal.capture.flesh import DeformerName, Touch
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.dyna import DynaProtocol
@@ -24,6 +25,8 @@ from corporeal.capture.seeds import generator
 from corporeal.capture.selection import half_of, spread_over
 from corporeal.capture.session import SessionSettings, record
 from corporeal.errors import InputError
+from corporeal.evaluation.flesh_recorder import FleshRecorders
+from corporeal.evaluation.health_limits import HealthLimits
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.scans import GROUP, write_scans
 from corporeal.motions.library import MOTIONS
@@ -66,6 +69,8 @@ class CaptureOptions:
     """What moves the flesh: fat and muscle on bones, or two-layer flesh."""
     touch: Touch = "global"
     """Whether skin meets skin: nowhere, at joints, or anywhere."""
+    twin: bool = True
+    """Also record the quasi-static twin of every movement: the same poses without momentum."""
     seed: int = 0
     """Draws poses, motions, tissue and noise."""
     scan_every: int = 1
@@ -102,6 +107,8 @@ class Captured:
     """Number of recordings written."""
     frames: int
     """Number of frames in them."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Recordings that no attempt made sound."""
 
 
 def capture(
@@ -129,14 +136,18 @@ def capture(
         label="recording people",
     )
     if not report.failed:
-        store.store.finish({"people": len(jobs), "takes": len(store.takes())})
+        left_out = [f"{take.subject} {take.sequence}" for take in store.left_out()]
+        store.store.finish({"people": len(jobs), "takes": len(store.takes()), "left_out": left_out})
     return report
 
 
 def capture_jobs(config: CaptureConfig, people: People) -> dict[str, CaptureJob]:
     """Who is recorded, by name."""
     seed = people.seed or 0
-    halves: dict[int, Split] = {i: half_of(seed, name) for i, name in enumerate(people.names)}
+    halves: dict[int, Split] = {
+        i: _said(split) or half_of(seed, name)
+        for i, (name, split) in enumerate(zip(people.names, people.splits, strict=True))
+    }
     pool = [i for i, half in halves.items() if config.split in ("both", half)]
     if config.women is not None or config.men is not None:
         chosen = spread_over(pool, people.sex, people.bmi, config.women or 0, config.men or 0)
@@ -147,6 +158,11 @@ def capture_jobs(config: CaptureConfig, people: People) -> dict[str, CaptureJob]
             f"{config.people} has nobody for --split {config.split}; make more people."
         )
     return {people.names[i]: CaptureJob(config, i, people.names[i], halves[i]) for i in chosen}
+
+
+def _said(split: str) -> Literal["train", "test"] | None:
+    """The half that a table gave somebody; None where it gave none."""
+    return "train" if split == "train" else "test" if split == "test" else None
 
 
 def protocol_of(config: CaptureConfig) -> CaptureProtocol:
@@ -175,17 +191,28 @@ def capture_person(job: CaptureJob) -> Captured:
     config, template = job.config, default_template()
     store, people = RegistrationsStore.open(config.out), read_people(config.people)
     person = person_of(people, job.index)
-    settings = SessionSettings(config.deformer, config.touch, config.seed)
-    scanner = scanner_of(config, template)
-    frames, missing = 0, _missing(store, job)
-    takes = record(person, template, protocol_of(config), settings, job.split, missing)
+    settings = SessionSettings(config.deformer, config.touch, config.seed, config.twin)
+    scanner, protocol = scanner_of(config, template), protocol_of(config)
+    counts, left_out, missing = [], [], _missing(store, job)
+    checkup = checkup_of(template, config.touch)
+    takes = record(person, template, protocol, settings, job.split, missing, checkup)
     for subject, take in takes:
+        if isinstance(take, LeftOut):
+            store.write_left_out(take)
+            left_out.append(take)
+            continue
         store.write_subject(subject)
         if scanner is not None:
             _scan(store, scanner, take, config)
         store.write_take(take)  # last: a take that is there has its scans
-        frames += take.frame_count
-    return Captured(len(missing), frames)
+        counts.append(take.frame_count)
+    return Captured(len(counts), sum(counts), tuple(left_out))
+
+
+def checkup_of(template: Template, touch: Touch) -> Checkup:
+    """How takes of the template are judged: by the limits that `dataset validate` has."""
+    limits = HealthLimits.where_skin_meets_skin(touch == "global")
+    return Checkup(FleshRecorders(template), limits.faults)
 
 
 def person_of(people: People, index: int) -> Person:
@@ -231,7 +258,8 @@ def _scan(store: RegistrationsStore, scanner: Scanner, take: Take, config: Captu
 
 def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
     names = protocol_of(job.config).sequences()
-    return tuple(name for name in names if not store.has_take(job.name, name))
+    known = (store.has_take, store.is_left_out)
+    return tuple(name for name in names if not any(has(job.name, name) for has in known))
 
 
 def _store(config: CaptureConfig, people: People, template: Template) -> RegistrationsStore:

@@ -214,6 +214,7 @@ def _group(persons: Persons, bodies: Realised) -> PeopleGroup:
         persons.dimensions,
         np.array([e.composition for e in examined]),
         np.array([e.flaws for e in examined]),
+        persons.splits,
     )
 
 

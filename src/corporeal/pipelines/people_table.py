@@ -19,6 +19,7 @@ from corporeal.population.given import completed, survey_persons
 from corporeal.population.sampling import AGES, Persons
 from corporeal.runtime.input_files import read_input
 
+_SPLIT = "split"
 _MAX_BYTES = 64 * 1024**2
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 
@@ -34,12 +35,16 @@ class PeopleTable:
 
 
 def read_people_table(
-    path: str | Path, out: str, sliders: Mapping[str, str], measurements: Mapping[str, str]
+    path: str | Path,
+    out: str,
+    sliders: Mapping[str, str],
+    measurements: Mapping[str, str],
+    beside: tuple[str, ...] = (),
 ) -> PeopleTable:
     """Read a table; `{name}` in `out` becomes the row's name.
 
     `sliders` and `measurements` map column names to the names that the body model uses. A row that
-    cannot be read is refused alone; an unknown column refuses the table.
+    cannot be read is refused alone; an unknown column refuses the table, one of `beside` does not.
     """
     if "{name}" not in out:
         raise InputError(
@@ -47,11 +52,11 @@ def read_people_table(
             f"'people/{{name}}.npz', so that every row has a file of its own."
         )
     header, rows = _rows(Path(path))
-    unknown = [c for c in header if c != "name" and c not in sliders and c not in measurements]
-    if "name" not in header or unknown:
+    known = ("name", *sliders, *measurements, *beside)
+    if "name" not in header or not set(header) <= set(known):
         raise FormatError(
             f"{path} has the columns {', '.join(header)}; expected 'name' and any of "
-            f"{', '.join([*sliders, *measurements])}."
+            f"{', '.join(known[1:])}."
         )
     configs: dict[str, MakeBodyConfig] = {}
     refused: dict[str, str] = {}
@@ -69,18 +74,23 @@ def read_people_table(
 def read_persons(path: str | Path) -> Persons:
     """Persons of a table (name, gender, age, stature, mass and any others), or of ANSUR II's file.
 
-    A person needs to be a woman or a man; whoever cannot be read refuses the whole table.
+    A person needs to be a woman or a man; whoever cannot be read refuses the whole table. The
+    column `split` says whether they are for training or for tests (train, test); people given by
+    hand are for training where it says nothing.
     """
     header, rows = _rows(Path(path))
     if "weightkg" in header:
         return _surveyed(Path(path), rows)
     columns = {name: name for name in NAMES} | SHORT_NAMES
-    table = read_people_table(path, "{name}", {"gender": "gender", "age": "age"}, columns)
+    sliders = {"gender": "gender", "age": "age"}
+    table = read_people_table(path, "{name}", sliders, columns, (_SPLIT,))
+    said = {row["name"]: row.get(_SPLIT, "") for row in rows}
     refused = dict(table.refused)
-    persons = {}
+    persons, splits = {}, []
     for name, config in table.configs.items():
         try:
             persons[name] = _person(config.sliders, config.measurements)
+            splits.append(_split(said[name]))
         except InputError as error:
             refused[name] = str(error)
     if refused or not persons:
@@ -91,7 +101,16 @@ def read_persons(path: str | Path) -> Persons:
         tuple(sex for sex, _, _ in persons.values()),
         np.array([age for _, age, _ in persons.values()]),
         np.array([dimensions for _, _, dimensions in persons.values()]),
+        tuple(splits),
     )
+
+
+def _split(text: str) -> str:
+    """Training or test; training where nothing is said."""
+    word = text.strip().lower() or "train"
+    if word not in ("train", "test"):
+        raise InputError(f"{_SPLIT} is {text.strip()!r}; expected train, test or nothing.")
+    return word
 
 
 def _person(

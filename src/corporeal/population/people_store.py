@@ -32,7 +32,7 @@ MEASURED: Final = (*NAMES, "volume", "surface_area", "bmi")
 """Columns of the measurements: metres, kilograms, m³, m², kg/m²."""
 
 
-@pytree_dataclass(static=("names", "sexes"))
+@pytree_dataclass(static=("names", "sexes", "splits"))
 class PeopleGroup:
     """Some people with their bodies, as one part of the store holds them."""
 
@@ -56,6 +56,8 @@ class PeopleGroup:
     """Fat and muscle mass, kg."""
     flaws: Int[NumpyArray, "n 2"]
     """Sharp folds and contacts of skin that the average body of this sex and age has not."""
+    splits: tuple[str, ...] = ()
+    """ "train" or "test", one a person, where a table said so; else empty."""
 
     def array(self, name: str) -> NumpyArray:
         """All rows of one of the arrays."""
@@ -105,6 +107,8 @@ def write_group(store: ZarrStore, number: int, group: PeopleGroup) -> None:
     """Write one group of people; from any process, whole or not at all."""
     with store.writing(FOLDER, group_name(number)) as part:
         part.attributes = {"names": list(group.names), "sexes": list(group.sexes)}
+        if group.splits:
+            part.attributes["splits"] = list(group.splits)
         for name in _ARRAYS:
             array = getattr(group, name)
             if name in _SINGLE:
@@ -167,6 +171,16 @@ class StoredGroup:
         """ "female" or "male", one a person."""
         return tuple(_texts(self.part, "sexes"))
 
+    @cached_property
+    def splits(self) -> tuple[str, ...]:
+        """ "train" or "test", one a person, where a table said so; else empty."""
+        if "splits" not in self.part.attributes:
+            return ()
+        splits = tuple(_texts(self.part, "splits"))
+        if len(splits) != len(self.names) or not set(splits) <= {"train", "test"}:
+            raise FormatError(f"{self.part.path} does not have train or test for everybody.")
+        return splits
+
     def array(self, name: str) -> NumpyArray:
         """All rows of an array of `PeopleGroup`."""
         kind, shape = _ARRAYS[name]
@@ -179,7 +193,8 @@ class StoredGroup:
 
     def whole(self) -> PeopleGroup:
         """All of it, in memory."""
-        return PeopleGroup(self.names, self.sexes, *(self.array(name) for name in _ARRAYS))
+        arrays = (self.array(name) for name in _ARRAYS)
+        return PeopleGroup(self.names, self.sexes, *arrays, splits=self.splits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,6 +287,13 @@ class People:
     def sex(self) -> tuple[str, ...]:
         """ "female" or "male"."""
         return tuple(sex for part in self._parts for sex in part.sexes)
+
+    @cached_property
+    def splits(self) -> tuple[str, ...]:
+        """ "train" or "test" of all people, in order; "" for those of whom nobody has said."""
+        return tuple(
+            split for part in self._parts for split in part.splits or ("",) * len(part.names)
+        )
 
     @cached_property
     def age(self) -> Float[NumpyArray, "n"]:

@@ -26,7 +26,7 @@ Crowd: TypeAlias = Literal["adults", "soldiers", "even"]
 `even` spreads ages and BMIs evenly over their whole ranges. All have ANSUR II's proportions."""
 
 
-@pytree_dataclass(static=("names", "sexes"))
+@pytree_dataclass(static=("names", "sexes", "splits"))
 class Persons:
     """People before they have bodies."""
 
@@ -38,9 +38,16 @@ class Persons:
     """Years."""
     dimensions: Float[NumpyArray, "n M"]
     """In the order of `anthropometry.definitions.NAMES`, metres and kilograms."""
+    splits: tuple[str, ...] = ()
+    """ "train" or "test", one a person; empty where who is kept for tests is drawn by name."""
 
     def check(self) -> None:
         """Raise `InputError` unless there is one name, sex, age and row of dimensions a person."""
+        if self.splits and len(self.splits) != len(self.names):
+            raise InputError(
+                f"{len(self.splits)} splits came for {len(self.names)} people; expected one of "
+                f"each a person, or none."
+            )
         if not len(self.names) == len(self.sexes) == len(self.ages) == len(self.dimensions):
             raise InputError(
                 f"{len(self.names)} names, {len(self.sexes)} sexes, {len(self.ages)} ages and "
@@ -59,6 +66,7 @@ class Persons:
             tuple(np.array(self.sexes)[rows].tolist()),
             self.ages[rows],
             self.dimensions[rows],
+            tuple(np.array(self.splits)[rows].tolist()) if self.splits else (),
         )
 
 

@@ -75,11 +75,14 @@ class Clip:
 
     def posed_vertices(self) -> Float64[NumpyArray, "N W 3"]:
         """The full skin at every frame, metres."""
+        return np.stack([self.body.skin(state.positions) for state in self.states()])
+
+    def states(self) -> Iterator[State]:
+        """The flesh at every frame, the first included, one after the other."""
         path = self.body.frames(self.poses)
         looped = self.simulation.settings.loop and self.frame_count > 1
         flesh = self.run_up(path, self._last) if looped else self.beginning(path)
-        states = itertools.chain([flesh], self._passing(flesh, path, 0))
-        return np.stack([self.body.skin(state.positions) for state in states])
+        return itertools.chain([flesh], self._passing(flesh, path, 0))
 
     def beginning(self, path: Float64[NumpyArray, "k J 4 4"], frame: int = 0) -> State:
         """Flesh in static balance at a frame, given the velocity that its bones have there."""
@@ -162,11 +165,16 @@ class Clip:
 
 
 def make_clip(
-    simulation: ProjectiveSimulation, outside: BoundEnvironment, identity: Identity, motion: Motion
+    simulation: ProjectiveSimulation,
+    outside: BoundEnvironment,
+    identity: Identity,
+    motion: Motion,
+    finer: int = 1,
 ) -> Clip:
-    """The clip of a motion; frames are divided into equal steps that physics can take."""
+    """The clip of a motion; frames are divided into equal steps that physics can take, `finer`
+    times as many as it needs."""
     dynamic = simulation.settings.dynamics
-    steps = outside.body.step_count(1.0 / motion.fps) if dynamic else 1
+    steps = finer * outside.body.step_count(1.0 / motion.fps) if dynamic else 1
     places = np.arange((motion.frame_count - 1) * steps + 1) / steps
     looped, last = simulation.settings.loop and motion.frame_count > 1, motion.frame_count - 1
     first = _OVERLAP if looped else 0

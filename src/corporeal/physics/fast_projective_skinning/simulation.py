@@ -8,7 +8,7 @@ skin = simulation.skin(state)
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
@@ -50,6 +50,16 @@ _SECONDS_A_ROUND = 0.2 * FORGET
 """As which a static round counts for what touches: after twenty it sleeps."""
 
 
+@dataclass(frozen=True)
+class StaticRounds:
+    """When a static shape that follows another one counts as found."""
+
+    most: int
+    """Rounds of iterations at most."""
+    still: float = _STILL
+    """Metres: found when no vertex moves further in a round."""
+
+
 @pytree_dataclass()
 class SimulationState:
     """A moving body at one moment: enough to be saved, and gone on from."""
@@ -82,6 +92,8 @@ class ProjectiveSimulation:
         self.template = template
         self.settings = settings or ProjectiveControls()
         self.cuts = cuts
+        self.following = StaticRounds(self._most_rounds)
+        """How static frames are sought from those before them, where flesh has no momentum."""
         self._preparations: Bodies = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
 
@@ -103,9 +115,11 @@ class ProjectiveSimulation:
         pose: Pose | None = None,
         environment: Environment | None = None,
         time: float = 0.0,
+        finer: int = 1,
     ) -> SimulationState:
         """In static balance in `pose` (the zero pose, if None), reached from the stress-free pose
-        in small turns, so that a clip that begins in mid-motion begins with quiet flesh.
+        in small turns, so that a clip that begins in mid-motion begins with quiet flesh; `finer`
+        times as small as usual.
 
         Only the pose itself is balanced against its `environment`, as that is at `time` (seconds),
         not the way to it.
@@ -124,7 +138,7 @@ class ProjectiveSimulation:
         loose = self.settings.collisions == "off"
         largest, passing = (_TURN_A_STEP, 1) if loose else (_TOUCHING_TURN_A_STEP, 2)
         settling = _SETTLING_STEPS if loose else _TOUCHING_SETTLING_STEPS
-        count = max(1, math.ceil(turn / largest))
+        count = max(1, math.ceil(turn * finer / largest))
         for number, (before, frame) in enumerate(
             pairwise(self._path(body, rest, target, count)), 1
         ):
@@ -241,8 +255,9 @@ class ProjectiveSimulation:
         body = outside.body
         if not self.settings.dynamics:
             flesh = _quiet(body.carry(flesh.positions, path[0], path[-1]), flesh.step, flesh)
-            moved = Movement(path[[0, -1]], flesh.velocities, step)
-            return self._balance(outside, flesh, path[-1], self._most_rounds, time + step, moved)
+            moved, most = Movement(path[[0, -1]], flesh.velocities, step), self.following.most
+            still = self.following.still
+            return self._balance(outside, flesh, path[-1], most, time + step, moved, still=still)
         solver = body.solver(step)
         seconds = step * (len(path) - 1)
         movement = Movement(path[[0, -1]], seconds * flesh.velocities, seconds)
@@ -268,6 +283,7 @@ class ProjectiveSimulation:
         movement: Movement | None = None,
         *,
         momentum: bool = False,
+        still: float = _STILL,
     ) -> State:
         """Quiet flesh at `frame`, as rounds leave it that each begin without movement, until no
         vertex moves.
@@ -282,8 +298,8 @@ class ProjectiveSimulation:
         carriers = body.carriers(frame)
         anchors, nowhere = carriers[body.system.anchored], np.zeros_like(carriers)
         searching = 0 if momentum or movement is not None else _SEARCHING_ROUNDS
-        still = Movement(np.stack([frame, frame]), nowhere, step or _SECONDS_A_ROUND)
-        movement = movement or still
+        standing = Movement(np.stack([frame, frame]), nowhere, step or _SECONDS_A_ROUND)
+        movement = movement or standing
         for number in range(rounds):
             searches = number < searching
             rows, touching = body.self_contacts(flesh, frame, None if searches else movement)
@@ -292,9 +308,9 @@ class ProjectiveSimulation:
             reached = solver.step(flesh, anchors, forces, nowhere, both(rows, around), carriers)
             went = reached.positions - flesh.positions
             flesh = _quiet(reached.positions, flesh.step, replace(reached, touching=touching))
-            movement = replace(still, flesh=went)
+            movement = replace(standing, flesh=went)
             settled = touching is None or not (searches or (touching.rates >= ASLEEP).any())
-            if settled and float(np.abs(went).max()) < _STILL:
+            if settled and float(np.abs(went).max()) < still:
                 break
         return flesh
 
