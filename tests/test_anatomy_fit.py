@@ -7,11 +7,11 @@ from corporeal.anatomy.fit.balance import (
     FAT_DENSITY,
     MUSCLE_DENSITY,
     Corrections,
-    balanced_share,
+    FatBalance,
     best_fat_layer,
 )
 from corporeal.anatomy.fit.flesh import STRETCH, flesh_constraint
-from corporeal.anatomy.fit.layers import fit_layers, scale_template
+from corporeal.anatomy.fit.layers import fit_layers, scale_template, trunk_region
 from corporeal.anatomy.nesting import check_nesting
 from corporeal.anatomy.scaling import bone_ends, damped_scale, stretch_along_bones
 from corporeal.anatomy.template import LayeredTemplate, layered_template
@@ -95,7 +95,7 @@ def test_strain_limits_leave_free_stretch_along_the_normal_alone(template):
 
 def test_the_best_fat_layer_misses_both_masses_least():
     """(4.14) is the minimum of (FM − FM*)² + (MM − MM*)² over m_FL with V_ST constant."""
-    known, soft = Corrections(1.0, 2.5, 0.2, 3.0, 4.0), 0.05
+    known, soft = Corrections(1.0, 2.5, 0.2, 3.0, 1.2, 4.0, 1.5), 0.05
     wanted = Composition(20.0, 28.0)
 
     def miss(fat_layer: float) -> float:
@@ -107,14 +107,18 @@ def test_the_best_fat_layer_misses_both_masses_least():
     assert miss(best) < min(miss(best - 1e-3), miss(best + 1e-3))
 
 
-def test_bisection_meets_a_mass_within_reach_and_stops_at_the_ends(template):
+def test_bisection_meets_both_regions_within_reach_and_makes_up_for_the_other(template):
+    """The whole fat layer is met to the bisection's width, the trunk's part as well; what the trunk
+    cannot hold goes to the limbs, and at the ends both stop."""
     prisms, skin, bone = template.prisms(), template.skin, template.bone
     low, high = np.full(len(skin), 0.3), np.full(len(skin), 0.7)
-    share, mass = balanced_share(prisms, skin, bone, (low, high), 18.0)
-    assert 0 < share < 1
-    assert mass == pytest.approx(18.0, abs=0.01)
-    assert balanced_share(prisms, skin, bone, (low, high), 1e3)[0] == 0.0
-    assert balanced_share(prisms, skin, bone, (low, high), 0.0)[0] == 1.0
+    balance = FatBalance(prisms, skin, bone, (low, high), trunk_region(template))
+    fat = balance.fat(*balance.met(20.0, 0.4))
+    assert sum(fat) == pytest.approx(20.0, abs=0.01)
+    assert fat[0] == pytest.approx(0.4 * 20.0, rel=0.02)  # regions share the prisms between them
+    assert sum(balance.fat(*balance.met(20.0, 0.9))) == pytest.approx(20.0, abs=0.01)
+    assert balance.met(1e3, 0.5) == (0.0, 0.0)
+    assert balance.met(0.0, 0.5) == (1.0, 1.0)
 
 
 def test_the_scaled_template_of_itself_is_itself(template):

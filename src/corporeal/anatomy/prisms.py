@@ -127,7 +127,9 @@ def raised_between(
     count, fixed = len(outer), np.zeros(len(outer), bool)
     points = np.concatenate([outer, middle, inner])
     tetrahedra = np.concatenate([prisms.tetrahedra, prisms.tetrahedra + count])
-    least = np.tile(0.3 * _least_volumes(prisms, outer), 2)
+    areas = [_least_volumes(prisms, surface) for surface in (outer, middle, inner)]
+    halves = [np.minimum(areas[0], areas[1]), np.minimum(areas[1], areas[2])]
+    least = 0.3 * np.concatenate(halves)  # skin may be wider than what lies beneath it
     for below in (fixed, prisms.layered):
         free = np.concatenate([fixed, prisms.layered, below])
         points = _projected(points, tetrahedra, least, free, rounds)
