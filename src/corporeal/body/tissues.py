@@ -37,12 +37,14 @@ full effort; it grows in proportion to effort (Wang 2014, vastus intermedius), s
 muscle at about a sixth of it. Density: 1 060 (Mendez and Keys 1960). Damping: as of fat; that of
 muscle rises with effort (Wakeling 2001), and no number was found."""
 
-GLAND: Final = Tissue(0.3e3, 980.0, 0.2)
-"""Fat and gland of a breast together, as it hangs. Modulus: 0.2 and 0.3 kPa, from one woman's
-breasts prone, supine and tilted by magnetic resonance (Mîra 2018): gravity's strains of some tens
-of per cent, without the skin's 4 kPa. Small samples are stiffer: 1.9 to 3.3 kPa (elastography,
-indentation), 5 kPa pulled whole with the skin (Suh 2024). Density: 980 ± 50, weighed (Chan 2019).
-Damping: 0.215 in free vibration (Chen 2013)."""
+GLAND: Final = Tissue(1.9e3, 980.0, 0.2)
+"""A breast as a whole: fat, gland, ligaments and the skin that holds them, since layers have no
+skin of their own. Modulus: twice the shear modulus of 0.96 kPa of living breasts that were pulled
+(Suh 2024; the energy of flesh here has E = 2 G); a layer of 6 cm then swings at 4 Hz in shear,
+√(G/ρ)/4t, where breasts are found to resonate (Chen 2013). Without its skin a breast is softer, 0.2
+and 0.3 kPa by the shapes it takes prone, supine and tilted (Mîra 2018, whose skin has 4 kPa), small
+samples are stiffer, 1.9 to 3.3 kPa (elastography, indentation). Density: 980 ± 50, weighed (Chan
+2019). Damping: 0.215 in free vibration (Chen 2013)."""
 
 SKIN: Final = Tissue(4e3, 1100.0, 0.12)
 """Epidermis and dermis. Modulus: 4 kPa on a breast that hangs (Mîra 2018), at strains below those
