@@ -140,6 +140,8 @@ def test_layers_of_thin_and_stout_people_are_sound(sex, sliders, local, wanted):
     layers = fit_layers(identity, sex, Composition(*wanted))
     found = check_nesting(layers)
     assert found.sound, found
+    assert found.without_thickness == 0
+    assert (layered_template(sex).layered & ~layers.layered).sum() <= 16  # in the groin
     np.testing.assert_allclose(layers.skin, identity.rest_vertices, atol=1e-6)
 
 
@@ -221,3 +223,33 @@ class TestRefusals:
     def test_an_unknown_sex(self):
         with pytest.raises(InputError, match="female and male"):
             fit_layers(self.identity, "other", self.wanted)
+
+
+def test_layers_without_thickness_are_not_sound(template):
+    """One vertex where muscle lies on the skin, or bone on the muscle, is found."""
+    from corporeal.body.layers import Layers
+
+    chosen = np.flatnonzero(template.layered)[100]
+    for outer, inner in (("skin", "muscle"), ("muscle", "bone")):
+        surfaces = {name: getattr(template, name).copy() for name in ("skin", "muscle", "bone")}
+        surfaces[inner][chosen] = surfaces[outer][chosen]
+        layers = Layers(**surfaces, triangles=template.triangles, layered=template.layered)
+        found = check_nesting(layers)
+        assert found.without_thickness == 1
+        assert not found.sound
+
+
+def test_the_trunk_goes_with_the_back_not_with_the_joints(template):
+    """A body whose spine joints lie 2 cm farther forwards within the same skin keeps its ribs. Bone
+    surface at the middle of the back goes 2 cm with the joints alone; with the back's skin less
+    than a quarter of that at the median, and less than 13 mm where pelvis and spine share it."""
+    names = template.body.skeleton.names
+    joints = template.joints.copy()
+    joints[[names.index(name) for name in ("spine1", "spine2", "spine3")], 2] += 0.02
+    plain = scale_template(template, template.skin, template.joints)
+    moved = scale_template(template, template.skin, joints)
+    ribs = np.abs(plain.bone[:, 1] - template.joints[names.index("spine2"), 1]) < 0.03
+    ribs &= template.layered & (np.abs(plain.bone[:, 0]) < 0.1)
+    gone = np.abs(moved.bone - plain.bone)[ribs, 2]
+    assert np.median(gone) < 0.005
+    assert gone.max() < 0.013

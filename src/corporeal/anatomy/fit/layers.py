@@ -21,7 +21,7 @@ from corporeal.anatomy.fit.requirements import require_same_body, require_same_s
 from corporeal.anatomy.fit.skeleton import fit_skeleton
 from corporeal.anatomy.lines import on_lines, share_bounds, smoothed_shares, upright_shares
 from corporeal.anatomy.nesting import outside_vertices
-from corporeal.anatomy.prisms import Prisms, closed, raised_between
+from corporeal.anatomy.prisms import Prisms, closed, raised_between, reopened
 from corporeal.anatomy.scaling import damped_scale, stretch_along_bones
 from corporeal.anatomy.template import LayeredTemplate, layered_template, limb_region
 from corporeal.anatomy.trunk_depth import template_fat, trunk_shift
@@ -111,7 +111,8 @@ def fit_layers(
         "rounds": float(report.rounds),
         "untangled": report.untangled,
     }
-    return Layers(skin, muscle, bone, template.triangles, layered, held, metadata)
+    thick = layered & (np.linalg.norm(skin - bone, axis=1) > 0.0)
+    return Layers(skin, muscle, bone, template.triangles, thick, held, metadata)
 
 
 def walled(
@@ -132,12 +133,14 @@ def upright(
     bone: Float64[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
 ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V 3"]]:
-    """Muscle and bone surface with no prism inverted; on the skin where that leaves no place."""
+    """Muscle and bone surface with no prism inverted; on the skin where that leaves no place at
+    all, as where skin crosses itself."""
     muscle, bone = raised_between(prisms, skin, muscle, bone)
     wrong = prisms.inverted(skin, muscle) | prisms.inverted(muscle, bone)
     if wrong.any():
         wrong |= outside_vertices((skin, muscle, bone), triangles, prisms.layered)
         muscle, bone = closed(prisms, skin, muscle, bone, wrong)
+        muscle, bone = reopened(prisms, skin, muscle, bone)
     return muscle, bone
 
 
