@@ -46,7 +46,7 @@ PEOPLE = (
     ("male", 1.76, 42.0, 45.0),
 )
 """Sex, stature (m), BMI (kg/m²), age (years)."""
-SHALLOW, WATCHED = 0.006, 400
+SHALLOW, WATCHED = 0.006, 150
 """Metres from the skin within which bone is asked about, and at most how many points a surface."""
 
 
@@ -149,13 +149,13 @@ def solid_angles(
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--bodies", type=int, default=20, help="sampled bodies")
+    parser.add_argument("--first", type=int, default=0, help="first seed; others are kept")
     parser.add_argument("--out", type=Path, default=RESULTS, help="file")
     asked = parser.parse_args()
-    people = [sections(*person) for person in PEOPLE]
-    for row in people:
-        print(json.dumps(row, default=lambda v: round(float(v), 3)), flush=True)
-    bodies = []
-    for seed in range(asked.bodies):
+    kept = json.loads(asked.out.read_text()) if asked.first and asked.out.exists() else {}
+    people = kept.get("people") or [sections(*person) for person in PEOPLE]
+    bodies = [row for row in kept.get("bodies", []) if row["seed"] < asked.first]
+    for seed in range(asked.first, asked.first + asked.bodies):
         bodies.append(health(seed))
         print(json.dumps(bodies[-1], default=float), flush=True)
     commit = subprocess.run(
