@@ -41,7 +41,7 @@ PATTERN_MM: dict[str, dict[str, tuple[float, float, float]]] = {
         "upper_arm": (2.5, 3.5, 6),
         "forearm": (2.5, 2.5, 2.5),
         "thigh": (6, 6, 7),
-        "shin": (3, 5, 5),
+        "shin": (6, 9, 9),
         "foot": (3, 3, 3),
     },
 }
