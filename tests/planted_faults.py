@@ -206,8 +206,8 @@ FAULTS = (
     # capture
     Fault(
         "a body's density is the mean of densities, not of volumes",
-        "return 1.0 / (fat_share / FAT_DENSITY + (1.0 - fat_share) / LEAN_DENSITY)",
-        "return fat_share * FAT_DENSITY + (1.0 - fat_share) * LEAN_DENSITY",
+        "return 1.0 / (fat_share / LIPID_DENSITY + (1.0 - fat_share) / FAT_FREE_DENSITY)",
+        "return fat_share * LIPID_DENSITY + (1.0 - fat_share) * FAT_FREE_DENSITY",
         ("test_capture.py::test_tissue_follows_composition",),
     ),
     # scene

@@ -7,11 +7,11 @@ from corporeal.anatomy.fit.balance import (
     FAT_DENSITY,
     MUSCLE_DENSITY,
     Corrections,
-    balanced_share,
+    FatBalance,
     best_fat_layer,
 )
 from corporeal.anatomy.fit.flesh import STRETCH, flesh_constraint
-from corporeal.anatomy.fit.layers import fit_layers, scale_template
+from corporeal.anatomy.fit.layers import fit_layers, scale_template, trunk_region
 from corporeal.anatomy.nesting import check_nesting
 from corporeal.anatomy.scaling import bone_ends, damped_scale, stretch_along_bones
 from corporeal.anatomy.template import LayeredTemplate, layered_template
@@ -95,7 +95,7 @@ def test_strain_limits_leave_free_stretch_along_the_normal_alone(template):
 
 def test_the_best_fat_layer_misses_both_masses_least():
     """(4.14) is the minimum of (FM − FM*)² + (MM − MM*)² over m_FL with V_ST constant."""
-    known, soft = Corrections(1.0, 2.5, 0.2, 3.0, 4.0), 0.05
+    known, soft = Corrections(1.0, 2.5, 0.2, 3.0, 1.2, 4.0, 1.5), 0.05
     wanted = Composition(20.0, 28.0)
 
     def miss(fat_layer: float) -> float:
@@ -107,14 +107,18 @@ def test_the_best_fat_layer_misses_both_masses_least():
     assert miss(best) < min(miss(best - 1e-3), miss(best + 1e-3))
 
 
-def test_bisection_meets_a_mass_within_reach_and_stops_at_the_ends(template):
+def test_bisection_meets_both_regions_within_reach_and_makes_up_for_the_other(template):
+    """The whole fat layer is met to the bisection's width, the trunk's part as well; what the trunk
+    cannot hold goes to the limbs, and at the ends both stop."""
     prisms, skin, bone = template.prisms(), template.skin, template.bone
     low, high = np.full(len(skin), 0.3), np.full(len(skin), 0.7)
-    share, mass = balanced_share(prisms, skin, bone, (low, high), 18.0)
-    assert 0 < share < 1
-    assert mass == pytest.approx(18.0, abs=0.01)
-    assert balanced_share(prisms, skin, bone, (low, high), 1e3)[0] == 0.0
-    assert balanced_share(prisms, skin, bone, (low, high), 0.0)[0] == 1.0
+    balance = FatBalance(prisms, skin, bone, (low, high), trunk_region(template))
+    fat = balance.fat(*balance.met(20.0, 0.4))
+    assert sum(fat) == pytest.approx(20.0, abs=0.01)
+    assert fat[0] == pytest.approx(0.4 * 20.0, rel=0.02)  # regions share the prisms between them
+    assert sum(balance.fat(*balance.met(20.0, 0.9))) == pytest.approx(20.0, abs=0.01)
+    assert balance.met(1e3, 0.5) == (0.0, 0.0)
+    assert balance.met(0.0, 0.5) == (1.0, 1.0)
 
 
 def test_the_scaled_template_of_itself_is_itself(template):
@@ -136,6 +140,8 @@ def test_layers_of_thin_and_stout_people_are_sound(sex, sliders, local, wanted):
     layers = fit_layers(identity, sex, Composition(*wanted))
     found = check_nesting(layers)
     assert found.sound, found
+    assert found.without_thickness == 0
+    assert (layered_template(sex).layered & ~layers.layered).sum() <= 16  # in the groin
     np.testing.assert_allclose(layers.skin, identity.rest_vertices, atol=1e-6)
 
 
@@ -217,3 +223,33 @@ class TestRefusals:
     def test_an_unknown_sex(self):
         with pytest.raises(InputError, match="female and male"):
             fit_layers(self.identity, "other", self.wanted)
+
+
+def test_layers_without_thickness_are_not_sound(template):
+    """One vertex where muscle lies on the skin, or bone on the muscle, is found."""
+    from corporeal.body.layers import Layers
+
+    chosen = np.flatnonzero(template.layered)[100]
+    for outer, inner in (("skin", "muscle"), ("muscle", "bone")):
+        surfaces = {name: getattr(template, name).copy() for name in ("skin", "muscle", "bone")}
+        surfaces[inner][chosen] = surfaces[outer][chosen]
+        layers = Layers(**surfaces, triangles=template.triangles, layered=template.layered)
+        found = check_nesting(layers)
+        assert found.without_thickness == 1
+        assert not found.sound
+
+
+def test_the_trunk_goes_with_the_back_not_with_the_joints(template):
+    """A body whose spine joints lie 2 cm farther forwards within the same skin keeps its ribs. Bone
+    surface at the middle of the back goes 2 cm with the joints alone; with the back's skin less
+    than a quarter of that at the median, and less than 13 mm where pelvis and spine share it."""
+    names = template.body.skeleton.names
+    joints = template.joints.copy()
+    joints[[names.index(name) for name in ("spine1", "spine2", "spine3")], 2] += 0.02
+    plain = scale_template(template, template.skin, template.joints)
+    moved = scale_template(template, template.skin, joints)
+    ribs = np.abs(plain.bone[:, 1] - template.joints[names.index("spine2"), 1]) < 0.03
+    ribs &= template.layered & (np.abs(plain.bone[:, 0]) < 0.1)
+    gone = np.abs(moved.bone - plain.bone)[ribs, 2]
+    assert np.median(gone) < 0.005
+    assert gone.max() < 0.013

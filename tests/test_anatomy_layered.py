@@ -21,6 +21,7 @@ from corporeal.body.layers import Layers
 from corporeal.body.mesh import Mesh
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
+from corporeal.body.tissues import FAT, GLAND
 from corporeal.errors import InputError
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.parts import BodyParts, Carrier
@@ -139,14 +140,14 @@ def test_a_grab_pulls_the_belly_and_a_force_the_back(man, simulation):
 
 
 def test_soles_rest_on_the_ground(man, deformer):
-    """Ten millimetres too low, free skin stays above the floor, to a third of a millimetre."""
+    """Ten millimetres too low, free skin stays above the floor, to half a millimetre."""
     template, _, identity = man
     pose = standing(template, (0.0, -template.skin[:, 1].min() - 0.01, 0.0))
     loose, firm = (deformer.simulation({"ground": np.asarray(on)}) for on in (0.0, 1.0))
     skin = firm.body(identity).touchable
     low = [s.start(identity, pose).flesh.positions[skin, 1].min() for s in (loose, firm)]
     assert low[0] < -8e-3
-    assert low[1] > -3e-4
+    assert low[1] > -5e-4
 
 
 def test_a_body_at_rest_touches_itself_nowhere(man, deformer):
@@ -162,7 +163,7 @@ def test_a_body_at_rest_touches_itself_nowhere(man, deformer):
 def test_controls_rebuild_only_what_they_touch(man, deformer):
     plain = deformer.simulation().body(man[2])
     same = deformer.simulation({"loop": np.asarray(1.0)}).body(man[2])
-    firmer = deformer.simulation({"muscle": np.asarray(6.0)}).body(man[2])
+    firmer = deformer.simulation({"muscle": np.asarray(22.0)}).body(man[2])
     held = deformer.simulation({"sliding": np.asarray(0.0)}).body(man[2])
     assert same.system is plain.system
     assert firmer.upsampler is plain.upsampler
@@ -200,8 +201,8 @@ def test_breasts_are_softer_than_the_chest_and_a_flat_one_is_chest(man, body):
         least.append(soft[parts[labels] == "breast"].min())
         assert soft[parts[labels] == "shin"].min() > 0.9
         assert 1.5 < np.median(soft[parts[labels] == "back"]) <= soft.max() < 2.01
-    assert least[0] < 0.12
-    assert least[1] > 2 * least[0]
+    assert least[0] == pytest.approx(GLAND.modulus / FAT.modulus, rel=0.1)  # blended over 2 cm
+    assert least[1] > 1.5 * least[0]
 
 
 def test_ribs_lie_beneath_chest_and_back_and_nowhere_below_the_waist(man):

@@ -1,6 +1,7 @@
 """The virtual 4D scanner's parts: seeds, people, tissue, poses, cameras."""
 
 import json
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from corporeal.anthropometry.measure import measure
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.composition import Composition
 from corporeal.body.scan import Scan
+from corporeal.body.tissues import FAT, LIPID_SHARE, MUSCLE
 from corporeal.capture.clearance import ARMS, capsules_of, segment_distances
 from corporeal.capture.moving_clearance import cleared_motion, eased
 from corporeal.capture.person import Person
@@ -28,10 +30,8 @@ from corporeal.capture.scanner.scanner import Scanner, ScannerSettings, marks_on
 from corporeal.capture.seeds import generator, seed_of
 from corporeal.capture.selection import half_of, spread_over
 from corporeal.capture.tissue import (
-    FAT_STIFFNESS,
     SPREAD,
-    USUAL_FAT_SHARE,
-    USUAL_STIFFNESS,
+    YOUNG,
     mixed_stiffness,
     soft_fat_share,
     tissue_of,
@@ -98,17 +98,35 @@ def test_people_are_chosen_evenly_over_the_body_mass_index() -> None:
 
 
 def test_tissue_follows_composition(person: Person) -> None:
-    """Closed forms: pure fat, the usual mixture, and Siri's two compartments."""
-    assert mixed_stiffness(1.0) == pytest.approx(FAT_STIFFNESS)
-    assert mixed_stiffness(USUAL_FAT_SHARE) == pytest.approx(USUAL_STIFFNESS)
+    """Closed forms: pure fat, pure muscle, their geometric mean, and Siri's two compartments."""
+    assert mixed_stiffness(1.0, 3e3, 48e3) == pytest.approx(3e3)
+    assert mixed_stiffness(0.0, 3e3, 48e3) == pytest.approx(48e3)
+    assert mixed_stiffness(0.5, 3e3, 48e3) == pytest.approx(12e3)
     assert two_compartment_density(0.0) == pytest.approx(1100)
     assert two_compartment_density(1.0) == pytest.approx(900)
     assert two_compartment_density(0.5) == pytest.approx(990)  # harmonic mean of 900 and 1100
-    assert soft_fat_share(9.0, 11.0) == pytest.approx(0.5)
+    tissue_kg = LIPID_SHARE * FAT.density  # of fat in a cubic metre of fat tissue
+    assert soft_fat_share(tissue_kg, MUSCLE.density) == pytest.approx(0.5)
     lean, fat = (tissue_of(of_composition(person, f, 22.0), None) for f in (8.0, 25.0))
     assert lean.stiffness > fat.stiffness
     assert lean.density > fat.density
-    assert lean.controls(60.0)["damping_ratio"] == fat.controls(60.0)["damping_ratio"] == 0.12
+    assert lean.damping_ratio == fat.damping_ratio == 0.12
+
+
+def test_a_share_of_fat_is_counted_once(person: Person) -> None:
+    """Layers have their own fat and muscle: lean and fat people's are told the same moduli, those
+    of the tissues; muscle's alone falls with age, by the fat that grows into it."""
+    masses = (Composition(8.0, 22.0), Composition(25.0, 22.0))
+    lean, fat = (tissue_of(replace(person, age=YOUNG, composition=c), None) for c in masses)
+    told = lean.controls(60.0, layered=True)
+    assert told == fat.controls(60.0, layered=True)
+    assert told["stiffness"] == FAT.modulus
+    assert told["stiffness"] * told["muscle"] == pytest.approx(MUSCLE.modulus)
+    assert lean.controls(60.0, layered=False)["stiffness"] == lean.stiffness
+    old = tissue_of(replace(person, age=70.0), None)
+    expected = MUSCLE.modulus * (FAT.modulus / MUSCLE.modulus) ** 0.05
+    assert old.muscle_modulus == pytest.approx(expected)
+    assert old.fat_modulus == FAT.modulus
 
 
 def test_people_of_one_composition_differ(person: Person) -> None:

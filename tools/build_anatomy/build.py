@@ -18,11 +18,13 @@ from pathlib import Path
 
 import numpy as np
 from fat import expected_fat
+from fat_pattern import fat_pattern
 from skeleton import Body, place_skeleton
 from source import Bones, read_bones
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.atlas.build import wrap_groups
+from corporeal.anatomy.breast_wall import PECTORAL, spanned_bone, spanned_muscle
 from corporeal.anatomy.building.affine import Affine
 from corporeal.anatomy.building.muscle import (
     ABDOMINAL_WALL,
@@ -33,13 +35,19 @@ from corporeal.anatomy.building.muscle import (
 )
 from corporeal.anatomy.building.shrink import Shrink
 from corporeal.anatomy.building.wrap import BENEATH_SKIN, wrap_bones
-from corporeal.anatomy.fit.balance import FAT_DENSITY, LIPID_SHARE, SKIN_THICKNESS
-from corporeal.anatomy.lines import on_lines
+from corporeal.anatomy.fit.balance import FAT_DENSITY
+from corporeal.anatomy.lines import on_lines, share_bounds, upright_shares
 from corporeal.anatomy.prisms import Prisms, raised_between, untangle
-from corporeal.anatomy.scaling import stretch_along_bones
-from corporeal.anatomy.template import layered_region, limb_region
+from corporeal.anatomy.template import (
+    LayeredTemplate,
+    layered_region,
+    limb_region,
+    muscle_groups,
+)
 from corporeal.anthropometry.measure import measure
 from corporeal.assets.anatomy import BONE_STEP, METRES_PER_STEP, SEXES, BoneMesh
+from corporeal.body.identity import Identity
+from corporeal.body.tissues import LIPID_SHARE, SKIN_THICKNESS
 from corporeal.geometry.surface import triangle_areas
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.models.phenotype.model import PhenotypeModel
@@ -47,8 +55,8 @@ from corporeal.models.phenotype.model import PhenotypeModel
 PACKAGE_DATA = Path(__file__).parents[2] / "src/corporeal/assets/data"
 SCALES = {"male": (0.97, 1.08), "female": (0.88, 1.0)}
 """Expected scale of trunk and skull against the source."""
-PECTORAL = {"male": (0.03, 0.65), "female": (0.011, 0.0)}
-"""Muscle under the breast: at least this, metres, and this share of the way to the skin."""
+SKIN_IN_PATTERN = 0.002
+"""What `calibrated_envelope` adds to a scaled pattern before and takes from it after, metres."""
 
 
 @dataclass(frozen=True)
@@ -81,44 +89,83 @@ def build(sex: str, bones: Bones, survey: Path) -> Built:
     prisms = Prisms(triangles, layered)
     bone = Shrink(skin, triangles, layered, wrap, template.mesh.mirror).run()
     bone = untangle(prisms, skin, bone)
-    lean = model.prepare({"gender": gender, "muscle": 1.0, "weight": 0.0})
-    envelope = stretch_along_bones(
-        np.asarray(lean.rest_vertices, np.float64),
-        template.weights,
-        template.skeleton,
-        np.asarray(lean.joints, np.float64),
-        joints,
-    )
+    muscle, bone, thickness = muscle_surface(model, identity, bone, sex, survey)
+    return Built(skin, bone, muscle, thickness, placements)
+
+
+def muscle_surface(
+    model: PhenotypeModel, identity: Identity, bone: np.ndarray, sex: str, survey: Path
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Muscle and bone surface and muscle thickness: fat by `fat_pattern`, scaled to its mass."""
+    template, skin = model.template, np.asarray(identity.rest_vertices, np.float64)
+    layered = layered_region(template)
+    prisms = Prisms(template.mesh.triangles, layered)
+    plain = plain_template(model, identity, sex)
+    bone = untangle(prisms, skin, spanned_bone(plain, bone))
     parts = np.array(template.part_names)[template.part_labels]
-    breast = np.isin(parts, ("left_breast", "right_breast"))
-    length = np.linalg.norm(skin - bone, axis=1)
-    least, share = PECTORAL[sex]
-    pectoral = np.minimum(np.maximum(least, share * length) / np.maximum(length, 1e-9), 1.0)
-    envelope[breast] = (bone + pectoral[:, None] * (skin - bone))[breast]
+    length = np.maximum(np.linalg.norm(skin - bone, axis=1), 1e-9)
+    depth = fat_pattern(template, skin, bone, sex) - SKIN_IN_PATTERN
+    kept = np.zeros(len(skin), bool)
+    if sex == "female":
+        kept = np.isin(parts, ("left_breast", "right_breast"))
+        depth[kept] = np.maximum(length - PECTORAL, 0.0)[kept]
+    envelope = skin + (np.minimum(depth / length, 1.0))[:, None] * (bone - skin)
+    targets = fat_targets(model, identity, prisms, sex, survey)
+    beta = calibrated_envelope(prisms, skin, bone, envelope, targets, kept)
+    beta = np.clip(spanned_muscle(plain, beta, length), *share_bounds(skin, bone))
+    beta = upright_shares(prisms, beta, skin, bone)
+    walls = [(parts == "belly", ABDOMINAL_WALL), (parts == "back", LUMBAR_MUSCLE)]
+    muscle, bone = raised_between(prisms, skin, on_lines(beta, skin, bone, layered), bone)
+    thickness = thickness_map(muscle, bone, template.mesh.triangles, layered, walls)
+    print(
+        f"{sex}: fat layer {1e3 * prisms.volumes(skin, muscle).sum():.2f} l, muscle layer "
+        f"{1e3 * prisms.volumes(muscle, bone).sum():.2f} l, inverted: "
+        f"{int(prisms.inverted(skin, muscle).sum() + prisms.inverted(muscle, bone).sum())}"
+    )
+    return muscle, bone, thickness
+
+
+def plain_template(model: PhenotypeModel, identity: Identity, sex: str) -> LayeredTemplate:
+    """The body without layers yet."""
+    skin = np.asarray(identity.rest_vertices, np.float64)
+    layered = layered_region(model.template)
+    return LayeredTemplate(
+        sex,
+        model.template,
+        skin,
+        skin,
+        skin,
+        np.asarray(identity.joints, np.float64),
+        layered,
+        np.zeros(len(skin)),
+        muscle_groups(model.template, layered),
+        (),
+    )
+
+
+def fat_targets(
+    model: PhenotypeModel, identity: Identity, prisms: Prisms, sex: str, survey: Path
+) -> list[FatTarget]:
+    """Fat tissue and skin of trunk and limbs, m³; X-ray cuts the legs off at the hip joints."""
+    template, skin = model.template, np.asarray(identity.rest_vertices, np.float64)
     fat = expected_fat(survey, sex, measure(identity))
+    print(f"{sex}: {fat}")
     areas = np.bincount(
         prisms.triangles.ravel(),
         np.repeat(triangle_areas(skin, prisms.triangles) / 3, 3),
         minlength=len(skin),
     )
-    limbs = limb_region(template)
-    targets = [
+    names = np.array(template.part_names)[template.part_labels]
+    buttock = np.isin(names, ("left_buttock", "right_buttock"))
+    hip = np.asarray(identity.joints)[template.skeleton.index("left_hip")][1]
+    limbs = limb_region(template) & ~(buttock & (skin[:, 1] > hip))
+    return [
         FatTarget(
-            region & layered,
-            kg / LIPID_SHARE / FAT_DENSITY + SKIN_THICKNESS * areas[region].sum(),
+            region & layered_region(template),
+            kg / LIPID_SHARE / FAT_DENSITY + SKIN_THICKNESS[sex] * areas[region].sum(),
         )
         for region, kg in ((~limbs, fat.trunk), (limbs, fat.limbs))
     ]
-    beta = calibrated_envelope(prisms, skin, bone, envelope, targets, breast)
-    walls = [(parts == "belly", ABDOMINAL_WALL), (parts == "back", LUMBAR_MUSCLE)]
-    muscle, bone = raised_between(prisms, skin, on_lines(beta, skin, bone, layered), bone)
-    thickness = thickness_map(muscle, bone, triangles, layered, walls)
-    print(
-        f"{sex}: fat layer {1e3 * prisms.volumes(skin, muscle).sum():.2f} l, muscle layer "
-        f"{1e3 * prisms.volumes(muscle, bone).sum():.2f} l, {fat}, inverted: "
-        f"{int(prisms.inverted(skin, muscle).sum() + prisms.inverted(muscle, bone).sum())}"
-    )
-    return Built(skin, bone, muscle, thickness, placements)
 
 
 def report_outside(sex: str, skin: SurfaceTree, placed: dict[str, np.ndarray]) -> None:

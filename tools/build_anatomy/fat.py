@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.body.measurements import Measurements
+from corporeal.body.tissues import FAT_IN_MUSCLE, HEAD_AND_HAND_FAT
 
 AGE = 30.0
 """Of the template, years."""
-HEAD_FAT = 0.8
-"""Of head, hands and toes, which have no layers, kg."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,15 @@ def expected_fat(table: Path, sex: str, measured: Measurements) -> RegionalFat:
     waist = measured["waist_circumference"]
     body = np.array([1.0, AGE, 100 * measured.stature, measured.mass, 100 * waist])
     fat, trunk_fat = body @ slopes
-    return RegionalFat(float(trunk_fat), float(fat - trunk_fat - HEAD_FAT))
+    between = FAT_IN_MUSCLE * MUSCLE_SHARE[sex] * measured.mass
+    limbs = fat - trunk_fat - HEAD_AND_HAND_FAT - MUSCLE_OF_LIMBS * between
+    return RegionalFat(float(trunk_fat - (1 - MUSCLE_OF_LIMBS) * between), float(limbs))
+
+
+MUSCLE_SHARE = {"female": 0.306, "male": 0.384}
+"""Muscle over body mass (Janssen 2000)."""
+MUSCLE_OF_LIMBS = 0.75
+"""Share of it in the limbs."""
 
 
 FEATURES = ("age_y", "height_cm", "weight_kg", "waist_cm")

@@ -11,6 +11,8 @@ from corporeal.geometry.surface_tree import SurfaceTree
 
 TOLERANCE = 1e-4
 """A vertex farther outside than this is a violation, metres."""
+THINNEST = 2e-5
+"""A layer thinner than this has no thickness, metres."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,14 @@ class Nesting:
     """Prisms of fat or muscle with a negative volume."""
     inverted_tetrahedra: int
     """The same of their thirds: stricter."""
+    without_thickness: int
+    """Layered vertices whose fat or muscle is thinner than `THINNEST`."""
 
     @property
     def sound(self) -> bool:
-        """No vertex outside, no prism inverted."""
-        return not (self.muscle_outside or self.bone_outside or self.inverted_prisms)
+        """No vertex outside or without thickness, no prism inverted."""
+        outside = self.muscle_outside or self.bone_outside
+        return not (outside or self.inverted_prisms or self.without_thickness)
 
 
 def check_nesting(layers: Layers) -> Nesting:
@@ -49,7 +54,14 @@ def check_nesting(layers: Layers) -> Nesting:
         float(max(muscle.max(initial=-np.inf), bone.max(initial=-np.inf))),
         int((whole < -ROUNDING).sum()),
         int((thirds < -ROUNDING).sum()),
+        int((np.minimum(*(_gaps(*pair)[region] for pair in pairs)) < THINNEST).sum()),
     )
+
+
+def _gaps(
+    outer: Float64[NumpyArray, "V 3"], inner: Float64[NumpyArray, "V 3"]
+) -> Float64[NumpyArray, "V"]:
+    return np.linalg.norm(np.asarray(outer, np.float64) - inner, axis=1)
 
 
 def outside_vertices(

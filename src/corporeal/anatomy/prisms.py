@@ -127,7 +127,9 @@ def raised_between(
     count, fixed = len(outer), np.zeros(len(outer), bool)
     points = np.concatenate([outer, middle, inner])
     tetrahedra = np.concatenate([prisms.tetrahedra, prisms.tetrahedra + count])
-    least = np.tile(0.3 * _least_volumes(prisms, outer), 2)
+    areas = [_least_volumes(prisms, surface) for surface in (outer, middle, inner)]
+    halves = [np.minimum(areas[0], areas[1]), np.minimum(areas[1], areas[2])]
+    least = 0.3 * np.concatenate(halves)  # skin may be wider than what lies beneath it
     for below in (fixed, prisms.layered):
         free = np.concatenate([fixed, prisms.layered, below])
         points = _projected(points, tetrahedra, least, free, rounds)
@@ -185,6 +187,37 @@ def closed(
         middle[wrong], inner[wrong] = outer[wrong], outer[wrong]
         still = prisms.inverted(outer, middle) | prisms.inverted(middle, inner)
         wrong = (still | (adjacency @ still > 0)) & prisms.layered
+    return middle, inner
+
+
+REOPENED = (1e-3, 3e-4, 1e-4)
+"""Thicknesses that closed places are given again, metres: the first that inverts nothing."""
+
+
+def reopened(
+    prisms: Prisms,
+    outer: Float64[NumpyArray, "V 3"],
+    middle: Float64[NumpyArray, "V 3"],
+    inner: Float64[NumpyArray, "V 3"],
+) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V 3"]]:
+    """Middle and inner surface with some thickness where they were closed, wherever there is room.
+
+    A closed vertex goes inwards, half of the way with the middle surface, if no tetrahedron is
+    inverted by it; those that would be are closed again, until none is.
+    """
+    empty = prisms.layered & (np.linalg.norm(outer - inner, axis=1) == 0.0)
+    inwards = inward_directions(outer, prisms.triangles)
+    for thickness in REOPENED:
+        trial = empty.copy()
+        while trial.any():
+            way = thickness * inwards * trial[:, None]
+            half, whole = middle + 0.5 * way, inner + way
+            wrong = (prisms.inverted(outer, half) | prisms.inverted(half, whole)) & trial
+            if not wrong.any():
+                middle, inner = half, whole
+                break
+            trial &= ~wrong
+        empty = empty & ~trial
     return middle, inner
 
 

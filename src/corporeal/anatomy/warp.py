@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.anatomy.bone_margin import held_inside
 from corporeal.anatomy.template import LayeredTemplate
 from corporeal.assets.anatomy import BoneMesh
 from corporeal.body.layers import Layers
@@ -125,14 +126,15 @@ def muscle_warp(template: LayeredTemplate) -> tuple[TriharmonicWarp, Int[NumpyAr
 
 
 def transfer_bones(layers: Layers, template: LayeredTemplate) -> tuple[BoneMesh, ...]:
-    """The template's detailed bones inside a person."""
+    """The template's detailed bones inside a person, beneath the skin by `bone_margin.MARGIN`."""
     warp, chosen = bone_warp(template)
     coefficients = warp.coefficients(layers.bone[chosen] - template.bone[chosen])
     warped = _carried(warp, coefficients, template.bones)
-    return tuple(
+    stiff = [
         BoneMesh(bone.name, stiffened(bone.vertices, moved.vertices), bone.triangles)
         for bone, moved in zip(template.bones, warped, strict=True)
-    )
+    ]
+    return held_inside(stiff, np.asarray(layers.skin, np.float64), template.triangles)
 
 
 def transfer_muscles(layers: Layers, template: LayeredTemplate) -> tuple[BoneMesh, ...]:

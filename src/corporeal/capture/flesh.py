@@ -59,20 +59,23 @@ class PersonFlesh:
 
     def controls(self, moving: bool, touch: Touch) -> Controls:
         """What the deformer is told."""
-        tissue = self.tissue.controls(self.person.measurements.mass)
+        tissue = self._tissue()
         given = {**tissue, "dynamics": moving, "collisions": touch}
         return self.deformer.Controls.from_mapping(given, self.deformer.name)
 
     def materials(self, moving: bool, touch: Touch) -> dict[str, float]:
         """The same as numbers, SI units, as registrations keep them: 0 and 1 for off and on;
         collisions from 0 on."""
-        tissue = self.tissue.controls(self.person.measurements.mass)
+        tissue = self._tissue()
         return {**tissue, "dynamics": float(moving), "collisions": float(COLLISIONS.index(touch))}
 
     def body(self, moving: bool, touch: Touch) -> SimulatedBody:
         """The flesh that is simulated."""
         simulation = self.deformer.simulation(self.controls(moving, touch))
         return simulation.body(self.person.identity)
+
+    def _tissue(self) -> dict[str, float]:
+        return self.tissue.controls(self.person.measurements.mass, self.layers is not None)
 
     def perform(self, recording: Recording, touch: Touch) -> Float32[NumpyArray, "N V 3"]:
         """The skin of the person in every frame of a recording, metres."""

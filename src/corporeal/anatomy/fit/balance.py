@@ -3,32 +3,32 @@
 =========== ============================================================== ==================
 m_FL, m_ML  mass of the fat layer and of the muscle layer                   `fat_layer`, …
 m_VAT       visceral fat: growth of the abdominal cavity                    `visceral`
-m_skin      2 mm of skin, which is not fat                                  `skin`
-m_crotch    what the fat layer holds at the crotch that is not fat          `crotch`
+m_skin      skin, which is not fat                                          `skin`
+m_crotch    male genitals, which the fat layer holds                        `genital`
 m_abd       the abdominal cavity, which is not muscle                       `abdominal`
-m_h         κ h², muscle without a layer (heart, face, hands, diaphragm)    `missing_muscle`
-FM, MM      λ (m_FL + m_VAT − m_skin − m_crotch),  m_ML − m_abd + m_h       `fat_mass`, …
+m_tendon    tendons, fasciae, vessels of the muscle layer                   `tendon`
+m_h         muscle without a layer, by name in `body.tissues`               `unlayered_muscle`
+m_f         fat without a layer: of head and hands, in muscle               `unlayered_fat`
+FM          λ (m_FL + m_VAT − m_skin − m_crotch) + m_f                      `fat_mass`
+MM          m_ML − m_abd − m_tendon + m_h                                   `muscle_mass`
 =========== ============================================================== ==================
 
 λ is not that of Komaritzan 2022 (1): fat tissue is not all fat, and fat mass by X-ray is fat alone.
+Nor is m_h its κ h²: what has no layer is named, with published masses.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from corporeal._typing import Float64, NumpyArray
+from corporeal.anatomy.building.muscle import vertex_volumes
 from corporeal.anatomy.lines import on_lines
 from corporeal.anatomy.prisms import Prisms
 from corporeal.body.composition import Composition
+from corporeal.body.tissues import FAT, LIPID_SHARE, MUSCLE
 
-FAT_DENSITY, MUSCLE_DENSITY = 900.0, 1100.0
-"""kg/m³ (Komaritzan 2022)."""
-SKIN_THICKNESS = 0.002
-"""Metres."""
-LIPID_SHARE = 0.9
-"""λ: fat in fat tissue, by mass. From 0.8 in the lean to over 0.9 in the obese."""
-MISSING_MUSCLE = {"male": 0.7, "female": 2.5}
-"""κ, kg/m², fitted with λ to the composition predicted for bodies of all sizes; Komaritzan 2022 has
-1.5 and 1.0, for muscle mass by impedance and fat tissue that is all fat."""
+FAT_DENSITY, MUSCLE_DENSITY = FAT.density, MUSCLE.density
+"""kg/m³."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +38,27 @@ class Corrections:
     visceral: float
     """m_VAT, visceral fat: growth of the abdominal cavity, kg."""
     skin: float
-    """m_skin, skin that the fat layer holds, kg."""
-    crotch: float
-    """m_crotch, what the fat layer holds between the legs that is no fat, kg."""
+    """m_skin, skin that the fat layer holds, at the density of fat, kg."""
+    genital: float
+    """m_crotch, male genitals, which the fat layer holds, kg."""
     abdominal: float
     """m_abd, the abdominal cavity, which is not muscle, kg."""
-    missing_muscle: float
-    """m_h = κ h², muscle without a layer: heart, face, hands, diaphragm, kg."""
+    tendon: float
+    """m_tendon, tendons, fasciae, vessels and nerves of the muscle layer, kg."""
+    unlayered_muscle: float
+    """m_h, muscle that lies in no layer, kg."""
+    unlayered_fat: float
+    """m_f, fat that lies in no fat layer and is not visceral, kg."""
 
     def fat_mass(self, fat_layer: float) -> float:
-        """FM = λ (m_FL + m_VAT − m_skin − m_crotch) (4.12)."""
-        return LIPID_SHARE * (fat_layer + self.visceral - self.skin - self.crotch)
+        """FM = λ (m_FL + m_VAT − m_skin − m_crotch) + m_f (4.12)."""
+        return LIPID_SHARE * (fat_layer + self.visceral - self.skin - self.genital) + (
+            self.unlayered_fat
+        )
 
     def muscle_mass(self, muscle_layer: float) -> float:
-        """MM = m_ML − m_abd + m_h (4.13)."""
-        return muscle_layer - self.abdominal + self.missing_muscle
+        """MM = m_ML − m_abd − m_tendon + m_h (4.13)."""
+        return muscle_layer - self.abdominal - self.tendon + self.unlayered_muscle
 
 
 def best_fat_layer(wanted: Composition, soft_volume: float, known: Corrections) -> float:
@@ -61,46 +67,87 @@ def best_fat_layer(wanted: Composition, soft_volume: float, known: Corrections) 
     With ρ = ρ_M/ρ_F, the root of λ (FM − FM*) = ρ (MM − MM*).
     """
     ratio, share = MUSCLE_DENSITY / FAT_DENSITY, LIPID_SHARE
-    fat = wanted.fat_mass - share * (known.visceral - known.skin - known.crotch)
-    muscle = soft_volume * MUSCLE_DENSITY - known.abdominal + known.missing_muscle
+    inside = known.visceral - known.skin - known.genital
+    fat = wanted.fat_mass - known.unlayered_fat - share * inside
+    muscle = known.muscle_mass(soft_volume * MUSCLE_DENSITY)
     return (share * fat + ratio * (muscle - wanted.muscle_mass)) / (share**2 + ratio**2)
 
 
-def balanced_share(
-    prisms: Prisms,
-    skin: Float64[NumpyArray, "V 3"],
-    bone: Float64[NumpyArray, "V 3"],
-    limits: tuple[Float64[NumpyArray, "V"], Float64[NumpyArray, "V"]],
-    fat_layer: float,
-) -> tuple[float, float]:
-    """Share t of the maximum surface at which the fat layer weighs `fat_layer`, and what it weighs.
+@dataclass(frozen=True, eq=False)
+class FatBalance:
+    """The muscle surfaces between minimum and maximum, and the fat that they leave by region.
 
-    β = (1 − t) β_min + t β_max; fat falls with t, so bisection finds it, or the nearer end.
+    β = (1 − t) β_min + t β_max, with one t on the trunk and one on the limbs.
     """
 
-    def mass(share: float) -> float:
-        return fat_at(share, prisms, skin, bone, limits)
+    prisms: Prisms
+    """Between skin and muscle surface."""
+    skin: Float64[NumpyArray, "V 3"]
+    """Metres."""
+    bone: Float64[NumpyArray, "V 3"]
+    """Metres."""
+    limits: tuple[Float64[NumpyArray, "V"], Float64[NumpyArray, "V"]]
+    """β of the minimum and of the maximum muscle surface."""
+    trunk: Float64[NumpyArray, "V"]
+    """How much of every vertex is trunk, 0 to 1; the rest is limb."""
 
+    def beta(self, trunk: float, limbs: float) -> Float64[NumpyArray, "V"]:
+        """β at shares t of trunk and limbs."""
+        share = trunk * self.trunk + limbs * (1.0 - self.trunk)
+        return (1 - share) * self.limits[0] + share * self.limits[1]
+
+    def fat(self, trunk: float, limbs: float) -> tuple[float, float]:
+        """Mass of the fat layer on trunk and limbs, kg: most at 0, least at 1."""
+        muscle = on_lines(self.beta(trunk, limbs), self.skin, self.bone, self.prisms.layered)
+        masses = FAT_DENSITY * vertex_volumes(self.prisms, self.skin, muscle)
+        return float(masses @ self.trunk), float(masses @ (1.0 - self.trunk))
+
+    def met(self, wanted: float, trunk_share: float) -> tuple[float, float]:
+        """t of trunk and limbs at which the fat layer weighs `wanted` kg, `trunk_share` of it on
+        the trunk as far as it can; what one region cannot hold, or must, the other makes up for."""
+        trunk, limbs = 0.5, 0.5
+        for _ in range(3):  # the regions share prisms at their border
+            trunk = _root(lambda t, other=limbs: self.fat(t, other)[0], trunk_share * wanted)
+            limbs = _root(lambda t, other=trunk: sum(self.fat(other, t)), wanted)
+        return _root(lambda t: sum(self.fat(t, limbs)), wanted), limbs
+
+
+def _root(falling: Callable[[float], float], wanted: float) -> float:
+    """Where a function that falls from 0 to 1 is `wanted`, or the nearer end, by bisection."""
     low, high = 0.0, 1.0
-    if mass(low) <= fat_layer:
-        return low, mass(low)
-    if mass(high) >= fat_layer:
-        return high, mass(high)
-    for _ in range(20):
+    if falling(low) <= wanted:
+        return low
+    if falling(high) >= wanted:
+        return high
+    for _ in range(16):
         middle = (low + high) / 2
-        low, high = (middle, high) if mass(middle) > fat_layer else (low, middle)
-    share = (low + high) / 2
-    return share, mass(share)
+        low, high = (middle, high) if falling(middle) > wanted else (low, middle)
+    return (low + high) / 2
 
 
-def fat_at(
-    share: float,
-    prisms: Prisms,
-    skin: Float64[NumpyArray, "V 3"],
-    bone: Float64[NumpyArray, "V 3"],
-    limits: tuple[Float64[NumpyArray, "V"], Float64[NumpyArray, "V"]],
-) -> float:
-    """Mass of the fat layer at a share of the maximum muscle surface, kg: most at 0, least at 1."""
-    beta = (1 - share) * limits[0] + share * limits[1]
-    muscle = on_lines(beta, skin, bone, prisms.layered)
-    return FAT_DENSITY * float(prisms.volumes(skin, muscle).sum())
+TRUNK_FAT = {"female": (0.3001, 0.0208, -0.0005), "male": (0.3119, 0.0356, -0.0014)}
+"""Coefficients of 1, x and x² of the trunk's share in all fat, with the fat mass index x in kg/m²:
+814 women and 856 men of 18 to 59 years (NHANES 2017–2018, X-ray), deviation 0.05."""
+
+
+def trunk_fat_share(sex: str, fat_mass: float, stature: float) -> float:
+    """Share of a person's fat that lies on and in the trunk; masses in kg, stature in metres."""
+    constant, slope, curve = TRUNK_FAT[sex]
+    index = min(fat_mass / stature**2, -slope / (2 * curve))  # from its highest on it stays
+    return constant + slope * index + curve * index**2
+
+
+def trunk_layer_share(sex: str, wanted: Composition, stature: float, known: Corrections) -> float:
+    """Share of the fat layer that lies on the trunk: without visceral fat, with the trunk's skin.
+
+    Fat without a layer is the limbs' by X-ray, most of it.
+    """
+    share, beside = trunk_fat_share(sex, wanted.fat_mass, stature), known.skin + known.genital
+    trunk = share * wanted.fat_mass / LIPID_SHARE - known.visceral + TRUNK_SKIN * beside
+    limbs = ((1.0 - share) * wanted.fat_mass - known.unlayered_fat) / LIPID_SHARE
+    trunk, limbs = max(trunk, 0.0), max(limbs, 0.0) + (1.0 - TRUNK_SKIN) * beside
+    return trunk / (trunk + limbs)
+
+
+TRUNK_SKIN = 0.36
+"""The trunk's part of the skin without the head: 36 of 90 (rule of nines), less shoulders."""

@@ -1,32 +1,41 @@
 """Layers for a body from its skin alone: scaling, skeleton, muscle, mass balance."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.anatomy.breast_wall import prism_looseness, spanned_muscle
 from corporeal.anatomy.building.muscle import vertex_volumes
 from corporeal.anatomy.fit.balance import (
     FAT_DENSITY,
-    MISSING_MUSCLE,
     MUSCLE_DENSITY,
-    SKIN_THICKNESS,
     Corrections,
-    balanced_share,
+    FatBalance,
     best_fat_layer,
-    fat_at,
+    trunk_layer_share,
 )
 from corporeal.anatomy.fit.muscle import average_muscle, muscle_limits
 from corporeal.anatomy.fit.requirements import require_same_body, require_same_sex
 from corporeal.anatomy.fit.skeleton import fit_skeleton
-from corporeal.anatomy.lines import on_lines, upright_shares
+from corporeal.anatomy.lines import on_lines, share_bounds, smoothed_shares, upright_shares
 from corporeal.anatomy.nesting import outside_vertices
-from corporeal.anatomy.prisms import Prisms, closed, raised_between
+from corporeal.anatomy.prisms import Prisms, closed, raised_between, reopened
 from corporeal.anatomy.scaling import damped_scale, stretch_along_bones
-from corporeal.anatomy.template import LayeredTemplate, layered_template
+from corporeal.anatomy.template import LayeredTemplate, layered_template, limb_region
+from corporeal.anatomy.trunk_depth import template_fat, trunk_shift
 from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
+from corporeal.body.tissues import (
+    GENITAL_MASS,
+    LIPID_SHARE,
+    SKIN_THICKNESS,
+    TENDON_SHARE,
+    unlayered_fat,
+    unlayered_muscle,
+)
 from corporeal.geometry.surface import triangle_areas
 from corporeal.geometry.surface_tree import SurfaceTree
 
@@ -47,14 +56,13 @@ def fit_layers(
     identity: Identity,
     sex: str,
     composition: Composition,
-    missing_muscle: float | None = None,
     template: LayeredTemplate | None = None,
 ) -> Layers:
     """Skin, muscle and bone surfaces of a body in the zero pose, holding `composition`.
 
-    `missing_muscle` is κ in kg/m² (that of `sex`, if None), `template` what is fitted (the shipped
-    one of `sex`, if None). What the layers really hold stands in the result's composition; what was
-    asked, and between what bounds this surface can hold fat, in its metadata.
+    `template` is what is fitted (the shipped one of `sex`, if None). What the layers really hold
+    stands in the result's composition; what was asked, and between what bounds this surface can
+    hold fat, in its metadata.
     """
     template = layered_template(sex) if template is None else template
     skin = np.asarray(identity.rest_vertices, np.float64)
@@ -62,20 +70,25 @@ def fit_layers(
     require_same_sex(template, sex)
     require_same_body(template, skin, joints)
     prisms, layered = template.prisms(), template.layered
-    scaled = scale_template(template, skin, joints)
+    scaled = scale_template(template, skin, joints, composition.fat_mass)
     tree = SurfaceTree(skin, template.triangles)
-    bone, report = fit_skeleton(skin, scaled.skin, scaled.bone, prisms, tree)
+    bone, report = fit_skeleton(
+        skin, scaled.skin, scaled.bone, prisms, tree, prism_looseness(template)
+    )
     belly = belly_region(template)
     beta = average_muscle(skin, bone, (scaled.skin, scaled.muscle, scaled.bone), prisms, belly)
     limits = muscle_limits(beta, skin, bone, template, prisms)
-    kappa = MISSING_MUSCLE[sex] if missing_muscle is None else missing_muscle
+    low, high = (walled(template, limit, skin, bone) for limit in limits)
+    limits = (low, high)
     average = on_lines(beta, skin, bone, layered)
-    known = corrections(template, scaled, skin, average, bone, kappa)
+    known = corrections(template, scaled, skin, average, bone, composition)
     soft = float(prisms.volumes(skin, bone).sum())
     wanted = best_fat_layer(composition, soft, known)
-    share, _ = balanced_share(prisms, skin, bone, limits, wanted)
-    least, most = (fat_at(end, prisms, skin, bone, limits) for end in (1.0, 0.0))
-    mixed = upright_shares(prisms, (1 - share) * limits[0] + share * limits[1], skin, bone)
+    balance = FatBalance(prisms, skin, bone, limits, trunk_region(template))
+    on_trunk = trunk_layer_share(sex, composition, float(np.ptp(skin[:, 1])), known)
+    trunk, limbs = balance.met(wanted, on_trunk)
+    least, most = (sum(balance.fat(end, end)) for end in (1.0, 0.0))
+    mixed = upright_shares(prisms, balance.beta(trunk, limbs), skin, bone)
     muscle, bone = upright(
         prisms, skin, on_lines(mixed, skin, bone, layered), bone, template.triangles
     )
@@ -85,7 +98,8 @@ def fit_layers(
     metadata = {
         "sex": sex,
         "stature": float(np.ptp(skin[:, 1])),
-        "muscularity": share,
+        "muscularity": limbs,
+        "muscularity_trunk": trunk,
         "fat_mass_asked": composition.fat_mass,
         "muscle_mass_asked": composition.muscle_mass,
         "fat_mass_least": lean.fat_mass,
@@ -97,7 +111,19 @@ def fit_layers(
         "rounds": float(report.rounds),
         "untangled": report.untangled,
     }
-    return Layers(skin, muscle, bone, template.triangles, layered, held, metadata)
+    thick = layered & (np.linalg.norm(skin - bone, axis=1) > 0.0)
+    return Layers(skin, muscle, bone, template.triangles, thick, held, metadata)
+
+
+def walled(
+    template: LayeredTemplate,
+    beta: Float64[NumpyArray, "V"],
+    skin: Float64[NumpyArray, "V 3"],
+    bone: Float64[NumpyArray, "V 3"],
+) -> Float64[NumpyArray, "V"]:
+    """β with a wall of muscle behind breasts, within the bounds of every line."""
+    length = np.linalg.norm(skin - bone, axis=1)
+    return np.clip(spanned_muscle(template, beta, length), *share_bounds(skin, bone))
 
 
 def upright(
@@ -107,12 +133,14 @@ def upright(
     bone: Float64[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
 ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V 3"]]:
-    """Muscle and bone surface with no prism inverted; on the skin where that leaves no place."""
+    """Muscle and bone surface with no prism inverted; on the skin where that leaves no place at
+    all, as where skin crosses itself."""
     muscle, bone = raised_between(prisms, skin, muscle, bone)
     wrong = prisms.inverted(skin, muscle) | prisms.inverted(muscle, bone)
     if wrong.any():
         wrong |= outside_vertices((skin, muscle, bone), triangles, prisms.layered)
         muscle, bone = closed(prisms, skin, muscle, bone, wrong)
+        muscle, bone = reopened(prisms, skin, muscle, bone)
     return muscle, bone
 
 
@@ -125,9 +153,15 @@ def _held(known: Corrections, soft_volume: float, fat_layer: float) -> Compositi
 
 
 def scale_template(
-    template: LayeredTemplate, skin: Float64[NumpyArray, "V 3"], joints: Float64[NumpyArray, "J 3"]
+    template: LayeredTemplate,
+    skin: Float64[NumpyArray, "V 3"],
+    joints: Float64[NumpyArray, "J 3"],
+    fat_mass: float | None = None,
 ) -> ScaledTemplate:
-    """Global and local scaling of all three surfaces onto a body's height and joints."""
+    """Global and local scaling of all three surfaces onto a body's height, joints and back.
+
+    `fat_mass` is the body's, kg: fat over the spine is not spine. None: as much as the template's.
+    """
     scale = damped_scale(float(np.ptp(skin[:, 1])), template.stature)
     body = template.body
 
@@ -136,7 +170,11 @@ def scale_template(
             scale * surface, body.weights, body.skeleton, scale * template.joints, joints
         )
 
-    return ScaledTemplate(*map(fitted, (template.skin, template.muscle, template.bone)))
+    surfaces = [fitted(surface) for surface in (template.skin, template.muscle, template.bone)]
+    usual = LIPID_SHARE * FAT_DENSITY * template_fat(template)
+    ratio = 1.0 if fat_mass is None else fat_mass / usual
+    forwards = trunk_shift(template, surfaces[0], skin, ratio)[:, None] * [0.0, 0.0, 1.0]
+    return ScaledTemplate(*(surface + forwards for surface in surfaces))
 
 
 def corrections(
@@ -145,20 +183,21 @@ def corrections(
     skin: Float64[NumpyArray, "V 3"],
     muscle: Float64[NumpyArray, "V 3"],
     bone: Float64[NumpyArray, "V 3"],
-    kappa: float,
+    wanted: Composition,
 ) -> Corrections:
     """The terms of equations 4.12 and 4.13 that do not depend on the final muscle surface."""
     prisms = template.prisms()
     cavity = cavity_volume(template, muscle, bone)
     before = cavity_volume(template, scaled.muscle, scaled.bone)
     area = float(triangle_areas(skin, prisms.triangles).sum())
-    crotch = vertex_volumes(prisms, scaled.skin, scaled.muscle)[crotch_region(template)].sum()
     return Corrections(
         visceral=FAT_DENSITY * max(0.0, cavity - before),
-        skin=FAT_DENSITY * SKIN_THICKNESS * area,
-        crotch=FAT_DENSITY * float(crotch),
+        skin=FAT_DENSITY * SKIN_THICKNESS[template.sex] * area,
+        genital=GENITAL_MASS[template.sex],
         abdominal=MUSCLE_DENSITY * cavity,
-        missing_muscle=kappa * float(np.ptp(skin[:, 1])) ** 2,
+        tendon=TENDON_SHARE * wanted.muscle_mass,
+        unlayered_muscle=unlayered_muscle(wanted.muscle_mass),
+        unlayered_fat=unlayered_fat(wanted.muscle_mass),
     )
 
 
@@ -184,8 +223,16 @@ def belly_region(template: LayeredTemplate) -> Bool[NumpyArray, "V"]:
     return template.layered & (parts == "belly")
 
 
-def crotch_region(template: LayeredTemplate) -> Bool[NumpyArray, "V"]:
-    """Vertices over the reproductive organs: at the midline, below and before the hips."""
-    hip = template.joints[template.body.skeleton.index("left_hip")]
-    low = template.skin[:, 1] < hip[1] - 0.02 * template.stature
-    return template.layered & low & (np.abs(template.skin[:, 0]) < 0.5 * hip[0])
+@cache
+def trunk_region(template: LayeredTemplate) -> Float64[NumpyArray, "V"]:
+    """How much of every vertex is trunk by X-ray, blurred at the borders: legs end, and buttocks
+    are cut, at the hip joints."""
+    parts = np.array(template.body.part_names)[template.body.part_labels]
+    buttock = np.isin(parts, ("left_buttock", "right_buttock"))
+    hip = template.joints[template.body.skeleton.index("left_hip")][1]
+    trunk = ~limb_region(template.body) | (buttock & (template.skin[:, 1] > hip))
+    return smoothed_shares(trunk.astype(np.float64), template.triangles, template.layered, BLUR)
+
+
+BLUR = 8
+"""Rounds that blur the border between trunk and limbs."""

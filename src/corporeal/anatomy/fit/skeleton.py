@@ -61,8 +61,12 @@ def fit_skeleton(
     scaled_bone: Float64[NumpyArray, "V 3"],
     prisms: Prisms,
     tree: SurfaceTree,
+    looseness: Float64[NumpyArray, "F"] | None = None,
 ) -> tuple[Float64[NumpyArray, "V 3"], SkeletonReport]:
-    """B for `skin`; S̄ and B̄ are the scaled template's surfaces."""
+    """B for `skin`; S̄ and B̄ are the scaled template's surfaces.
+
+    `looseness` multiplies the flesh energy of every prism; 1 if None.
+    """
     count, layered = len(skin), prisms.layered
     start = np.where(layered[:, None], scaled_bone, skin)
     energy = SurfaceEnergy(start, prisms.triangles, layered)
@@ -71,7 +75,9 @@ def fit_skeleton(
     free_columns = csr_array(inner[:, energy.free])
     fixed = flesh.matrix[:, :count] @ skin + inner[:, energy.fixed] @ skin[energy.fixed]
     hold = W_SHAPE * energy.areas[energy.free]
-    stiffness = W_REG * energy.bending + W_FLESH * (free_columns.T @ free_columns)
+    each = np.ones(len(prisms.triangles)) if looseness is None else looseness
+    held = csr_array(free_columns.T @ diags_array(W_FLESH * np.repeat(each, 3)))
+    stiffness = W_REG * energy.bending + held @ free_columns
     stiffness = stiffness + diags_array(hold)
     shape = SurfaceTree(start, prisms.triangles)
     least = required_depth(scaled_skin, scaled_bone)
@@ -88,7 +94,7 @@ def fit_skeleton(
                 surface, _ = shape.closest(bone[energy.free])
             strain = flesh.project(inner @ bone + flesh.matrix[:, :count] @ skin)
             right = W_REG * energy.right_side(bone)
-            right += W_FLESH * (free_columns.T @ (strain - fixed))
+            right += held @ (strain - fixed)
             right += pull[:, None] * targets[energy.free] + hold[:, None] * surface
             moved = factor.solve(right)
             step = np.abs(moved - bone[energy.free]).max()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
-from corporeal.anatomy.fit.balance import FAT_DENSITY, LIPID_SHARE
+from corporeal.anatomy.fit.balance import FAT_DENSITY
 from corporeal.anatomy.growth.regions import growth_field
 from corporeal.anatomy.growth.skin import GrowthSettings, SkinSolver
 from corporeal.anatomy.lines import UNDER_SKIN
@@ -13,6 +13,7 @@ from corporeal.anatomy.prisms import Prisms, raised_outer
 from corporeal.body.composition import Composition
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
+from corporeal.body.tissues import LIPID_SHARE
 from corporeal.errors import InputError
 from corporeal.geometry.surface import vertex_normals
 

@@ -8,6 +8,7 @@ from corporeal.body.deformer import controls_for
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
+from corporeal.body.tissues import FAT, MUSCLE
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls, StressFree
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.simulated_flesh import SimulatedFlesh
@@ -21,7 +22,7 @@ class LayeredControls(ProjectiveControls):
     of layers."""
 
     stiffness: float = inherited_control(
-        ProjectiveControls, "stiffness", help="Young's modulus of fat"
+        ProjectiveControls, "stiffness", default=FAT.modulus, help="Young's modulus of fat"
     )
     mass: float = inherited_control(
         ProjectiveControls,
@@ -40,7 +41,10 @@ class LayeredControls(ProjectiveControls):
         off="it is held there",
     )
     muscle: float = control(
-        3.0, low=1.0, high=100.0, help="how many times stiffer muscle is than fat"
+        MUSCLE.modulus / FAT.modulus,
+        low=1.0,
+        high=100.0,
+        help="how many times stiffer muscle is than fat",
     )
     age: float = control(
         40.0,

@@ -37,6 +37,7 @@ from corporeal.physics.stress_free_pose import StressFreePose
 from corporeal.physics.upsampling.upsampling import Upsampler
 from corporeal.physics.volume_preservation.regions import smooth_regions
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
+from corporeal.units import BODY_DENSITY
 
 SAME_SKIN = 1e-3
 """Metres that the layers' skin may be from the body's."""
@@ -150,7 +151,7 @@ class LayeredPreparation:
         kept, maps = self._two_layer.coarse.vertex_indices, self._maps
         ones = np.ones(len(kept))
         fat, muscle = self._softness
-        heavier = self.material(settings).density / Material.density
+        heavier = self.material(settings).density / BODY_DENSITY if settings.mass > 0 else 1.0
         system = layered_system(
             self.mesh,
             self._held(settings),

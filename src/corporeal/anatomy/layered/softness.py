@@ -1,8 +1,9 @@
-"""How soft layers are where: fat softer in breast and buttock, all flesh firmer over the ribs.
+"""How soft layers are where: breasts softer than fat, all flesh firmer over the ribs.
 
-Thickness needs no map here, since the layers have their own; moduli are those of `physics.tissue`,
-but for chest and back and wherever ribs lie beneath. There strong bands bind fat to the ribs, and
-muscles are sheets that are grown onto them all over, not ropes from end to end.
+Factors on one modulus of fat and one of muscle (`body.tissues`). A breast has the modulus of fat
+and gland together. On chest and back and wherever ribs lie beneath, strong bands bind fat to the
+ribs, and muscles are sheets that are grown onto them all over, not ropes from end to end. Elsewhere
+fat is fat: how thick it is, its layer knows.
 """
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
-from corporeal.physics.tissue import BREAST, bare_name, blended, breast_fullness, part_tissue
+from corporeal.body.tissues import FAT, GLAND
+from corporeal.physics.tissue import BREAST, bare_name, blended, breast_fullness
 
 FIRM_FAT, FIRM_MUSCLE = 2.0, 3.0
 """How many times firmer fat and muscle over the ribs are than elsewhere. Fat: so that skin there
@@ -30,13 +32,11 @@ def fat_softness(
     A breast is one as far as it stands out from the chest.
     """
     names = np.array([bare_name(name) for name in template.part_names])[labels]
-    modulus = {name: part_tissue(name).modulus for name in np.unique(names).tolist()}
     breast = names == BREAST
-    firm = np.isin(names, TRUNK) | (over_ribs & ~breast)
-    values = np.log(np.where(firm, FIRM_FAT, [modulus[name] for name in names]))
-    flat = np.where(breast, np.log(FIRM_FAT), values)
+    flat = np.log(np.where(np.isin(names, TRUNK) | over_ribs | breast, FIRM_FAT, 1.0))
+    soft = np.log(GLAND.modulus / FAT.modulus)
     full = breast_fullness(surface, breast)
-    return np.exp(blended(surface, flat + full * (values - flat)))
+    return np.exp(blended(surface, flat + full * (soft - flat)))
 
 
 def muscle_firmness(surface: Mesh, over_ribs: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
