@@ -56,8 +56,11 @@ class SkinContacts:
         self.near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
         self._around = _triangles_of_vertices(self._triangles, self._count)
         to_bone = np.linalg.norm(self._rest - model.base_points, axis=1)
-        self._thickness = to_bone[self._triangles].max(axis=1)
-        self._owners = owners = model.bones.bone_joints[self.detection.base.bones]
+        self.thickness = to_bone[self._triangles].max(axis=1)
+        """From triangles to their bones, metres."""
+        owners = model.bones.bone_joints[self.detection.base.bones]
+        self.owners = owners[self._triangles[:, 0]]
+        """Joints of the bones that see the normals of triangles."""
         thickness = float(to_bone.mean()) / self.detection.mean_edge
         self.blending_reference = BlendingReference(
             self._rest, self._triangles, joints, owners, thickness
@@ -159,7 +162,7 @@ class SkinContacts:
             blending_reference, doubts = self.blending_reference.at(world_from_joint)
             overlapping = self._overlapping(blending_reference, base_points, pairs[:count])
             count = release_contacts(
-                old_count, inside, skin, blending_reference, doubts, overlapping, self._thickness,
+                old_count, inside, skin, blending_reference, doubts, overlapping, self.thickness,
                 self._triangles, self.push, pairs, shares, normals, gaps[:count], sources, furthest,
             )  # fmt: skip
         offsets = np.minimum(gaps + self.push, np.minimum(CLEARANCE * self.push, furthest))
@@ -227,7 +230,7 @@ class SkinContacts:
         into_world: bool,
     ) -> Touching:
         """With vectors as the world sees them, or as the bones of the triangles do."""
-        owners = self._owners[self._triangles[touching.pairs[:, 1], 0]]
+        owners = self.owners[touching.pairs[:, 1]]
         along = "cij,cj->ci" if into_world else "cij,ci->cj"
         normals, places = (
             np.einsum(along, world_from_joint[owners, :3, :3], part)
