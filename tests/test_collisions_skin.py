@@ -206,7 +206,8 @@ def test_a_saved_contact_goes_on_bit_for_bit(
         state = moving.step(state, bent(BEND), 1 / 60)
         resumed = moving.step(resumed, bent(BEND), 1 / 60)
     np.testing.assert_array_equal(resumed.flesh.positions, state.flesh.positions)
-    assert state.flesh.touching is not None and resumed.flesh.touching is not None
+    assert state.flesh.touching is not None
+    assert resumed.flesh.touching is not None
     for field in fields(Touching):
         there, here = (getattr(s.flesh.touching, field.name) for s in (resumed, state))
         np.testing.assert_array_equal(there, here)

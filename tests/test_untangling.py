@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from corporeal.errors import InputError, SolverError
+from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.fast_projective_skinning import flesh_system
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
@@ -21,6 +22,7 @@ from corporeal.physics.untangling.reference import (
     LEAST_SHARE,
     MOST_PUSHES,
     OPENED_SHARE,
+    VIOLATED,
     untangling_of,
     volume_slopes,
 )
@@ -113,6 +115,42 @@ def test_all_elements_are_opened_and_the_compiled_pass_moves_the_same(seed: int)
     z = start[order].copy()
     assert compiled.untangle(z) == left < MOST_PUSHES
     # the same pushes in another order of sums: rounding alone is between them
+    np.testing.assert_allclose(z[np.argsort(order)], by_reference, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pushes_violate_no_contact(seed: int):
+    """Vertices that may not go further down than they are, and one that is below already: none goes
+    down by more than `VIOLATED`, where without contacts some go by millimetres; the compiled pass
+    does the same."""
+    system, points = slab_system()
+    start = tangled(points, system.anchored, seed)
+    untangling, order = untangling_of(system), free_first(system)
+    assert untangling is not None
+    alone = start.copy()
+    untangling.untangle(alone)
+    chosen = system.free[np.argsort((alone - start)[system.free, 2])[:5]]
+    assert (alone - start)[chosen, 2].max() < -5 * VIOLATED
+    count = len(chosen)
+    contacts = Contacts(
+        np.repeat(chosen[:, None], 4, axis=1),
+        np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+        np.tile([0.0, 0.0, 1.0], (count, 1)),
+        start[chosen, 2] + np.array([0.0, 0.0, 0.0, 0.0, 0.01]),
+        np.full(count, 1e6),
+        np.zeros(count, bool),
+    )
+    by_reference, z = start.copy(), start[order].copy()
+    left = untangling.untangle(by_reference, contacts=contacts)
+    assert ((by_reference - start)[chosen, 2] > -1.01 * VIOLATED).all()
+    compiled = CompiledUntangling(untangling, np.argsort(order), len(system.free))
+    rows = (
+        np.argsort(order)[contacts.vertices].astype(np.int32),
+        contacts.coefficients,
+        contacts.normals,
+        contacts.offsets,
+    )
+    assert compiled.untangle(z, rows=rows) == left
     np.testing.assert_allclose(z[np.argsort(order)], by_reference, atol=1e-9)
 
 

@@ -3,9 +3,10 @@
 What touches is asked of a shape that answers by moving: feet slide, normals turn, pairs come and
 go, and in a deep fold they would do so for ever. So a row goes from what it was to what it would be
 anew at a *rate*: as fast as bones move its two sides against each other. Some time after they have
-stopped the rate is next to 0 and the row sleeps: foot, normal, offset and the place that friction holds it
-at stay as they are, seen from the bone of the triangle. What flesh by itself brings together is a
-new row, and sleeps at once. Rates go on falling in sleep: it becomes deeper (`solver.calming`).
+stopped the rate is next to 0 and the row sleeps: foot, normal, offset and the place that friction
+holds it at stay as they are, seen from the bone of the triangle. What flesh by itself brings
+together is a new row, and sleeps at once. Rates go on falling in sleep, which becomes deeper
+(`solver.calming`).
 """
 
 import numpy as np
@@ -95,5 +96,5 @@ def seen_from_feet(
     corners: Int[NumpyArray, "C 4"],
     shares: Float64[NumpyArray, "C 3"],
 ) -> Float64[NumpyArray, "C 3"]:
-    """x_v − Σ_k b_k x_k: vertices, the first of `corners`, from their feet on the others, metres."""
+    """x_v − Σ_k b_k x_k: vertices (first of `corners`) from their feet on the others, metres."""
     return positions[corners[:, 0]] - np.einsum("ck,ckj->cj", shares, positions[corners[:, 1:]])

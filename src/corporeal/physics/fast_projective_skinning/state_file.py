@@ -9,13 +9,13 @@ array                               shape         unit, meaning
 `flesh/positions`, `flesh/earlier_positions`    (n,3)  metres
 `flesh/velocities`, `flesh/earlier_velocities`  (n,3)  m/s
 `flesh/step`                        ()            seconds from earlier to now
-`touching/pairs`                    (C,2)         skin vertices and the triangles they rest on; these
-                                                  arrays are none where collisions are off
+`touching/pairs`                    (C,2)         skin vertices and the triangles they rest on;
+                                                  none of these where collisions are off
 `touching/shares`                   (C,3)         barycentric coordinates of their feet
 `touching/normals`                  (C,3)         out of the triangles, as their bones see them
 `touching/offsets`                  (C,)          metres that they are kept apart
-`touching/places`                   (C,3)         metres from the foot, where friction holds them, as
-                                                  the triangles' bones see it
+`touching/places`                   (C,3)         metres from the foot, where friction holds
+                                                  them, as the triangles' bones see it
 `touching/rates`                    (C,)          how fast they change, 0 to 1
 `flesh/pressures`                   (K,)          Pa, in regions whose volume is kept; none where
                                                   none is

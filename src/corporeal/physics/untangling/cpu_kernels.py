@@ -144,9 +144,9 @@ def untangle(
 
     Vertices below `free` may be moved. `starts` and `around` list the elements of every vertex.
     `listed` (elements) is all false, and `moves` (vertices × 4: sums, and how many asked) all zero,
-    before and after; `moved` is room for four vertices an element and a contact. Contacts (`rows` of
-    vertices, n·(Σ_k c_k x_k) ≥ d) that pushes would violate, or violate more, ask, too. No sweep begins once `budget`
-    elements were pushed. Gives how much of it is left.
+    before and after; `moved` is room for four vertices an element and a contact. Contacts (`rows`
+    of vertices, n·(Σ_k c_k x_k) ≥ d) that pushes would violate, or violate more, ask, too. No sweep
+    begins once `budget` elements were pushed. Gives how much of it is left.
     """
     s, pressed, least = np.empty((4, 3)), np.empty(len(rows), np.int32), np.empty(len(rows))
     for i in range(len(rows)):

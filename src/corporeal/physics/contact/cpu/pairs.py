@@ -154,8 +154,8 @@ def attach(
 
     `kept` are the pairs of before, `found` those that detection reports now; `inside` flags the
     vertices of `found`. A kept pair stays while its vertex is within `reach` metres of the triangle
-    or still inside; `closest` are metres that pairs may come apart by, `sources` say which of them a pair comes from, −1 for none. Gives how many are
-    old, and how many there are.
+    or still inside. `closest` are metres that pairs may come apart by, `sources` say which kept one
+    a pair comes from, −1 for none. Gives how many are old, and how many there are.
     """
     normals = skin_normals(points, triangles)
     latest = np.full(len(points), -1, np.int32)
