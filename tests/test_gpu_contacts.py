@@ -19,13 +19,19 @@ from corporeal.physics.contact.gpu.touching import (
     DeviceMovement,
     DeviceTouching,
     displacements,
+    moved_apart,
 )
 from corporeal.physics.contact.rules import ASLEEP, FORGET
 from corporeal.physics.contact.touching import Movement, Touching
 from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
-from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
+from corporeal.physics.fast_projective_skinning.gpu.clip import (
+    _bones,
+    clip_frames,
+    device_state,
+    run_clip,
+)
 from corporeal.physics.fast_projective_skinning.gpu.contacts import (
     base_points,
     collisions_of,
@@ -261,6 +267,40 @@ def test_a_sleeping_row_is_left_alone_to_the_last_bit(folded) -> None:
     np.testing.assert_allclose(np.asarray(after.rates)[slept], expected, rtol=1e-6)
     asleep = (np.asarray(rows.coefficients[:, 0]) > 0) & (np.asarray(rows.rates) < ASLEEP)
     assert asleep.sum() == len(slept)
+
+
+@pytest.mark.parametrize("integrator", ["bdf2", "static"])
+def test_bones_move_skin_apart_by_as_much_across_origins(folded, integrator: str) -> None:
+    """A body that travels by 0.2 m while its arm bends, so that the device's origin jumps by a
+    metre: its sides move apart as the CPU says, to float32 of a metre."""
+    body, _, positions = folded
+    finder = body.skin_contacts()
+    _, touching = finder.contacts(positions, bent(body, 2.6))
+    path = np.stack([bent(body, 2.6), bent(body, 2.61), bent(body, 2.62)])
+    path[:, :, 0, 3] += np.array([0.4, 0.6, 0.8])[:, None]
+    frames, origins = clip_frames(path[:, None])
+    assert np.abs(np.diff(origins[:, 0], axis=0)).max() == 1.0
+    skin = jax.device_put(device_skin(finder, body.model))
+    whole = jnp.concatenate([frames.start[None], frames.path])[:, 0]
+    bones = _bones(skin, StepRule(1 / 60, integrator=integrator), whole, frames.shifts[..., 0])
+    corners = finder._corners(touching.pairs)
+    for frame in range(2):
+        begin, end = path[frame], path[frame + 1]
+        at = frame + (integrator == "static")
+        points = (positions + path[at, 0, :3, 3])[corners[:, 0]]
+        moves = Movement(np.stack([begin, end]), positions, 1 / 60).moves
+        expected = finder.blending_reference.moved_apart(points, corners, touching.shares, moves)
+        here = jnp.asarray((points - origins[at, 0]).T, jnp.float32)
+        found = moved_apart(
+            skin, bones.displacements[frame], here, corners, touching.shares.T.astype(np.float32)
+        )
+        assert expected.max() > 1e-4
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        np.testing.assert_allclose(
+            bones.base[frame].T + origins[at, 0],
+            finder.detection.base_points(path[at]),
+            atol=1e-6,
+        )
 
 
 def test_what_touches_goes_to_a_device_and_back(folded) -> None:
