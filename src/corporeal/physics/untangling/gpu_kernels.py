@@ -43,7 +43,7 @@ def kernel_swept(
         jnp.pad(flesh.weights, more),
         z[..., 0],
         anchors[..., 0],
-        *(asked or Asked(jnp.zeros((3, free)), jnp.zeros(free, jnp.int32))),
+        *(asked or Asked(jnp.zeros((3, free), jnp.float32), jnp.zeros(free, jnp.int32))),
         jnp.full(1, part, jnp.float32),
     )
     return moved[:, :free, None], jnp.sum(counts[:free])

@@ -99,7 +99,7 @@ def world_touching(
         jnp.full(most, world.softness),
         world.friction[collider],
         start,
-        jnp.ones(most),
+        jnp.ones_like(offsets),
     )
     return rows, found > most
 

@@ -55,7 +55,7 @@ class DeviceMovement(NamedTuple):
 def nothing_touches(vertex_count: int, triangle_count: int) -> DeviceTouching:
     """No pairs."""
     slots = SLOTS * vertex_count
-    one, three = jnp.zeros(slots), jnp.zeros((3, slots))
+    one, three = jnp.zeros(slots, jnp.float32), jnp.zeros((3, slots), jnp.float32)
     none = jnp.full(slots, triangle_count, jnp.int32)
     return DeviceTouching(none, three, three, one, three, one)
 
