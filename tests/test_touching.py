@@ -179,6 +179,16 @@ def test_moving_bones_wake_what_they_move(
     assert np.median(rates[1]) == 1.0
 
 
+def test_what_bones_do_not_press_together_never_sleeps(
+    simulation: ProjectiveSimulation, held: SimulationState
+) -> None:
+    """Folded flesh whose bones are straight, and still: not one of its rows may hold it."""
+    assert (touching_of(held).rates < ASLEEP).any()
+    straight = replace(held, pose=folded(0.0))
+    _, touching = rows_of(simulation, straight, still(simulation, straight, 1 / 60))
+    assert (touching.rates == 1.0).all()
+
+
 def test_friction_holds_where_a_row_fell_asleep(
     simulation: ProjectiveSimulation, held: SimulationState
 ) -> None:

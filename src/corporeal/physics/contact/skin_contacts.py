@@ -6,6 +6,7 @@ it does not see translations, and does not hold what slides.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,47 @@ LONGEST_CHAIN = 2
 """Bones that may lie between those of a pair at a joint: collar and spine from arm to chest."""
 _OWN_RINGS = 3
 """Triangles within so many edges of a vertex, facing the same way, are not what it entered."""
+
+
+class _Candidates(NamedTuple):
+    """Pairs that may become rows, as the world sees them."""
+
+    pairs: Int[NumpyArray, "m 2"]
+    shares: Float64[NumpyArray, "m 3"]
+    normals: Float64[NumpyArray, "m 3"]
+    gaps: Float64[NumpyArray, "m"]
+    """Heights over the feet, metres."""
+    furthest: Float64[NumpyArray, "m"]
+    """Metres that they may be pushed apart to."""
+    sources: Int[NumpyArray, "m"]
+    """Which pairs of before they come from, −1 for none."""
+    inside: Bool[NumpyArray, "V"]
+    """Skin vertices that are inside the body."""
+    old_count: int
+    """How many, the first, are pairs of before."""
+
+    def first(self, count: int) -> "_Candidates":
+        """The first ones."""
+        parts = (self.pairs, self.shares, self.normals, self.gaps, self.furthest, self.sources)
+        pairs, shares, normals, gaps, furthest, sources = (part[:count] for part in parts)
+        return self._replace(
+            pairs=pairs,
+            shares=shares,
+            normals=normals,
+            gaps=gaps,
+            furthest=furthest,
+            sources=sources,
+        )
+
+
+class _Reference(NamedTuple):
+    """The skin where bones alone would put it."""
+
+    positions: Float64[NumpyArray, "V 3"]
+    doubts: Float64[NumpyArray, "V"]
+    """Metres that they are uncertain by."""
+    overlapping: Bool[NumpyArray, "V"]
+    """Vertices that would be inside the body."""
 
 
 class SkinContacts:
@@ -99,10 +141,13 @@ class SkinContacts:
         """
         skin = np.ascontiguousarray(positions[: self._count])
         before = self._turned(self._own(touching), world_from_joint, into_world=True)
-        rates = self._rates(before, positions, movement)
-        awake = self._awake(skin, world_from_joint, before, rates, chosen, movement)
+        base_points = self.detection.base_points(world_from_joint)
+        anew = self._attached(skin, base_points, before, chosen)
+        reference = self._reference(world_from_joint, base_points, (before.pairs, anew.pairs))
+        rates = self._rates(before, positions, movement, reference)
+        anew = self._released(anew, skin, reference)
         asleep = replace(before, rates=rates).chosen(np.flatnonzero(rates < ASLEEP))
-        now = asleep.with_others(awake)
+        now = asleep.with_others(self._awake(anew, skin, before, rates, movement))
         rows = Contacts(
             self._corners(now.pairs),
             np.concatenate([np.ones((len(now), 1)), -now.shares], axis=1),
@@ -129,21 +174,17 @@ class SkinContacts:
             )
         return touching
 
-    def _awake(
+    def _attached(
         self,
         skin: Float64[NumpyArray, "V 3"],
-        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        base_points: Float64[NumpyArray, "V 3"],
         before: Touching,
-        rates: Float64[NumpyArray, "m"],
         chosen: Int[NumpyArray, "k"] | None,
-        movement: Movement | None,
-    ) -> Touching:
-        """New rows, and those of before that go on changing; vectors are the world's."""
+    ) -> _Candidates:
+        """Pairs of before that have not parted, with the feet that they have now, and those that
+        are found."""
         from corporeal.physics.contact.cpu.pairs import attach
-        from corporeal.physics.contact.cpu.release import release_contacts
-        from corporeal.physics.contact.cpu.touching import go_on
 
-        base_points = self.detection.base_points(world_from_joint)
         found = self._entered(skin, base_points, chosen)
         if chosen is not None:
             found = found[self.at_joints(found)]
@@ -152,66 +193,98 @@ class SkinContacts:
         most = len(before) + len(found)
         pairs, sources = np.empty((most, 2), np.int64), np.empty(most, np.int64)
         (shares, normals), (gaps, furthest) = np.empty((2, most, 3)), np.empty((2, most))
-        places = np.zeros((most, 3))
         old_count, count = attach(
             before.pairs.astype(np.int32), found, inside, skin, self._rest, self._triangles,
             self._fixed, *self.near, *self._around, self.push, pairs, shares, normals, gaps,
             furthest, sources,
         )  # fmt: skip
-        if count:
-            blending_reference, doubts = self.blending_reference.at(world_from_joint)
-            overlapping = self._overlapping(blending_reference, base_points, pairs[:count])
-            count = release_contacts(
-                old_count, inside, skin, blending_reference, doubts, overlapping, self.thickness,
-                self._triangles, self.push, pairs, shares, normals, gaps[:count], sources, furthest,
-            )  # fmt: skip
-        offsets = np.minimum(gaps + self.push, np.minimum(CLEARANCE * self.push, furthest))
-        parts = (pairs, shares, normals, offsets, places, gaps)
-        anew = Touching(*(part[:count] for part in parts))
-        sources = sources[:count]
+        candidates = _Candidates(pairs, shares, normals, gaps, furthest, sources, inside, old_count)
+        return candidates.first(count)
+
+    def _released(
+        self, candidates: _Candidates, skin: Float64[NumpyArray, "V 3"], reference: _Reference
+    ) -> _Candidates:
+        """Without those that nothing but themselves keeps together."""
+        from corporeal.physics.contact.cpu.release import release_contacts
+
+        c = candidates
+        count = release_contacts(
+            c.old_count, c.inside, skin, *reference, self.thickness, self._triangles, self.push,
+            c.pairs, c.shares, c.normals, c.gaps, c.sources, c.furthest,
+        )  # fmt: skip
+        return candidates.first(count)
+
+    def _awake(
+        self,
+        anew: _Candidates,
+        skin: Float64[NumpyArray, "V 3"],
+        before: Touching,
+        rates: Float64[NumpyArray, "m"],
+        movement: Movement | None,
+    ) -> Touching:
+        """New rows, and those of before that go on changing; vectors are the world's."""
+        from corporeal.physics.contact.cpu.touching import go_on
+
+        old_rates = np.append(rates, 0.0)[anew.sources]
         remembered, coming = self._first_rates(anew, skin, movement)
-        old_rates = np.append(rates, 0.0)[sources]
-        lively = np.flatnonzero(np.where(sources < 0, coming, old_rates) >= ASLEEP)
-        anew, sources = anew.chosen(lively), sources[lively]
-        blends = np.where(sources < 0, 1.0, old_rates[lively])
-        now = replace(anew, rates=np.where(sources < 0, remembered[lively], blends))
+        fresh = anew.sources < 0
+        lively = np.flatnonzero(np.where(fresh, coming, old_rates) >= ASLEEP)
+        sources, blends = anew.sources[lively], np.where(fresh, 1.0, old_rates)[lively]
+        offsets = np.minimum(
+            anew.gaps + self.push, np.minimum(CLEARANCE * self.push, anew.furthest)
+        )
+        now = Touching(
+            anew.pairs[lively],
+            anew.shares[lively],
+            anew.normals[lively],
+            offsets[lively],
+            np.zeros((len(lively), 3)),
+            np.where(fresh, remembered, old_rates)[lively],
+        )
         go_on(
             sources, blends, now.pairs, now.shares, now.normals, now.offsets, before.pairs,
             before.shares, before.normals, before.offsets, before.places, skin, self._triangles,
             now.places,
         )  # fmt: skip
-        return now
+        return replace(now, offsets=np.minimum(now.offsets, anew.furthest[lively]))
 
     def _rates(
         self,
         before: Touching,
         positions: Float64[NumpyArray, "n 3"],
         movement: Movement | None,
+        reference: _Reference,
     ) -> Float64[NumpyArray, "m"]:
-        """How much of what is new pairs of before take on."""
+        """How much of what is new pairs of before take on: all, where bones do not press them
+        together."""
         if movement is None:
             return np.ones(len(before))
         corners = self._corners(before.pairs)
+        pressed = reference.overlapping[corners].any(axis=1)
         slips = seen_from_feet(positions, corners, before.shares) - before.places
         stale = np.linalg.norm(slips, axis=1) / self.push - STALE
         recent = movement.remembered * before.rates
         moved = self._moved_apart(before, positions, movement)
-        return np.clip(np.maximum(np.maximum(moved, recent), stale), 0.0, 1.0)
+        rates = np.clip(np.maximum(np.maximum(moved, recent), stale), 0.0, 1.0)
+        return np.where(pressed, rates, 1.0)
 
     def _first_rates(
-        self, anew: Touching, skin: Float64[NumpyArray, "V 3"], movement: Movement | None
+        self, anew: _Candidates, skin: Float64[NumpyArray, "V 3"], movement: Movement | None
     ) -> tuple[Float64[NumpyArray, "m"], Float64[NumpyArray, "m"]]:
         """Of new pairs: rates as bones move them, and those at which bones or flesh bring them
         together; pairs that neither does are none."""
         if movement is None:
-            return np.ones(len(anew)), np.ones(len(anew))
+            return np.ones(len(anew.gaps)), np.ones(len(anew.gaps))
         bones = self._moved_apart(anew, skin, movement)
         flesh = seen_from_feet(movement.flesh, self._corners(anew.pairs), anew.shares)
         coming = np.maximum(bones, np.linalg.norm(flesh, axis=1) / self.push)
         return np.clip(bones, ASLEEP * movement.remembered, 1.0), coming
 
     def _moved_apart(
-        self, touching: Touching, positions: Float64[NumpyArray, "n 3"], movement: Movement
+        self,
+        touching: Touching | _Candidates,
+        positions: Float64[NumpyArray, "n 3"],
+        movement: Movement,
     ) -> Float64[NumpyArray, "m"]:
         """How far bones move the sides of pairs against each other, in pushes."""
         points, corners = positions[touching.pairs[:, 0]], self._corners(touching.pairs)
@@ -238,20 +311,21 @@ class SkinContacts:
         )
         return replace(touching, normals=normals, places=places)
 
-    def _overlapping(
+    def _reference(
         self,
-        blending_reference: Float64[NumpyArray, "V 3"],
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
         base_points: Float64[NumpyArray, "V 3"],
-        pairs: Int[NumpyArray, "n 2"],
-    ) -> Bool[NumpyArray, "V"]:
-        """Which vertices of pairs have reference positions inside the body at its reference."""
-        asked = np.zeros(self._count, bool)
-        asked[pairs[:, 0]] = True
-        asked[self._triangles[pairs[:, 1]]] = True
-        found = self._entered(blending_reference, base_points, np.flatnonzero(asked))
-        overlapping = np.zeros(self._count, bool)
+        pairs: tuple[Int[NumpyArray, "m 2"], ...],
+    ) -> _Reference:
+        """Where bones alone would put the skin, and which vertices of the pairs would be inside the
+        body there."""
+        asked, overlapping = np.zeros((2, self._count), bool)
+        for some in pairs:
+            asked[self._corners(some)] = True
+        positions, doubts = self.blending_reference.at(world_from_joint)
+        found = self._entered(positions, base_points, np.flatnonzero(asked))
         overlapping[found[:, 0]] = True
-        return overlapping
+        return _Reference(positions, doubts, overlapping)
 
     def at_joints(self, pairs: Int[NumpyArray, "n 2"]) -> Bool[NumpyArray, "n"]:
         """Which pairs (vertex, triangle) lie on bones with few others between them."""

@@ -6,7 +6,8 @@ anew at a *rate*: as fast as bones move its two sides against each other. Some t
 stopped the rate is next to 0 and the row sleeps: foot, normal, offset and the place that friction
 holds it at stay as they are, seen from the bone of the triangle. What flesh by itself brings
 together is a new row, and sleeps at once. Rates go on falling in sleep, which becomes deeper
-(`solver.calming`).
+(`solver.calming`). Rows whose skin would not overlap if bones alone carried it never sleep: strain
+parts them, and what is on the wrong side gets free (`contact.cpu.release`).
 """
 
 import numpy as np

@@ -40,16 +40,18 @@ def skin_contacts(
     hits, full = vertices_inside(skin, positions, base_points, capacity)
     pairs = touching.triangles.reshape(SLOTS, count)
     made, crowded = attach(skin, positions, pairs, hits, capacity.contacts)
-    anew, valid = _anew(skin, positions, reference, made)
+    anew, furthest, valid = _anew(skin, positions, reference, made)
     kept = touching.chosen(jnp.minimum(made.slot, SLOTS * count - 1))
     before = turned(skin, kept, movement.frames, into_world=True)
-    aged = aged_rates(skin, positions, made.vertex, before, movement)
+    aged = aged_rates(skin, positions, made.vertex, before, movement, reference.overlapping)
     first, coming = first_rates(skin, positions, made.vertex, anew, movement)
     asleep = made.old & (aged < ASLEEP) & (made.slot < SLOTS * count)
     awake = valid & (jnp.where(made.old, aged, coming) >= ASLEEP)
     blends = jnp.where(made.old, aged, 1.0)
     now = go_on(skin, positions, made.vertex, made.old, before, anew, blends)
-    now = now._replace(rates=jnp.where(made.old, aged, first))
+    now = now._replace(
+        offsets=jnp.minimum(now.offsets, furthest), rates=jnp.where(made.old, aged, first)
+    )
     seen, holds = turned(skin, now, movement.frames, into_world=False), asleep | awake
     rows = _rows(skin, made.vertex, _either(asleep, before._replace(rates=aged), now), holds)
     after = _put(skin, made, _either(asleep, kept._replace(rates=aged), seen), holds)
@@ -58,8 +60,9 @@ def skin_contacts(
 
 def _anew(
     skin: DeviceSkin, positions: Float[Array, "3 V"], reference: Reference, made: Attached
-) -> tuple[DeviceTouching, Bool[Array, "C"]]:
-    """Rows as they would be without a past, vectors of the world; and which of them hold.
+) -> tuple[DeviceTouching, Float[Array, "C"], Bool[Array, "C"]]:
+    """Rows as they would be without a past, vectors of the world; metres that they may be pushed
+    apart to; and which of them hold.
 
     As long as a vertex is inside and behind a triangle of before, nothing new counts for it.
     """
@@ -71,16 +74,17 @@ def _anew(
     behind = valid & made.old & made.inside & (foot.gap < 0.0)
     nowhere = jnp.zeros(positions.shape[1], bool)
     hidden = nowhere.at[jnp.where(behind, made.vertex, len(nowhere))].set(True, mode="drop")
-    offsets = jnp.minimum(jnp.minimum(foot.gap + skin.push, CLEARANCE * skin.push), most)
+    furthest = jnp.minimum(CLOSEST * made.apart, jnp.where(valid, most, 0.0))
+    offsets = jnp.minimum(jnp.minimum(foot.gap + skin.push, CLEARANCE * skin.push), furthest)
     anew = DeviceTouching(
         made.triangle,
         foot.shares,
         foot.normal,
-        jnp.where(valid, jnp.minimum(offsets, CLOSEST * made.apart), 0.0),
+        offsets,
         jnp.zeros_like(foot.normal),
         jnp.zeros_like(foot.gap),
     )
-    return anew, valid & (made.old | ~hidden[made.vertex])
+    return anew, furthest, valid & (made.old | ~hidden[made.vertex])
 
 
 def _either(

@@ -122,15 +122,19 @@ def aged_rates(
     vertex: Int[Array, "C"],
     before: DeviceTouching,
     movement: DeviceMovement,
+    overlapping: Bool[Array, "V"],
 ) -> Float[Array, "C"]:
-    """How much of what is new pairs of before take on; vectors are the world's."""
+    """How much of what is new pairs of before take on: all, where bones do not press them together
+    (`overlapping` at their reference). Vectors are the world's."""
     corners = corners_of(skin, vertex, before.triangles)
+    pressed = jnp.any(overlapping[corners], axis=1)
     slips = seen_from_feet(positions, corners, before.shares) - before.places
     stale = jnp.sqrt(jnp.sum(slips * slips, axis=0)) / skin.push - STALE
     recent = movement.remembered * before.rates
     points = positions[:, vertex]
     away = moved_apart(skin, movement.displacements, points, corners, before.shares)
-    return jnp.clip(jnp.maximum(jnp.maximum(away / skin.push, recent), stale), 0.0, 1.0)
+    rates = jnp.maximum(jnp.maximum(away / skin.push, recent), stale)
+    return jnp.where(pressed, jnp.clip(rates, 0.0, 1.0), 1.0)
 
 
 def first_rates(
