@@ -1,6 +1,7 @@
 """Collisions on a device, on JAX's CPU backend, against the CPU's detection."""
 
 from dataclasses import fields, replace
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -271,7 +272,9 @@ def test_a_sleeping_row_is_left_alone_to_the_last_bit(folded) -> None:
 
 
 @pytest.mark.parametrize("integrator", ["bdf2", "static"])
-def test_bones_move_skin_apart_by_as_much_across_origins(folded, integrator: str) -> None:
+def test_bones_move_skin_apart_by_as_much_across_origins(
+    folded, integrator: Literal["bdf2", "static"]
+) -> None:
     """A body that travels by 0.2 m while its arm bends, so that the device's origin jumps by a
     metre: its sides move apart as the CPU says, to float32 of a metre."""
     body, _, positions = folded
