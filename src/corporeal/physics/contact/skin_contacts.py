@@ -19,6 +19,7 @@ from corporeal.physics.contact.detection import SkinDetection
 from corporeal.physics.contact.rules import (
     ASLEEP,
     CLEARANCE,
+    DOUBT,
     FRICTION,
     RESTING,
     STALE,
@@ -148,14 +149,16 @@ class SkinContacts:
         anew = self._released(anew, skin, reference)
         asleep = replace(before, rates=rates).chosen(np.flatnonzero(rates < ASLEEP))
         now = asleep.with_others(self._awake(anew, skin, before, rates, movement))
+        corners = self._corners(now.pairs)
+        pressed = self._pressed(reference, corners, now.shares)
         rows = Contacts(
-            self._corners(now.pairs),
+            corners,
             np.concatenate([np.ones((len(now), 1)), -now.shares], axis=1),
             now.normals,
             now.offsets,
             np.full(len(now), WEIGHT),
             np.zeros(len(now), bool),
-            np.full(len(now), FRICTION),
+            np.where(pressed, FRICTION, 0.0),
             now.places,
             now.rates,
         )
@@ -260,13 +263,25 @@ class SkinContacts:
         if movement is None:
             return np.ones(len(before))
         corners = self._corners(before.pairs)
-        pressed = reference.overlapping[corners].any(axis=1)
+        pressed = self._pressed(reference, corners, before.shares)
         slips = seen_from_feet(positions, corners, before.shares) - before.places
         stale = np.linalg.norm(slips, axis=1) / self.push - STALE
         recent = movement.remembered * before.rates
         moved = self._moved_apart(before, positions, movement)
         rates = np.clip(np.maximum(np.maximum(moved, recent), stale), 0.0, 1.0)
         return np.where(pressed, rates, 1.0)
+
+    def _pressed(
+        self,
+        reference: _Reference,
+        corners: Int[NumpyArray, "m 4"],
+        shares: Float64[NumpyArray, "m 3"],
+    ) -> Bool[NumpyArray, "m"]:
+        """Which pairs bones press together, or may: they overlap where bones alone would put them,
+        or it is not certain where that is."""
+        doubts = reference.doubts[corners]
+        doubt = DOUBT * (doubts[:, 0] + np.sum(shares * doubts[:, 1:], axis=1))
+        return reference.overlapping[corners].any(axis=1) | (doubt > self.push)
 
     def _first_rates(
         self, anew: _Candidates, skin: Float64[NumpyArray, "V 3"], movement: Movement | None

@@ -7,7 +7,7 @@ stopped the rate is next to 0 and the row sleeps: foot, normal, offset and the p
 holds it at stay as they are, seen from the bone of the triangle. What flesh by itself brings
 together is a new row, and sleeps at once. Rates go on falling in sleep, which becomes deeper
 (`solver.calming`). Rows whose skin would not overlap if bones alone carried it never sleep: strain
-parts them, and what is on the wrong side gets free (`contact.cpu.release`).
+parts them without friction, and what is on the wrong side gets free (`contact.cpu.release`).
 """
 
 import numpy as np
