@@ -229,9 +229,9 @@ def test_rows_go_on_as_on_the_cpu(folded, turn: float) -> None:
         ends = [bent(body, 2.6 + turn * (frame + more)) for more in (0, 1)]
         flesh = RANDOM.normal(scale=0.05 * turn, size=positions.shape)
         movement = Movement(np.stack(ends), flesh, 1 / 60)
-        _, _, went_on = on_device(body, prepared, positions, touching, movement)
+        rows, _, went_on = on_device(body, prepared, positions, touching, movement)
         admitted -= len(touching)
-        _, touching = finder.contacts(positions, ends[0], touching, None, movement)
+        contacts, touching = finder.contacts(positions, ends[0], touching, None, movement)
         admitted += len(touching)
         found, expected = sorted_rows(host_touching(prepared, went_on)), sorted_rows(touching)
         np.testing.assert_array_equal(found.pairs, expected.pairs)
@@ -241,6 +241,9 @@ def test_rows_go_on_as_on_the_cpu(folded, turn: float) -> None:
         ):  # fmt: skip
             ours, theirs = getattr(found, name), getattr(expected, name)
             np.testing.assert_allclose(ours, theirs, atol=tolerance, err_msg=name)
+        used = np.asarray(rows.coefficients[:, 0]) > 0.0
+        rubbing = np.asarray(rows.friction)[used]
+        np.testing.assert_allclose(np.sort(rubbing), np.sort(contacts.slip_limits()))
         positions = body.carry(positions, *ends) + flesh
     assert (admitted > 0) == (turn > 0.0)
 

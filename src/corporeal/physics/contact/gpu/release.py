@@ -46,6 +46,26 @@ def blended(
     return points.T, jnp.sum(skin.carrier_shares * away, axis=1)
 
 
+def pressed_together(
+    skin: DeviceSkin,
+    reference: Reference,
+    corners: Int[Array, "C 4"],
+    shares: Float[Array, "3 C"],
+) -> Bool[Array, "C"]:
+    """Which pairs bones press together, or may: they overlap where bones alone would put them, or
+    it is not certain where that is."""
+    overlapping = jnp.any(reference.overlapping[corners], axis=1)
+    return overlapping | (_doubt(reference, corners, shares) > skin.push)
+
+
+def _doubt(
+    reference: Reference, corners: Int[Array, "C 4"], shares: Float[Array, "3 C"]
+) -> Float[Array, "C"]:
+    """Metres that flesh may be from its reference without contact."""
+    doubts = reference.doubts[corners]
+    return DOUBT * (doubts[:, 0] + jnp.sum(shares * doubts[:, 1:].T, axis=0))
+
+
 def furthest_apart(
     skin: DeviceSkin,
     reference: Reference,
@@ -60,8 +80,7 @@ def furthest_apart(
     corners = corners_of(skin, vertex, triangle)
     there = seen_from_feet(reference.points, corners, shares)
     missed = there - seen_from_feet(positions, corners, shares)
-    doubts = reference.doubts[corners]
-    doubt = DOUBT * (doubts[:, 0] + jnp.sum(shares * doubts[:, 1:].T, axis=0))
+    doubt = _doubt(reference, corners, shares)
     torn = jnp.sqrt(jnp.sum(missed * missed, axis=0)) > TORN * skin.thickness[triangle] + doubt
     most = jnp.where(torn, -jnp.inf, jnp.sum(normals * there, axis=0) + doubt)
     return jnp.where(jnp.any(reference.overlapping[corners], axis=1), jnp.inf, most)

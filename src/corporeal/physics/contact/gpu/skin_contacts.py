@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.contact.gpu.detection import Capacity, DeviceSkin, vertices_inside
 from corporeal.physics.contact.gpu.pairs import Attached, attach
-from corporeal.physics.contact.gpu.release import Reference, furthest_apart
+from corporeal.physics.contact.gpu.release import Reference, furthest_apart, pressed_together
 from corporeal.physics.contact.gpu.rows import TouchingRows
 from corporeal.physics.contact.gpu.touching import (
     SLOTS,
@@ -43,7 +43,9 @@ def skin_contacts(
     anew, furthest, valid = _anew(skin, positions, reference, made)
     kept = touching.chosen(jnp.minimum(made.slot, SLOTS * count - 1))
     before = turned(skin, kept, movement.frames, into_world=True)
-    aged = aged_rates(skin, positions, made.vertex, before, movement, reference.overlapping)
+    corners = corners_of(skin, made.vertex, before.triangles)
+    pressed = pressed_together(skin, reference, corners, before.shares)
+    aged = aged_rates(skin, positions, made.vertex, before, movement, pressed)
     first, coming = first_rates(skin, positions, made.vertex, anew, movement)
     asleep = made.old & (aged < ASLEEP) & (made.slot < SLOTS * count)
     awake = valid & (jnp.where(made.old, aged, coming) >= ASLEEP)
@@ -53,7 +55,8 @@ def skin_contacts(
         offsets=jnp.minimum(now.offsets, furthest), rates=jnp.where(made.old, aged, first)
     )
     seen, holds = turned(skin, now, movement.frames, into_world=False), asleep | awake
-    rows = _rows(skin, made.vertex, _either(asleep, before._replace(rates=aged), now), holds)
+    current = _either(asleep, before._replace(rates=aged), now)
+    rows = _rows(skin, reference, made.vertex, current, holds)
     after = _put(skin, made, _either(asleep, kept._replace(rates=aged), seen), holds)
     return rows, after, full | crowded
 
@@ -95,17 +98,22 @@ def _either(
 
 
 def _rows(
-    skin: DeviceSkin, vertex: Int[Array, "C"], now: DeviceTouching, holds: Bool[Array, "C"]
+    skin: DeviceSkin,
+    reference: Reference,
+    vertex: Int[Array, "C"],
+    now: DeviceTouching,
+    holds: Bool[Array, "C"],
 ) -> TouchingRows:
-    """What the solver is asked for; vectors are the world's."""
-    ones = jnp.ones_like(now.shares[:1])
+    """What the solver is asked for, with friction where bones press; vectors are the world's."""
+    ones, corners = jnp.ones_like(now.shares[:1]), corners_of(skin, vertex, now.triangles)
+    pressed = pressed_together(skin, reference, corners, now.shares)
     return TouchingRows(
-        corners_of(skin, vertex, now.triangles),
+        corners,
         jnp.where(holds, jnp.concatenate([ones, -now.shares]), 0.0).T,
         now.normals,
         jnp.where(holds, now.offsets, 0.0),
         jnp.full_like(now.offsets, 1.0 / WEIGHT),
-        jnp.full_like(now.offsets, FRICTION),
+        jnp.where(pressed, FRICTION, jnp.zeros_like(now.offsets)),
         jnp.where(holds, now.places, 0.0),
         now.rates,
     )

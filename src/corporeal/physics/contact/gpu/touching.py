@@ -122,12 +122,11 @@ def aged_rates(
     vertex: Int[Array, "C"],
     before: DeviceTouching,
     movement: DeviceMovement,
-    overlapping: Bool[Array, "V"],
+    pressed: Bool[Array, "C"],
 ) -> Float[Array, "C"]:
-    """How much of what is new pairs of before take on: all, where bones do not press them together
-    (`overlapping` at their reference). Vectors are the world's."""
+    """How much of what is new pairs of before take on: all, where they are not `pressed` together
+    by bones. Vectors are the world's."""
     corners = corners_of(skin, vertex, before.triangles)
-    pressed = jnp.any(overlapping[corners], axis=1)
     slips = seen_from_feet(positions, corners, before.shares) - before.places
     stale = jnp.sqrt(jnp.sum(slips * slips, axis=0)) / skin.push - STALE
     recent = movement.remembered * before.rates
