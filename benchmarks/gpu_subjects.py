@@ -17,10 +17,10 @@ from dataclasses import fields, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from corporeal._typing import NumpyArray
 from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
@@ -196,7 +196,7 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
     )
 
 
-def touching_arrays(touching: Touching) -> dict[str, NumpyArray]:
+def touching_arrays(touching: Touching) -> dict[str, Any]:
     """What touches, by the names that the benchmark reads."""
     return {f"touching/{part.name}": getattr(touching, part.name) for part in fields(Touching)}
 
