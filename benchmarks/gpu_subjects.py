@@ -13,10 +13,11 @@ JAX and jaxtyping alone.
 import argparse
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from corporeal.formats.npz import write_npz
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
 from corporeal.motions.resample import sampled
+from corporeal.physics.contact.touching import Touching
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.gpu.body import save_device_body, save_device_skin
@@ -179,8 +181,10 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
         [touching._path(body, a, b, STEPS)[:-1] for a, b in pairwise(poses)]
         + [touching._path(body, poses[-1], poses[-1], 1)[:1]]
     )
-    after = touching.step(state, poses[1], 1 / 60)
-    rows, _ = finder.contacts(state.flesh.positions, frames[0])
+    rows, begun = finder.contacts(state.flesh.positions, frames[0])
+    after = touching.step(
+        replace(state, flesh=replace(state.flesh, touching=begun)), poses[1], 1 / 60
+    )
     save_device_skin(FOLDER / "contacts_skin.npz", device_skin(finder, body.model))
     np.savez_compressed(
         FOLDER / "contacts.npz",
@@ -188,7 +192,13 @@ def write_contacts(model: PhenotypeModel, identity: Identity) -> None:
         positions=state.flesh.positions,
         after=after.flesh.positions,
         rows=len(rows),
+        **touching_arrays(begun),
     )
+
+
+def touching_arrays(touching: Touching) -> dict[str, Any]:
+    """What touches, by the names that the benchmark reads."""
+    return {f"touching/{part.name}": getattr(touching, part.name) for part in fields(Touching)}
 
 
 def write_many(model: PhenotypeModel, identity: Identity) -> None:
@@ -199,12 +209,15 @@ def write_many(model: PhenotypeModel, identity: Identity) -> None:
     touching = replace(PUBLISHED, collisions="global")
     finder = preparations.of(identity, touching.stress_free).skin_contacts(touching)
     pose = curled(body)
+    frame = apart._path(body, pose, pose, 1)[0]
+    positions = apart.start(identity, pose).flesh.positions
     save_device_body(FOLDER / "many_body.npz", device_body(body))
     save_device_skin(FOLDER / "many_skin.npz", device_skin(finder, body.model))
     np.savez_compressed(
         FOLDER / "many.npz",
-        frame=apart._path(body, pose, pose, 1)[0],
-        positions=apart.start(identity, pose).flesh.positions,
+        frame=frame,
+        positions=positions,
+        **touching_arrays(finder.contacts(positions, frame)[1]),
     )
 
 

@@ -1,6 +1,8 @@
 """The GPU benchmark's characters that collide with themselves: times, and what is left inside."""
 
 import contextlib
+from collections.abc import Mapping
+from dataclasses import fields
 
 import jax
 import jax.numpy as jnp
@@ -8,8 +10,14 @@ import numpy as np
 from gpu_timing import GPU, STEP, STEPS, SUBJECTS, Subject, moving_state, require, timed
 
 from corporeal.errors import SolverError
-from corporeal.physics.contact.gpu.detection import Capacity, DeviceSkin, require_capacity
-from corporeal.physics.contact.gpu.pairs import skin_contacts
+from corporeal.physics.contact.gpu.detection import (
+    Capacity,
+    DeviceSkin,
+    require_capacity,
+    vertices_inside,
+)
+from corporeal.physics.contact.gpu.pairs import attach
+from corporeal.physics.contact.touching import Touching
 from corporeal.physics.fast_projective_skinning.gpu.body import load_device_skin
 from corporeal.physics.fast_projective_skinning.gpu.clip import (
     PosedClip,
@@ -22,7 +30,7 @@ from corporeal.physics.fast_projective_skinning.gpu.contacts import (
     Collisions,
     Touched,
     base_points,
-    no_pairs,
+    collisions_of,
 )
 from corporeal.physics.solver.gpu.step import SolverOptions, SolverState
 
@@ -48,7 +56,7 @@ def touching_clip(ways: list[tuple[Capacity, SolverOptions]]) -> dict[str, objec
     start = moving_state(data["positions"], np.zeros_like(data["positions"]))
     solver_state = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
     skin = jax.device_put(load_device_skin(SUBJECTS / "contacts_skin.npz"))
-    collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
+    collisions = collisions_of(subject.body, skin, subject.dense.matrix, begun(data))
     report: dict[str, object] = {"cpu_rows_first_frame": int(data["rows"])}
     for capacity, options in ways:
         run = lambda r=capacity, w=options: run_clip(  # noqa: E731
@@ -67,23 +75,30 @@ def touching_clip(ways: list[tuple[Capacity, SolverOptions]]) -> dict[str, objec
                 "max": float(1e3 * off.max()),
                 "rms": float(1e3 * np.sqrt((off**2).mean())),
             },
-            "overlap": overlap(
-                subject, skin, posed_vertices.simulated[-1], frames.path[-1, 0], capacity
-            ),
+            "overlap": overlap(skin, posed_vertices.simulated[-1], frames.path[-1, 0], capacity),
         }
     return report
 
 
+def begun(data: Mapping[str, np.ndarray]) -> Touching:
+    """What touches when a clip begins, as `gpu_subjects.touching_arrays` wrote it."""
+    return Touching(*(data[f"touching/{part.name}"] for part in fields(Touching)))
+
+
 def overlap(
-    subject: Subject, skin: DeviceSkin, simulated: jax.Array, pose: jax.Array, capacity: Capacity
+    skin: DeviceSkin, simulated: jax.Array, pose: jax.Array, capacity: Capacity
 ) -> dict[str, float]:
     """Vertices inside the body, and how deep they are."""
-    base = base_points(skin, pose)
-    find = jax.jit(skin_contacts, static_argnames="capacity")
-    rows, _, full = find(skin, simulated[..., 0], base, no_pairs(subject.body), capacity=capacity)
-    require_capacity(full, capacity)
-    places = jnp.sum(rows.coefficients * simulated[:, rows.vertices, 0], axis=2)
-    depth = jnp.maximum(-jnp.sum(rows.normals * places, axis=0), 0.0)
+    points, none = simulated[..., 0], len(skin.prisms)
+    hits, full = jax.jit(vertices_inside, static_argnums=3)(
+        skin, points, base_points(skin, pose), capacity
+    )
+    nothing = jnp.full((2, points.shape[1]), none, jnp.int32)
+    found, crowded = jax.jit(attach, static_argnums=4)(
+        skin, points, nothing, hits, capacity.contacts
+    )
+    require_capacity(full | crowded, capacity)
+    depth = jnp.where(found.valid, jnp.maximum(-found.foot.gap, 0.0), 0.0)
     return {"vertices": int((depth > 1e-5).sum()), "depths_m": round(float(depth.sum()), 4)}
 
 
@@ -96,7 +111,7 @@ def many() -> dict[str, object]:
     start = moving_state(data["positions"], np.zeros_like(data["positions"]))
     solver_state = jax.device_put(device_state(subject.body, [start], origins[0], STEP))
     skin = jax.device_put(load_device_skin(SUBJECTS / "many_skin.npz"))
-    collisions = Collisions(skin, subject.dense.matrix, no_pairs(subject.body))
+    collisions = collisions_of(subject.body, skin, subject.dense.matrix, begun(data))
 
     def run(
         capacity: Capacity, collisions: Collisions | None
@@ -106,7 +121,7 @@ def many() -> dict[str, object]:
             steps=STEPS, piece=count, wanted=Wanted(True, True, True),
             options=SolverOptions(kernels=GPU, unrolled=1), capacity=capacity,
         )  # fmt: skip
-        nothing = Touched(no_pairs(subject.body), jnp.zeros(count, int), jnp.zeros(count, bool))
+        nothing = Touched(None, jnp.zeros(count, int), jnp.zeros(count, bool))
         return moving_on, posed_vertices, touched or nothing
 
     _, apart, touched = run(MANY, collisions)
@@ -115,7 +130,7 @@ def many() -> dict[str, object]:
     _, through, _ = run(MANY, None)
     pose = frames.path[-1, 0]
     left, otherwise = (
-        overlap(subject, skin, jnp.asarray(posed_vertices.simulated)[-1], pose, MANY)
+        overlap(skin, jnp.asarray(posed_vertices.simulated)[-1], pose, MANY)
         for posed_vertices in (apart, through)
     )
     require(left["depths_m"] < otherwise["depths_m"], f"{left} is left of {otherwise}")

@@ -1,5 +1,9 @@
 """Untangling: elements are pushed open as little as it takes, the same way by every engine."""
 
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -8,6 +12,7 @@ from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.fast_projective_skinning import flesh_system
 from corporeal.physics.solver.constraints.strain import strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
+from corporeal.physics.solver.gpu.contacts import ContactRows, contact_rows
 from corporeal.physics.solver.gpu.elements import elements_of, flesh_of
 from corporeal.physics.solver.gpu.solver import GpuSolver
 from corporeal.physics.solver.integration import StepRule, resting
@@ -15,7 +20,7 @@ from corporeal.physics.solver.prestress import balancing_stress
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System
 from corporeal.physics.untangling.cpu import CompiledUntangling
-from corporeal.physics.untangling.gpu import swept
+from corporeal.physics.untangling.gpu import asked_apart, swept, untangle
 from corporeal.physics.untangling.gpu_kernels import kernel_swept
 from corporeal.physics.untangling.reference import (
     LARGEST_MOVE,
@@ -349,3 +354,80 @@ def test_a_kernel_sweeps_as_plain_programs_do(anchors: int):
     untangling._sweep(untangling.small(once), once)
     # a corner moves by 5 mm at most; J of float32 edges is off by 1e-5 of it
     np.testing.assert_allclose(np.asarray(plain)[..., 0].T, once[order][:free], atol=2e-6)
+
+
+def contact_of_lowest(system: System, start: np.ndarray) -> tuple[Contacts, np.ndarray]:
+    """Contacts under the five free vertices that untangling alone pushes down most, one of them
+    violated by a centimetre; and those vertices."""
+    untangling, alone = untangling_of(system), start.copy()
+    assert untangling is not None
+    untangling.untangle(alone)
+    chosen = system.free[np.argsort((alone - start)[system.free, 2])[:5]]
+    contacts = Contacts(
+        np.repeat(chosen[:, None], 4, axis=1),
+        np.tile([1.0, 0.0, 0.0, 0.0], (5, 1)),
+        np.tile([0.0, 0.0, 1.0], (5, 1)),
+        start[chosen, 2] + np.array([0.0, 0.0, 0.0, 0.0, 0.01]),
+        np.full(5, 1e6),
+        np.zeros(5, bool),
+    )
+    return contacts, chosen
+
+
+def rows_on_device(contacts: Contacts, order: np.ndarray, free: int) -> ContactRows:
+    return contact_rows(
+        jnp.eye(free),
+        jnp.asarray(np.argsort(order)[contacts.vertices], jnp.int32),
+        jnp.asarray(contacts.coefficients, jnp.float32),
+        jnp.asarray(contacts.normals.T, jnp.float32),
+        jnp.asarray(contacts.offsets, jnp.float32),
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pushes_on_a_device_violate_no_contact(seed: int):
+    """As on the CPU: no vertex goes further down than it is by more than `VIOLATED`, where without
+    contacts some go by millimetres; and what is small becomes less."""
+    system, points = slab_system()
+    start, order, free = (
+        tangled(points, system.anchored, seed),
+        free_first(system),
+        len(system.free),
+    )
+    contacts, chosen = contact_of_lowest(system, start)
+    flesh, places = flesh_of(elements_of(system, order)), np.argsort(order)[chosen]
+    at = jnp.asarray(start[order].T[..., None], jnp.float32)
+    z, anchors, rows = at[:, :free], at[:, free:], rows_on_device(contacts, order, free)
+    alone = untangle(flesh, z, anchors, True, swept)
+    held = untangle(flesh, z, anchors, True, swept, rows)
+    assert (alone - z)[2, places, 0].min() < -5 * VIOLATED
+    assert (held - z)[2, places, 0].min() > -1.1 * VIOLATED
+    untangling = untangling_of(system)
+    assert untangling is not None
+    after = start.copy()
+    after[order[:free]] = np.asarray(held)[..., 0].T
+    assert len(untangling.small(after)) < 0.3 * len(untangling.small(start))
+
+
+def test_a_kernel_sweeps_with_contacts_as_the_reference_does():
+    """A part of a sweep in which violated contacts ask, too: the same places by the reference, by
+    plain programs and by the kernel, to float32."""
+    system, points = slab_system()
+    start, order, free = tangled(points, system.anchored, 3), free_first(system), len(system.free)
+    contacts, _ = contact_of_lowest(system, start)
+    contacts = replace(contacts, offsets=contacts.offsets + 2e-3)
+    flesh, rows = flesh_of(elements_of(system, order)), rows_on_device(contacts, order, free)
+    at = jnp.asarray(start[order].T[..., None], jnp.float32)
+    asked = asked_apart(rows, at[:, :free], at[:, free:])
+    assert int(asked.counts.sum()) == 5
+    given = (flesh, at[:, :free], at[:, free:], asked, 0.6)
+    plain, count = swept(*given)
+    kernel, found = kernel_swept(*given, interpret=True)
+    assert int(found) == int(count) > 50
+    np.testing.assert_allclose(kernel, plain, atol=1e-7)
+    once, untangling = start.copy(), untangling_of(system)
+    assert untangling is not None
+    untangling._sweep(untangling.small(once), once, 0.6, contacts)
+    np.testing.assert_allclose(np.asarray(plain)[..., 0].T, once[order][:free], atol=2e-6)
+    made = jax.jit(kernel_swept).trace(*given)
+    assert "_tile_moves" in made.lower(lowering_platforms=("cuda",)).as_text()

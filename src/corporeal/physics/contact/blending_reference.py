@@ -12,7 +12,7 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.geometry.surface import vertex_adjacency
 from corporeal.skinning.kinematics import rest_to_world
 
-_SHARED = 4
+CARRIERS = 4
 """Joints that a vertex goes with at most."""
 _SPREAD = 2.0
 """Rounds of averaging over neighbours for the square of the flesh's mean thickness in edges."""
@@ -31,14 +31,14 @@ class BlendingReference:
     ) -> None:
         """`owners` are the joints whose bones vertices are nearest to; `thickness` is the mean
         distance to them in mean edges."""
-        self._rest, self._joints = rest, joints
+        self._rest, self.joints = rest, joints
         near = vertex_adjacency(triangles, len(rest)).astype(np.float64) + eye_array(len(rest))
         mean = diags_array(1.0 / near.sum(axis=1)) @ near
         shares = csr_array((np.ones(len(rest)), (np.arange(len(rest)), owners)))
         shares = shares.toarray()
         for _ in range(int(np.ceil(_SPREAD * thickness**2))):
             shares = mean @ shares
-        most = np.argsort(-shares, axis=1, kind="stable")[:, :_SHARED]
+        most = np.argsort(-shares, axis=1, kind="stable")[:, :CARRIERS]
         chosen = np.take_along_axis(shares, most, axis=1)
         self.carriers = np.ascontiguousarray(most)
         """Joints that every vertex goes with."""
@@ -52,7 +52,7 @@ class BlendingReference:
         opinions, metres."""
         from corporeal.physics.contact.cpu.release import blend
 
-        frames = np.ascontiguousarray(rest_to_world(world_from_joint, self._joints))
+        frames = np.ascontiguousarray(rest_to_world(world_from_joint, self.joints))
         return blend(self._rest, self.carriers, self.shares, frames)
 
     def moved_apart(

@@ -27,6 +27,8 @@ DOUBT = 2.0
 disagree about it."""
 FORGET = 0.2
 """Seconds in which a contact whose bones have stopped takes on e times less of what is new."""
+A_ROUND = 0.2 * FORGET
+"""Seconds as which a static round counts for what touches: after twenty it sleeps."""
 ASLEEP = 0.02
 """Rate below which it takes on nothing."""
 STALE = 4.0

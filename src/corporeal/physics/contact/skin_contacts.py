@@ -99,8 +99,11 @@ class SkinContacts:
         self.near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
         self._around = _triangles_of_vertices(self._triangles, self._count)
         to_bone = np.linalg.norm(self._rest - model.base_points, axis=1)
-        self._thickness = to_bone[self._triangles].max(axis=1)
-        self._owners = owners = model.bones.bone_joints[self.detection.base.bones]
+        self.thickness = to_bone[self._triangles].max(axis=1)
+        """From triangles to their bones, metres."""
+        owners = model.bones.bone_joints[self.detection.base.bones]
+        self.owners = owners[self._triangles[:, 0]]
+        """Joints of the bones that see the normals of triangles."""
         thickness = float(to_bone.mean()) / self.detection.mean_edge
         self.blending_reference = BlendingReference(
             self._rest, self._triangles, joints, owners, thickness
@@ -209,7 +212,7 @@ class SkinContacts:
 
         c = candidates
         count = release_contacts(
-            c.old_count, c.inside, skin, *reference, self._thickness, self._triangles, self.push,
+            c.old_count, c.inside, skin, *reference, self.thickness, self._triangles, self.push,
             c.pairs, c.shares, c.normals, c.gaps, c.sources, c.furthest,
         )  # fmt: skip
         return candidates.first(count)
@@ -315,7 +318,7 @@ class SkinContacts:
         into_world: bool,
     ) -> Touching:
         """With vectors as the world sees them, or as the bones of the triangles do."""
-        owners = self._owners[self._triangles[touching.pairs[:, 1], 0]]
+        owners = self.owners[touching.pairs[:, 1]]
         along = "cij,cj->ci" if into_world else "cij,ci->cj"
         normals, places = (
             np.einsum(along, world_from_joint[owners, :3, :3], part)

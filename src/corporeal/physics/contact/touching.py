@@ -14,7 +14,6 @@ import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.checks import require_finite
-from corporeal.geometry.transforms import invert_rigid
 from corporeal.physics.contact.rules import FORGET
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
@@ -83,6 +82,8 @@ class Movement:
     @property
     def moves(self) -> Float64[NumpyArray, "J 4 4"]:
         """How every joint takes what it carries from before to after."""
+        from corporeal.geometry.transforms import invert_rigid  # a GPU machine has less
+
         before, after = self.frames
         return after @ np.asarray(invert_rigid(before))
 

@@ -24,7 +24,7 @@ from corporeal.errors import InputError
 from corporeal.motions.cuts import Cut, find_cuts
 from corporeal.motions.resample import sampled
 from corporeal.physics.contact.contacts import both
-from corporeal.physics.contact.rules import ASLEEP, FORGET
+from corporeal.physics.contact.rules import A_ROUND, ASLEEP
 from corporeal.physics.contact.touching import Movement
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
@@ -46,8 +46,6 @@ _TOUCHING_TURN_A_STEP, _MOST_TOUCHING_ROUNDS, _TOUCHING_SETTLING_STEPS = 0.1, 40
 """The same where skin meets skin: it must be found before it is deep inside."""
 _SEARCHING_ROUNDS = 16
 """Static rounds in which what touches is asked anew, before it falls asleep."""
-_SECONDS_A_ROUND = 0.2 * FORGET
-"""As which a static round counts for what touches: after twenty it sleeps."""
 
 
 @dataclass(frozen=True)
@@ -298,7 +296,7 @@ class ProjectiveSimulation:
         carriers = body.carriers(frame)
         anchors, nowhere = carriers[body.system.anchored], np.zeros_like(carriers)
         searching = 0 if momentum or movement is not None else _SEARCHING_ROUNDS
-        standing = Movement(np.stack([frame, frame]), nowhere, step or _SECONDS_A_ROUND)
+        standing = Movement(np.stack([frame, frame]), nowhere, step or A_ROUND)
         movement = movement or standing
         for number in range(rounds):
             searches = number < searching

@@ -3,24 +3,47 @@
 Elements are seen from their free corners (`solver.gpu.elements`), so that nothing is scattered.
 With J = det F of an element, V/V₀, whose gradient by corner k is cof(F) g_k, a corner is asked to
 move by (ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Fewer sweeps are taken: what is left is taken on by the next
-iteration.
+iteration. Whether they help is not asked, which would have to come back from the device: after
+`PATIENCE` sweeps moves become smaller in any case.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from corporeal._typing import Array, Float, Int
+from corporeal._typing import Array, Float, Int, NumpyArray
+from corporeal.physics.solver.gpu.contacts import ContactRows, row_places
 from corporeal.physics.solver.gpu.elements import DeviceFlesh
-from corporeal.physics.untangling.reference import LARGEST_MOVE, LEAST_SHARE, OPENED_SHARE
+from corporeal.physics.solver.gpu.scatter import counted, scattered
+from corporeal.physics.untangling.reference import (
+    LARGEST_MOVE,
+    LEAST_SHARE,
+    OPENED_SHARE,
+    PATIENCE,
+    TIRED,
+    VIOLATED,
+)
 
 SWEEPS, LAST_SWEEPS = 4, 30
 """At most, after an iteration of the solver, and after the last one of a step: each is a program of
 its own, however few elements are small."""
+_UNIT = 2e-9
+"""Metres: moves that contacts ask for are whole numbers of it."""
 
 
-Sweep = Callable[[DeviceFlesh, Array, Array], tuple[Array, Array]]
+class Asked(NamedTuple):
+    """What else than elements asks the free vertices of one character to move."""
+
+    moves: Float[Array, "3 f"]
+    """Sums, metres."""
+    counts: Int[Array, "f"]
+    """How many ask."""
+
+
+Sweep = Callable[[DeviceFlesh, Array, Array, Asked | None, Array], tuple[Array, Array]]
 """One pass over all elements: `swept`, or the kernel that does the same."""
 
 
@@ -30,25 +53,74 @@ def untangle(
     anchors: Float[Array, "3 b B"],
     last: bool,
     sweep: Sweep,
+    rows: ContactRows | None = None,
 ) -> Float[Array, "3 f B"]:
     """The free vertices with small elements pushed open, metres; as they are where none is small.
-    `last`: it ends a step."""
-    first, small = sweep(flesh, z, anchors)
-    count = (LAST_SWEEPS if last else SWEEPS) - 1
 
-    def more(moved: Array) -> Array:
+    `last`: it ends a step. No contact of `rows`, of one character, may become violated by that, or
+    more violated than it is.
+    """
+    parts = move_parts(LAST_SWEEPS if last else SWEEPS)
+    first, small = sweep(flesh, z, anchors, None, parts[0])
+    if rows is not None:
+        heights = _heights(rows, jnp.concatenate([z, anchors], axis=1))
+        rows = rows._replace(offsets=jnp.minimum(rows.offsets, heights))
+
+    def one(part: Float[Array, ""], at: Array) -> Array:
+        asked = None if rows is None else asked_apart(rows, at, anchors)
+        return sweep(flesh, at, anchors, asked, part)[0]
+
+    def more(at: Array) -> Array:
         # All of them: whether some are small would have to come back from the device each time.
-        return lax.fori_loop(
-            0, count, lambda _, at: sweep(flesh, at, anchors)[0], moved, unroll=sweep is not swept
-        )
+        if sweep is swept:
+            return lax.fori_loop(1, len(parts), lambda n, at: one(jnp.asarray(parts)[n], at), at)
+        for number in range(1, len(parts)):
+            at = one(parts[number], at)
+        return at
 
     return lax.cond(small > 0, more, lambda moved: moved, first)
 
 
+def move_parts(sweeps: int) -> Float[NumpyArray, "sweeps"]:
+    """Of the moves asked for, in every sweep: all, and after `PATIENCE` less and less, towards
+    `TIRED`."""
+    tired = np.maximum(np.arange(sweeps) - PATIENCE, 0) / max(sweeps - PATIENCE, 1)
+    return (TIRED**tired).astype(np.float32)
+
+
+def asked_apart(
+    rows: ContactRows, z: Float[Array, "3 f 1"], anchors: Float[Array, "3 b 1"]
+) -> Asked:
+    """What violated contacts ask: by their gap along the normal, shared by the squares of their
+    coefficients."""
+    free = z.shape[1]
+    shares = jnp.where(rows.places < free, rows.coefficients, 0.0)
+    sizes = jnp.sum(shares * shares, axis=1)
+    gaps = _heights(rows, jnp.concatenate([z, anchors], axis=1)) - rows.offsets
+    violated = (gaps <= -VIOLATED) & (sizes > 0.0)
+    pushes = jnp.where(violated, jnp.minimum(-gaps, LARGEST_MOVE) / jnp.maximum(sizes, 1e-20), 0.0)
+    shares, places = shares.T, rows.places.T.ravel()
+    moves = (pushes * rows.normals)[:, None] * shares
+    asking = (violated & (shares != 0.0)).ravel()
+    return Asked(
+        scattered(moves.reshape(3, -1), places, free, _UNIT), counted(asking, places, free)
+    )
+
+
+def _heights(rows: ContactRows, positions: Float[Array, "3 n 1"]) -> Float[Array, "C"]:
+    """n·(Σ_k c_k x_k), metres."""
+    return jnp.sum(rows.normals * row_places(rows, positions), axis=0)
+
+
 def swept(
-    flesh: DeviceFlesh, z: Float[Array, "3 f B"], anchors: Float[Array, "3 b B"]
+    flesh: DeviceFlesh,
+    z: Float[Array, "3 f B"],
+    anchors: Float[Array, "3 b B"],
+    asked: Asked | None = None,
+    part: Float[Array, ""] | float = 1.0,
 ) -> tuple[Float[Array, "3 f B"], Int[Array, ""]]:
-    """One pass over all elements, and how many corners of small ones it found."""
+    """One pass over all elements, by a `part` of what they and others ask, and how many corners of
+    small ones it found."""
     free = flesh.weights.shape[0]
     positions = jnp.concatenate([z, anchors], axis=1)
     own = positions[:, :free, None]
@@ -58,7 +130,10 @@ def swept(
     *moves, small = incidence_moves(edges, g, flesh.weights[..., None], loose)
     count = jnp.sum(small, axis=1)
     moved = jnp.stack([jnp.sum(move, axis=1) for move in moves])
-    moved = moved / jnp.sqrt(jnp.maximum(count, 1).astype(moved.dtype))
+    askers = count
+    if asked is not None:
+        moved, askers = moved + asked.moves[..., None], count + asked.counts[:, None]
+    moved = part * moved / jnp.sqrt(jnp.maximum(askers, 1).astype(moved.dtype))
     return z + moved, jnp.sum(count)
 
 

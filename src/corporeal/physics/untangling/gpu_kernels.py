@@ -12,13 +12,15 @@ from jax.experimental.pallas import triton
 from corporeal._typing import Array, Float, Int
 from corporeal.physics.solver.gpu.elements import DeviceFlesh
 from corporeal.physics.solver.gpu.local_step_kernels import LANES, VERTICES
-from corporeal.physics.untangling.gpu import incidence_moves
+from corporeal.physics.untangling.gpu import Asked, incidence_moves
 
 
 def kernel_swept(
     flesh: DeviceFlesh,
     z: Float[Array, "3 f 1"],
     anchors: Float[Array, "3 b 1"],
+    asked: Asked | None = None,
+    part: Float[Array, ""] | float = 1.0,
     interpret: bool = False,
 ) -> tuple[Float[Array, "3 f 1"], Int[Array, ""]]:
     """`swept`, by one kernel; `interpret` runs it without a GPU."""
@@ -41,11 +43,15 @@ def kernel_swept(
         jnp.pad(flesh.weights, more),
         z[..., 0],
         anchors[..., 0],
+        *(asked or Asked(jnp.zeros((3, free), jnp.float32), jnp.zeros(free, jnp.int32))),
+        jnp.full(1, part, jnp.float32),
     )
     return moved[:, :free, None], jnp.sum(counts[:free])
 
 
-def _tile_moves(corners, gradients, weights, z, anchors, moved, counts) -> None:  # pyright: ignore[reportMissingParameterType]
+def _tile_moves(
+    corners, gradients, weights, z, anchors, asked, askers, part, moved, counts
+) -> None:  # pyright: ignore[reportMissingParameterType]
     """Where a few vertices get, and how many elements asked each."""
     # The last block goes over vertices of the one before again, to the same end.
     first_row = jnp.minimum(pl.program_id(0) * VERTICES, weights.shape[0] - VERTICES)
@@ -70,7 +76,8 @@ def _tile_moves(corners, gradients, weights, z, anchors, moved, counts) -> None:
         *moves, small = incidence_moves(edges, g, weights[rows, lanes], loose)
         sums = [total + jnp.sum(move, axis=1) for total, move in zip(sums, moves, strict=True)]
         count = count + jnp.sum(small.astype(jnp.int32), axis=1)
-    scale = 1.0 / jnp.sqrt(jnp.maximum(count, 1).astype(jnp.float32))
+    everyone = count + triton.load(askers.at[vertices])
+    scale = part[0] / jnp.sqrt(jnp.maximum(everyone, 1).astype(jnp.float32))
     for i in range(3):
-        moved[i, rows] = own[i] + scale * sums[i]
+        moved[i, rows] = own[i] + scale * (sums[i] + triton.load(asked.at[i, vertices]))
     counts[rows] = count

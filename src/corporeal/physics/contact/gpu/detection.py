@@ -65,6 +65,16 @@ class DeviceSkin:
     """Metres."""
     cell: Float[Array, "3"]
     """Sides of a cell, metres."""
+    carriers: Int[Array, "V 4"]
+    """Joints that every vertex goes with (`BlendingReference`)."""
+    carrier_shares: Float[Array, "V 4"]
+    """And how much with each; 0 for those that it has less of."""
+    joints: Float[Array, "J 3"]
+    """At rest, metres."""
+    owners: Int[Array, "F"]
+    """Joints whose bones see the normals of triangles."""
+    thickness: Float[Array, "F"]
+    """From triangles to their bones, metres."""
     push: Float[Array, ""]
     """Metres within which pairs are kept, and by which they come apart in one frame at most."""
     surface: DeviceSurface

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.contact.gpu.lists import chosen
-from corporeal.physics.contact.gpu.pairs import Touching
+from corporeal.physics.contact.gpu.rows import TouchingRows
 from corporeal.physics.upsampling.gpu import DeviceSurface
 
 
@@ -68,8 +68,8 @@ def world_touching(
     moved: Float[Array, "3 f"],
     bones: Float[Array, "3 f"],
     most: int,
-) -> tuple[Touching, Float[Array, "3 C"], Bool[Array, ""]]:
-    """Rows of all that is near a collider, where they begin, and whether they fit.
+) -> tuple[TouchingRows, Bool[Array, ""]]:
+    """Rows of all that is near a collider, held where it carries them, and whether they fit.
 
     `placed` are the colliders when the step begins and ends; `moved` is how far vertices would go
     in it; nothing is pressed beyond where its bone puts it, `bones`.
@@ -91,15 +91,17 @@ def world_touching(
     offsets = _dot(normal, start) - distance.ravel()[there]
     offsets = jnp.minimum(offsets, _dot(normal, bones[:, place]))
     used = (slot < near.size).astype(jnp.float32)
-    rows = Touching(
+    rows = TouchingRows(
         jnp.repeat(place[:, None], 4, axis=1),
         used[:, None] * jnp.array([1.0, 0.0, 0.0, 0.0]),
         normal,
         offsets,
         jnp.full(most, world.softness),
         world.friction[collider],
+        start,
+        jnp.ones_like(offsets),
     )
-    return rows, start, found > most
+    return rows, found > most
 
 
 def wind_forces(

@@ -18,12 +18,14 @@ from jax import lax
 
 from corporeal._typing import Array, Float, Float64, NumpyArray
 from corporeal.errors import InputError
-from corporeal.physics.contact.gpu.detection import Capacity
+from corporeal.physics.contact.gpu.detection import Capacity, DeviceSkin
 from corporeal.physics.contact.gpu.environment import DeviceWorld
+from corporeal.physics.contact.gpu.touching import displacements
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
 from corporeal.physics.fast_projective_skinning.gpu.contacts import Collisions, Touched, base_points
 from corporeal.physics.fast_projective_skinning.gpu.frames import (
     Around,
+    Bones,
     Engine,
     Given,
     frames_taken,
@@ -164,36 +166,36 @@ def run_clip(
         return values.reshape(piece, steps, *values.shape[1:])
 
     def go(carry: tuple, given: tuple) -> tuple[tuple, tuple]:
-        solver_state, frame, pairs = carry
+        solver_state, frame, touching = carry
         path, shifts, placed = given
         whole = jnp.concatenate([frame[None], path])
         carriers = _carriers(body, whole)
         step_inputs, bones = _step_inputs(body, rule, carriers, shifts)
-        base = None
+        bones_now = None
         if collisions is not None:
-            at = whole[1:] if rule.integrator == "static" else whole[:-1:steps]
-            base = jax.vmap(partial(base_points, collisions.skin))(at[:, 0])
-        (solver_state, pairs), (free, counts, full) = frames_taken(
+            shift = jnp.sum(by_frame(shifts)[..., 0], axis=1)
+            bones_now = _bones(collisions.skin, rule, whole[::steps, 0], shift)
+        (solver_state, touching), (free, counts, full) = frames_taken(
             engine,
-            (solver_state, pairs),
+            (solver_state, touching),
             Given(
                 jax.tree.map(by_frame, step_inputs),
                 by_frame(shifts),
                 None if placed is None else jax.tree.map(by_frame, Around(bones, *placed)),
-                base,
+                bones_now,
             ),
         )
         posed_vertices = _posed_vertices(
             body, free, step_inputs.anchors[steps - 1 :: steps], wanted
         )
-        return (solver_state, path[-1], pairs), (posed_vertices, counts, full)
+        return (solver_state, path[-1], touching), (posed_vertices, counts, full)
 
-    start = (solver_state, frames.start, None if collisions is None else collisions.pairs)
+    start = (solver_state, frames.start, None if collisions is None else collisions.touching)
     placed = None
     if world is not None:
         targets = None if world.grabs is None else world.grabs.targets
         placed = jax.tree.map(pieces, (world.before, world.after, targets))
-    (solver_state, _, pairs), (posed_vertices, counts, full) = lax.scan(
+    (solver_state, _, touching), (posed_vertices, counts, full) = lax.scan(
         go, start, (pieces(frames.path), pieces(frames.shifts), placed)
     )
     joined = PosedClip(
@@ -201,7 +203,25 @@ def run_clip(
     )
     if not engine.touching:
         return solver_state, joined, None
-    return solver_state, joined, Touched(pairs, counts.ravel(), full.ravel())
+    return solver_state, joined, Touched(touching, counts.ravel(), full.ravel())
+
+
+def _bones(
+    skin: DeviceSkin,
+    rule: StepRule,
+    whole: Float[Array, "N1 J 4 4"],
+    shifts: Float[Array, "N 3"],
+) -> Bones:
+    """The skeleton of every frame, from the frames' ends; their origins move by `shifts`."""
+    before, after = whole[:-1], whole[1:]
+    if rule.integrator == "static":
+        at = after
+        before = before.at[..., :3, 3].add(-shifts[:, None])
+    else:
+        at = before
+        after = after.at[..., :3, 3].add(shifts[:, None])
+    base = jax.vmap(partial(base_points, skin))(at)
+    return Bones(base, at, displacements(before, after))
 
 
 def _carriers(body: DeviceBody, path: Float[Array, "k B J 4 4"]) -> Float[Array, "k 3 c B"]:

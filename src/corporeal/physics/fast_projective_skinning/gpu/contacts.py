@@ -4,12 +4,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 
-from corporeal._typing import Array, Bool, Float, Int
+from corporeal._typing import Array, Bool, Float, Int, NumpyArray
 from corporeal.physics.contact.gpu.detection import Capacity, DeviceSkin
-from corporeal.physics.contact.gpu.pairs import Touching, skin_contacts
+from corporeal.physics.contact.gpu.release import Reference
+from corporeal.physics.contact.gpu.rows import TouchingRows
+from corporeal.physics.contact.gpu.skin_contacts import skin_contacts
+from corporeal.physics.contact.gpu.touching import (
+    SLOTS,
+    DeviceMovement,
+    DeviceTouching,
+    nothing_touches,
+)
+from corporeal.physics.contact.touching import Touching
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
-from corporeal.physics.solver.gpu.contacts import ContactRows, contact_rows
+from corporeal.physics.solver.gpu.calming import calm_parts, neighbourhoods
+from corporeal.physics.solver.gpu.contacts import contact_rows
+from corporeal.physics.solver.gpu.step import Contact
 
 
 class Collisions(NamedTuple):
@@ -19,14 +31,16 @@ class Collisions(NamedTuple):
     """What finding contacts needs of the skin."""
     dense: Float[Array, "f f"]
     """The whole inverse of the global step, m/N."""
-    pairs: Int[Array, "2 V"]
-    """Triangles that every skin vertex touches; F for none."""
+    near: Int[Array, "f m"]
+    """Free vertices and those that they share elements with (`solver.gpu.calming`)."""
+    touching: DeviceTouching
+    """What touches when the clip begins."""
 
 
 class Touched(NamedTuple):
     """What a clip tells about its contacts."""
 
-    pairs: Int[Array, "2 V"] | None
+    touching: DeviceTouching | None
     """Of skin with skin, at the end."""
     counts: Int[Array, "N"]
     """Contacts in every frame."""
@@ -34,9 +48,56 @@ class Touched(NamedTuple):
     """Frames whose contacts did not all fit: to be given to `require_room`."""
 
 
-def no_pairs(body: DeviceBody) -> Int[Array, "2 V"]:
-    """Nothing touches."""
-    return jnp.full((2, len(body.skin_places)), len(body.surface.triangles), jnp.int32)
+def collisions_of(
+    body: DeviceBody,
+    skin: DeviceSkin,
+    dense: Float[Array, "f f"],
+    touching: Touching | None = None,
+) -> Collisions:
+    """Collisions of a clip that begins with what is `touching`: up to two pairs a vertex."""
+    near = neighbourhoods(body.elements, len(body.order))
+    return Collisions(skin, dense, near, device_touching(body, touching))
+
+
+def device_touching(body: DeviceBody, touching: Touching | None) -> DeviceTouching:
+    """Pairs in the slots of their vertices, the first two of each, float32."""
+    count = len(body.skin_places)
+    empty = nothing_touches(count, len(body.surface.triangles))
+    if touching is None or len(touching) == 0:
+        return empty
+    vertices = touching.pairs[:, 0]
+    order = np.argsort(vertices, kind="stable")
+    rank = np.arange(len(order)) - np.searchsorted(vertices[order], vertices[order])
+    rows = order[rank < SLOTS]
+    slots = rank[rank < SLOTS] * count + vertices[rows]
+    chosen = touching.chosen(rows)
+    parts = (
+        chosen.pairs[:, 1], chosen.shares.T, chosen.normals.T, chosen.offsets, chosen.places.T,
+        chosen.rates,
+    )  # fmt: skip
+    made = [np.array(part) for part in empty]
+    for slot_part, part in zip(made, parts, strict=True):
+        slot_part[..., slots] = part
+    return DeviceTouching(*made)
+
+
+def host_touching(body: DeviceBody, touching: DeviceTouching) -> Touching:
+    """The pairs that are there, as the CPU has them."""
+    parts = [np.asarray(part) for part in touching]
+    slots = np.flatnonzero(parts[0] < len(body.surface.triangles))
+    triangles, shares, normals, offsets, places, rates = (part[..., slots] for part in parts)
+
+    def listed(part: NumpyArray) -> NumpyArray:
+        return np.ascontiguousarray(part.T, np.float64)
+
+    return Touching(
+        np.stack([slots % len(body.skin_places), triangles], axis=1).astype(np.int64),
+        listed(shares),
+        listed(normals),
+        listed(offsets),
+        listed(places),
+        listed(rates),
+    )
 
 
 def base_points(skin: DeviceSkin, frames: Float[Array, "J 4 4"]) -> Float[Array, "3 V"]:
@@ -47,30 +108,41 @@ def base_points(skin: DeviceSkin, frames: Float[Array, "J 4 4"]) -> Float[Array,
     return (start + skin.base_places[:, None] * (end - start)).T
 
 
-def found_pairs(
+def found_touching(
     body: DeviceBody,
     collisions: Collisions,
     positions: Float[Array, "3 n"],
     base: Float[Array, "3 V"],
-    pairs: Int[Array, "2 V"],
+    reference: Reference,
+    movement: DeviceMovement,
+    touching: DeviceTouching,
     capacity: Capacity,
-) -> tuple[Touching, Int[Array, "2 V"], Bool[Array, ""]]:
-    """Rows of skin on skin at `positions`, the pairs, and whether all fit."""
+) -> tuple[TouchingRows, DeviceTouching, Bool[Array, ""]]:
+    """Rows of skin on skin at `positions`, what the next frame goes on from, and whether some did
+    not fit."""
     skin = positions[:, body.skin_places]
-    touching, pairs, full = skin_contacts(collisions.skin, skin, base, pairs, capacity)
-    return touching._replace(vertices=body.skin_places[touching.vertices]), pairs, full
+    rows, touching, full = skin_contacts(
+        collisions.skin, skin, base, reference, movement, touching, capacity
+    )
+    return rows._replace(vertices=body.skin_places[rows.vertices]), touching, full
 
 
-def joined_rows(dense: Float[Array, "f f"], parts: Sequence[Touching]) -> ContactRows:
-    """The rows of all parts, ready for the solver."""
+def joined_contact(
+    dense: Float[Array, "f f"],
+    parts: Sequence[TouchingRows],
+    near: Int[Array, "f m"] | None,
+    vertex_count: int,
+) -> Contact:
+    """The rows of all parts, ready for the solver; without `near` nothing is slowed down."""
     every = parts[0]
     for part in parts[1:]:
-        along = Touching(0, 0, 1, 0, 0, 0)
+        along = TouchingRows(0, 0, 1, 0, 0, 0, 1, 0)
         both = zip(every, part, along, strict=True)
-        every = Touching(*(jnp.concatenate([a, b], axis) for a, b, axis in both))
-    return contact_rows(dense, *every)
+        every = TouchingRows(*(jnp.concatenate([a, b], axis) for a, b, axis in both))
+    calm = None if near is None else calm_parts(every, near, vertex_count)
+    return Contact(contact_rows(dense, *every[:6]), every.held, calm)
 
 
-def row_count(touching: Touching) -> Int[Array, ""]:
+def row_count(rows: TouchingRows) -> Int[Array, ""]:
     """Rows of contacts."""
-    return jnp.sum(touching.coefficients[:, 0] > 0.0, dtype=jnp.int32)
+    return jnp.sum(rows.coefficients[:, 0] > 0.0, dtype=jnp.int32)

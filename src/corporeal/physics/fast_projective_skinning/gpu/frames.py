@@ -1,5 +1,6 @@
 """The frames of a clip on a device, one after the other: moving flesh, or static balance."""
 
+import math
 from typing import NamedTuple
 
 import jax
@@ -9,15 +10,17 @@ from jax import lax
 from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.contact.gpu.detection import Capacity
 from corporeal.physics.contact.gpu.environment import DeviceWorld, wind_forces, world_touching
-from corporeal.physics.contact.gpu.pairs import Touching
+from corporeal.physics.contact.gpu.release import Reference, reference_at
+from corporeal.physics.contact.gpu.rows import TouchingRows
+from corporeal.physics.contact.gpu.touching import DeviceMovement, DeviceTouching
+from corporeal.physics.contact.rules import A_ROUND, ASLEEP, FORGET
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
 from corporeal.physics.fast_projective_skinning.gpu.contacts import (
     Collisions,
-    found_pairs,
-    joined_rows,
+    found_touching,
+    joined_contact,
     row_count,
 )
-from corporeal.physics.solver.gpu.contacts import ContactRows, row_places
 from corporeal.physics.solver.gpu.inverse import Inverse
 from corporeal.physics.solver.gpu.springs import Springs, points
 from corporeal.physics.solver.gpu.step import (
@@ -59,6 +62,11 @@ class Engine(NamedTuple):
     """Colliders, wind and grabs; None without."""
 
     @property
+    def remembered(self) -> float:
+        """Share of a contact's rate that is left a frame later, where bones do not move."""
+        return math.exp(-self.steps * self.rule.step / FORGET)
+
+    @property
     def touching(self) -> bool:
         """Whether steps have contacts at all."""
         return self.collisions is not None or self.world is not None
@@ -77,6 +85,18 @@ class Around(NamedTuple):
     """Of what is grabbed."""
 
 
+class Bones(NamedTuple):
+    """The skeleton when skin finds skin: where a moving frame begins, and where a static one
+    ends."""
+
+    base: Float[Array, "N 3 V"]
+    """Base points on the bone lines, metres."""
+    frames: Float[Array, "N J 4 4"]
+    """World frames of the joints."""
+    displacements: Float[Array, "N J 3 4"]
+    """By how much joints displace what they carry in the frame."""
+
+
 class Given(NamedTuple):
     """What frames are given: steps of every frame along the second axis, frames along the first."""
 
@@ -86,62 +106,77 @@ class Given(NamedTuple):
     """How far the origin moved in a step, metres."""
     around: Around | None
     """What the world does in every step; None without one."""
-    base: Float[Array, "N 3 V"] | None
-    """Base points by which skin finds skin."""
+    bones: Bones | None
+    """By which skin finds skin; None where it does not."""
 
 
 class _Found(NamedTuple):
     """Contacts of a moment."""
 
-    pairs: Int[Array, "2 V"] | None
+    touching: DeviceTouching | None
     count: Int[Array, ""]
     full: Bool[Array, ""]
 
 
+class _Moment(NamedTuple):
+    """What skin on skin is asked with."""
+
+    bones: Bones
+    reference: Reference
+    flesh: Float[Array, "3 n 1"]
+    """Metres that vertices would go on by."""
+    remembered: Float[Array, ""]
+
+
 def frames_taken(
-    engine: Engine, start: tuple[SolverState, Array | None], given: Given
-) -> tuple[tuple[SolverState, Array | None], tuple[Array, Array, Array]]:
+    engine: Engine, start: tuple[SolverState, DeviceTouching | None], given: Given
+) -> tuple[tuple[SolverState, DeviceTouching | None], tuple[Array, Array, Array]]:
     """The state after some frames; and of each the free vertices at its end, how many contacts it
     had, and whether they did not fit."""
     frame = _static_frame if engine.rule.integrator == "static" else _moving_frame
 
-    def go(carry: tuple[SolverState, Array | None], given: Given) -> tuple:
-        solver_state, pairs = carry
-        solver_state, found = frame(engine, solver_state, pairs, given)
-        return (solver_state, found.pairs), (solver_state.positions, found.count, found.full)
+    def go(carry: tuple[SolverState, DeviceTouching | None], given: Given) -> tuple:
+        solver_state, touching = carry
+        solver_state, found = frame(engine, solver_state, touching, given)
+        return (solver_state, found.touching), (solver_state.positions, found.count, found.full)
 
     return lax.scan(go, start, given)
 
 
 def _moving_frame(
-    engine: Engine, solver_state: SolverState, pairs: Array | None, given: Given
+    engine: Engine, solver_state: SolverState, touching: DeviceTouching | None, given: Given
 ) -> tuple[SolverState, _Found]:
     """Steps of a frame; skin finds skin when it begins, colliders are asked in every step."""
     body, collisions = engine.body, engine.collisions
-    skin: Touching | None = None
-    rows: ContactRows | None = None
+    skin: TouchingRows | None = None
+    contact: Contact | None = None
     springs: Springs | None = None
-    found = _Found(pairs, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    found = _Found(touching, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     for number in range(engine.steps):
         inputs = jax.tree.map(lambda part, n=number: part[n], given.step_inputs)
         shift = given.shifts[number][:, None]
-        if number == 0 and collisions is not None:
+        if number == 0 and collisions is not None and given.bones is not None:
             whole = jnp.concatenate(
                 [solver_state.positions, inputs.earlier_anchors + shift], axis=1
             )
-            skin, found = _skin_on_skin(engine, collisions, whole, given.base, pairs)
-            rows = joined_rows(collisions.dense, [skin])
+            seconds = engine.steps * engine.rule.step
+            flesh = seconds * _speeds(engine, solver_state, inputs)
+            reference, unsure = reference_at(
+                collisions.skin, given.bones.frames, given.bones.base, engine.capacity
+            )
+            moment = _Moment(given.bones, reference, flesh, jnp.asarray(engine.remembered))
+            skin, found = _skin_on_skin(engine, collisions, whole, moment, touching)
+            found = found._replace(full=found.full | unsure)
+            contact = _joined(engine, collisions.dense, [skin])
         solver_state = solver_state._replace(
             positions=solver_state.positions - shift,
             earlier_positions=solver_state.earlier_positions - shift,
         )
         whole = jnp.concatenate([solver_state.positions, inputs.earlier_anchors], axis=1)
-        contact = None if rows is None else Contact(rows, row_places(rows, whole))
         if engine.world is not None and given.around is not None:
             here = jax.tree.map(lambda part, n=number: part[n], given.around)
             springs = _springs(engine.world, here, whole)
-            speeds = (inputs.anchors - inputs.earlier_anchors) / engine.rule.step
-            speeds = jnp.concatenate([solver_state.velocities, speeds], axis=1)
+            speeds = _speeds(engine, solver_state, inputs)
             contact, inputs, crowded = _outside(
                 engine, engine.world, here, skin, whole, speeds, inputs
             )
@@ -154,7 +189,7 @@ def _moving_frame(
 
 
 def _static_frame(
-    engine: Engine, solver_state: SolverState, pairs: Array | None, given: Given
+    engine: Engine, solver_state: SolverState, touching: DeviceTouching | None, given: Given
 ) -> tuple[SolverState, _Found]:
     """The shape in balance at the end of a frame, sought from flesh that its bones carried on."""
     body, collisions = engine.body, engine.collisions
@@ -165,17 +200,29 @@ def _static_frame(
     solver_state = solver_state._replace(positions=carried)
     most = MOST_ROUNDS if collisions is None else MOST_TOUCHING_ROUNDS
 
-    def again(state: tuple) -> Array:
-        return (state[2] > STILL) & (state[3] < most)
+    moment, unsure = None, jnp.zeros((), bool)
+    if collisions is not None and given.bones is not None:
+        reference, unsure = reference_at(
+            collisions.skin, given.bones.frames, given.bones.base, engine.capacity
+        )
+        moment = _Moment(given.bones, reference, jnp.zeros(()), jnp.asarray(engine.remembered))
+
+    def again(state: tuple[SolverState, _Found, Array, Array]) -> Array:
+        _, found, went, number = state
+        unsettled = jnp.max(jnp.abs(went)) > STILL
+        if found.touching is not None:
+            unsettled |= jnp.any(found.touching.rates >= ASLEEP)
+        return (unsettled | (number == 0)) & (number < most)
 
     def once(state: tuple[SolverState, _Found, Array, Array]) -> tuple:
-        solver_state, found, _, number = state
+        solver_state, found, went, number = state
         whole = jnp.concatenate([solver_state.positions, inputs.anchors], axis=1)
         skin, contact, pushed, springs = None, None, inputs, None
-        if collisions is not None:
-            skin, found = _skin_on_skin(engine, collisions, whole, given.base, found.pairs)
-            rows = joined_rows(collisions.dense, [skin])
-            contact = Contact(rows, row_places(rows, whole))
+        if collisions is not None and moment is not None:
+            here = _round(moment, number, jnp.concatenate([went, 0.0 * inputs.anchors], axis=1))
+            skin, found = _skin_on_skin(engine, collisions, whole, here, found.touching)
+            found = found._replace(full=found.full | unsure)
+            contact = _joined(engine, collisions.dense, [skin])
         if engine.world is not None and given.around is not None:
             here = jax.tree.map(lambda part: part[0], given.around)
             springs, still = _springs(engine.world, here, whole), jnp.zeros_like(whole)
@@ -187,11 +234,10 @@ def _static_frame(
             body.flesh, engine.inverse, engine.rule, solver_state, pushed, engine.options, contact,
             engine.preservation, springs,
         )  # fmt: skip
-        moved = jnp.max(jnp.abs(after.positions - solver_state.positions))
-        return after, found, moved, number + 1
+        return after, found, after.positions - solver_state.positions, number + 1
 
-    found = _Found(pairs, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
-    start = (solver_state, found, jnp.array(jnp.inf, carried.dtype), jnp.zeros((), jnp.int32))
+    found = _Found(touching, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    start = (solver_state, found, jnp.zeros_like(carried), jnp.zeros((), jnp.int32))
     solver_state, found, _, _ = lax.while_loop(again, once, start)
     return solver_state, found
 
@@ -200,21 +246,45 @@ def _skin_on_skin(
     engine: Engine,
     collisions: Collisions,
     whole: Float[Array, "3 n 1"],
-    base: Array | None,
-    pairs: Array | None,
-) -> tuple[Touching, _Found]:
+    moment: _Moment,
+    touching: DeviceTouching | None,
+) -> tuple[TouchingRows, _Found]:
     """Rows of skin that is inside skin."""
-    skin, pairs, full = found_pairs(
-        engine.body, collisions, whole[..., 0], base, pairs, engine.capacity
-    )
-    return skin, _Found(pairs, row_count(skin), full)
+    bones, flesh = moment.bones, moment.flesh[:, engine.body.skin_places, 0]
+    movement = DeviceMovement(bones.frames, bones.displacements, flesh, moment.remembered)
+    rows, touching, full = found_touching(
+        engine.body, collisions, whole[..., 0], bones.base, moment.reference, movement,
+        collisions.touching if touching is None else touching, engine.capacity,
+    )  # fmt: skip
+    return rows, _Found(touching, row_count(rows), full)
+
+
+def _round(moment: _Moment, number: Int[Array, ""], went: Float[Array, "3 n 1"]) -> _Moment:
+    """The moment of a static round in which flesh `went` so far in the one before: bones move
+    before the first alone."""
+    first = number == 0
+    bones = moment.bones._replace(displacements=jnp.where(first, moment.bones.displacements, 0.0))
+    remembered = jnp.where(first, moment.remembered, math.exp(-A_ROUND / FORGET))
+    return moment._replace(bones=bones, flesh=went, remembered=remembered)
+
+
+def _speeds(engine: Engine, solver_state: SolverState, inputs: StepInputs) -> Float[Array, "3 n B"]:
+    """Of all vertices when a step begins, m/s; anchored ones have those that it gives them."""
+    anchors = (inputs.anchors - inputs.earlier_anchors) / engine.rule.step
+    return jnp.concatenate([solver_state.velocities, anchors], axis=1)
+
+
+def _joined(engine: Engine, dense: Array, parts: list[TouchingRows]) -> Contact:
+    """Rows for the solver, and what sleeping ones slow down."""
+    near = None if engine.collisions is None else engine.collisions.near
+    return joined_contact(dense, parts, near, len(engine.body.order))
 
 
 def _outside(
     engine: Engine,
     world: DeviceWorld,
     here: Around,
-    skin: Touching | None,
+    skin: TouchingRows | None,
     whole: Float[Array, "3 n 1"],
     speeds: Float[Array, "3 n 1"],
     inputs: StepInputs,
@@ -226,16 +296,13 @@ def _outside(
     touching = [] if skin is None else [skin]
     if len(world.radius) > 0:
         ahead = engine.rule.step * speeds[:, :free, 0]
-        touches, start, crowded = world_touching(
+        touches, crowded = world_touching(
             world, (here.before, here.after), whole[:, :free, 0], ahead, here.bones[..., 0],
             engine.capacity.touches,
         )  # fmt: skip
-        rows = joined_rows(world.dense, [*touching, touches])
-        begun = row_places(rows, whole).at[:, -engine.capacity.touches :].set(start)
-        contact = Contact(rows, begun)
+        contact = _joined(engine, world.dense, [*touching, touches])
     elif touching:
-        rows = joined_rows(world.dense, touching)
-        contact = Contact(rows, row_places(rows, whole))
+        contact = _joined(engine, world.dense, touching)
     places = body.skin_places
     pushes = wind_forces(world, body.surface, whole[:, places, 0], speeds[:, places, 0])
     pushes = jnp.pad(pushes, ((0, 0), (0, 1)))

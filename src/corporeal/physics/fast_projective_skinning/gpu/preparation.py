@@ -4,6 +4,7 @@ import numpy as np
 
 from corporeal._typing import Int, NumpyArray
 from corporeal.errors import InputError
+from corporeal.physics.contact.blending_reference import CARRIERS
 from corporeal.physics.contact.gpu.detection import DeviceSkin
 from corporeal.physics.contact.skin_contacts import SkinContacts
 from corporeal.physics.coupling.blended import BlendedCarrier
@@ -140,7 +141,12 @@ def device_surface(triangles: Int[NumpyArray, "F 3"], vertex_count: int) -> Devi
 
 def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
     """What global collisions need on a device."""
-    detection, ignored = contacts.detection, contacts.ignored
+    detection, ignored, reference = (
+        contacts.detection,
+        contacts.ignored,
+        contacts.blending_reference,
+    )
+    fewer = ((0, 0), (0, CARRIERS - reference.carriers.shape[1]))
     triangles, vertices = len(model.triangles), model.vertex_count
     ends, bones = model.bones.bones[detection.base.bones], model.bones
     owners = bones.node_joints[ends]
@@ -160,6 +166,11 @@ def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
         np.asarray(model.rigid, bool),
         np.asarray(model.skin, np.float32),
         (_CELL * detection.mean_edge).astype(np.float32),
+        np.pad(reference.carriers, fewer).astype(np.int32),
+        np.pad(reference.shares, fewer).astype(np.float32),
+        np.asarray(reference.joints, np.float32),
+        contacts.owners.astype(np.int32),
+        contacts.thickness.astype(np.float32),
         np.float32(contacts.push),
         device_surface(detection.triangles, vertices),
     )

@@ -5,13 +5,19 @@ from functools import cached_property
 
 import numpy as np
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.contact.gpu.detection import Capacity, require_capacity
+from corporeal.physics.contact.touching import Touching
 from corporeal.physics.fast_projective_skinning.clip import Clip
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
 from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
-from corporeal.physics.fast_projective_skinning.gpu.contacts import Collisions, Touched, no_pairs
+from corporeal.physics.fast_projective_skinning.gpu.contacts import (
+    Collisions,
+    Touched,
+    collisions_of,
+    host_touching,
+)
 from corporeal.physics.fast_projective_skinning.gpu.environment import (
     device_world,
     grab_shares,
@@ -190,14 +196,11 @@ class _DeviceClip:
         return self._ended(after, touched, path, origins[-1, 0]), skin
 
     def _collisions(self, dense: NumpyArray, flesh: State) -> Collisions | None:
-        """Global collisions, with the pairs that rest at the start."""
+        """Global collisions, with what touches at the start."""
         if self.settings.collisions != "global":
             return None
-        pairs, none = np.array(no_pairs(self.prepared)), len(self.prepared.surface.triangles)
-        if flesh.touching is not None:
-            for vertex, triangle in flesh.touching:  # the first two of every vertex
-                pairs[0 if pairs[0, vertex] == none else 1, vertex] = triangle
-        return Collisions(device_skin(self.body.skin_contacts(), self.body.model), dense, pairs)
+        skin = device_skin(self.body.skin_contacts(), self.body.model)
+        return collisions_of(self.prepared, skin, dense, flesh.touching)
 
     def _ended(
         self,
@@ -228,10 +231,8 @@ class _DeviceClip:
             pressures,
         )
 
-    def _touching(self, touched: Touched | None) -> Int[NumpyArray, "C 2"] | None:
-        """Pairs of skin vertices and triangles."""
-        if touched is None or touched.pairs is None:
+    def _touching(self, touched: Touched | None) -> Touching | None:
+        """Skin on skin at the end."""
+        if touched is None or touched.touching is None:
             return None
-        pairs = np.asarray(touched.pairs, np.int64)
-        slot, vertex = np.nonzero(pairs < len(self.prepared.surface.triangles))
-        return np.stack([vertex, pairs[slot, vertex]], axis=1)
+        return host_touching(self.prepared, touched.touching)

@@ -93,7 +93,9 @@ class Contact(NamedTuple):
     rows: ContactRows
     """What the rows ask, and how they answer to forces."""
     begun: Float[Array, "3 C"]
-    """Where the rows are when the step begins, metres."""
+    """Where the rows are when the step begins, or what slip is measured from, metres."""
+    calm: Float[Array, "f"] | None = None
+    """Part of the way that free vertices go from where bones carry them; None for all of it."""
 
 
 def take_step(
@@ -116,9 +118,9 @@ def take_step(
         solver_state.pressures,
     )
     if rule.integrator == "static":
-        found, pressures = _Iteration(solver_state.positions, *given).passed(
-            solver_state.positions, before
-        )
+        start = solver_state.positions
+        found, pressures = _Iteration(start, *given).passed(start, before)
+        found = _calmed(contact, start, found)
         still = jnp.zeros_like(found)
         return SolverState(found, still, found, still, pressures)
     now, earlier = rule.blend
@@ -133,10 +135,22 @@ def take_step(
         predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * inputs.carried)
         start = solver_state.positions + rule.step * inputs.carried
     found, pressures = _Iteration(predicted, *given).passed(start, before)
+    carried = 0.0 if inputs.carried is None else rule.step * inputs.carried
+    found = _calmed(contact, solver_state.positions + carried, found)
     velocities = (found - place) / rule.reach
     return SolverState(
         found, velocities, solver_state.positions, solver_state.velocities, pressures
     )
+
+
+def _calmed(
+    contact: Contact | None, carried: Float[Array, "3 f B"], found: Float[Array, "3 f B"]
+) -> Float[Array, "3 f B"]:
+    """What a contact slows down, a part of the way from where it was carried."""
+    if contact is None or contact.calm is None:
+        return found
+    parts = contact.calm[:, None]
+    return jnp.where(parts < 1.0, carried + parts * (found - carried), found)
 
 
 class _Progress(NamedTuple):
@@ -255,7 +269,8 @@ class _Iteration(NamedTuple):
         if not self.options.untangled:
             return z
         sweep = kernel_swept if self.options.kernels and z.shape[2] == 1 else swept
-        return untangle(self.flesh, z, self.inputs.anchors, last, sweep)
+        rows = None if self.contact is None else self.contact.rows
+        return untangle(self.flesh, z, self.inputs.anchors, last, sweep, rows)
 
     def delta(self, at: _Progress) -> tuple[Array, Array]:
         """The correction of the free vertices, metres, and the contact forces after it."""
