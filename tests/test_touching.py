@@ -234,6 +234,16 @@ def model() -> PhenotypeModel:
     return PhenotypeModel()
 
 
+def test_a_twisted_trunk_touches_nothing(model: PhenotypeModel) -> None:
+    """Skin of the back gets into the prisms of the collar bone, but faces the way that they do: as
+    a contact it turned 28 elements inside out."""
+    simulation = ProjectiveSimulation(model.template, ProjectiveControls(collisions="global"))
+    twist = Pose(joint_rotations(model.template.skeleton, HELD_POSES["torso-twist"]), np.zeros(3))
+    state = simulation.start(model.prepare(), twist)
+    assert len(touching_of(state)) == 0
+    assert FleshHealth(simulation.body(state.identity)).frame(state.flesh.positions).inverted == 0
+
+
 @pytest.mark.parametrize("name", ["elbows-143", "sitting"])
 def test_held_folds_of_a_body_hold_still_and_keep_out(model: PhenotypeModel, name: str) -> None:
     """No vertex moves by more than 0.2 mm a frame, none is deeper inside than a millimetre, and of

@@ -3,7 +3,7 @@
 import numpy as np
 
 from corporeal.geometry.surface_tree_cpu import triangle_shares
-from corporeal.physics.contact.rules import CLOSEST, FOLD, SIDEWAYS, STAY
+from corporeal.physics.contact.rules import CLOSEST, FACING, FOLD, SIDEWAYS, STAY
 from corporeal.runtime.kernels import kernel
 
 MOST_STEPS = 16
@@ -135,6 +135,12 @@ def _gap(v, t, s, r, points, triangles, normal):
 
 
 @kernel()
+def _along(one, other):
+    """Cosine between two unit vectors."""
+    return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
+
+
+@kernel()
 def _apart_at_rest(v, t, s, r, rest, triangles):
     """Distance of a vertex from its foot at rest, metres."""
     a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
@@ -173,6 +179,8 @@ def attach(
             continue
         gap = _gap(v, t, s, r, points, triangles, normal)
         if squared > reach * reach and (not inside[v] or gap > -SIDEWAYS * np.sqrt(squared)):
+            continue
+        if not old and _along(normal, normals[v]) > FACING:
             continue
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         if fixed[v] and fixed[a] and fixed[b] and fixed[c]:

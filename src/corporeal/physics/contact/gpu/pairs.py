@@ -15,7 +15,7 @@ from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.contact.gpu.detection import DeviceSkin
 from corporeal.physics.contact.gpu.feet import Foot, foot_at, nearest_shares
 from corporeal.physics.contact.gpu.lists import chosen
-from corporeal.physics.contact.rules import FOLD, SIDEWAYS, STAY
+from corporeal.physics.contact.rules import FACING, FOLD, SIDEWAYS, STAY
 from corporeal.physics.upsampling.gpu import surface_normals
 
 WALK = 3
@@ -66,7 +66,9 @@ def attach(
     corners = skin.surface.triangles[triangle]
     apart = skin.rest[vertex] - jnp.sum(foot.shares.T[..., None] * skin.rest[corners], axis=1)
     apart = jnp.sqrt(jnp.sum(apart * apart, axis=1))
+    facing = jnp.sum(foot.normal * normals[:, vertex], axis=0) <= FACING
     valid = (slot < 2 * count) & _kept(skin, foot, vertex, corners, apart, inside)
+    valid &= old | facing
     found = jnp.full(2 * count, none, jnp.int32)
     found = found.at[slot].set(jnp.where(valid, triangle, none), mode="drop").reshape(2, count)
     # What was found is no second pair if it leads to the triangle of the first.
