@@ -104,7 +104,9 @@ def test_the_lines_of_the_page_run(page_deformer: Path, capsys: pytest.CaptureFi
     np.testing.assert_allclose(still.vertices, plain.vertices, rtol=0, atol=1e-6)
     assert not is_linear_blend(NAME)
     doctor = TakeDoctor(still.identity.rest_vertices, still.template.mesh.triangles, 30.0)
-    assert doctor.quick(0, still.vertices) == doctor.quick(0, np.asarray(plain.vertices))
+    assert doctor.quick(0, still.vertices) == doctor.quick(
+        0, np.asarray(plain.vertices, still.vertices.dtype)
+    )
 
 
 def test_it_keeps_every_contract(page_deformer: Path) -> None:
