@@ -17,7 +17,7 @@ undoes it."""
 STAY = 0.9
 """An old pair moves on to what is nearer by more than this share (of squared distances): right over
 an edge, two triangles are as near as each other."""
-FACING = 0.5
+FACING = 0.8
 """Cosine between normals of a vertex and of its foot above which they are one sheet of skin, which
 a bend has brought into the prisms of the next bone, and no new pair."""
 SIDEWAYS = 0.5
