@@ -138,8 +138,7 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
     """A real run of 1.2 s through layered physics, from the clip to the checked store.
 
     Bones carry the flesh, so the skin stays within centimetres of linear blending by the pose that
-    is kept beside; it swings, so the belly's distance to that changes by millimetres. A man runs:
-    with contacts the heavier woman here is beyond the limits in this run, and is left out.
+    is kept beside; it swings, so the belly's distance to that changes by millimetres.
     """
     settings = config(
         people,
@@ -147,7 +146,7 @@ def test_a_captured_clip_moves_flesh(people: Path, tmp_path: Path) -> None:
         protocol="mocap",
         clips=(RUN,),
         fps=30.0,
-        men=1,
+        women=1,
         deformer="layered",
         touch="global",
     )

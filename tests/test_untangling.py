@@ -221,6 +221,31 @@ def test_pressed_flesh_stays_right_side_out(integrator):
             assert least > -0.05 if untangled else least < -1.0
 
 
+@pytest.mark.parametrize("integrator", ["bdf2", "static"])
+def test_flesh_beside_sleeping_contacts_ends_right_side_out(integrator):
+    """It goes a small part of its way from a shape that is inside out (`solver.calming`), which by
+    itself leaves elements far below 0; contacts sit where they ask for nothing."""
+    rule = StepRule(1 / 120, 10, 10.0, integrator)
+    system, points = slab_system()
+    start = tangled(points, system.anchored, 0)
+    chosen = system.free
+    count = len(chosen)
+    contacts = Contacts(
+        np.repeat(chosen[:, None], 4, axis=1),
+        np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+        np.tile([0.0, 1.0, 0.0], (count, 1)),
+        np.full(count, -1.0),
+        np.full(count, 1e6),
+        np.zeros(count, bool),
+        rates=np.zeros(count),
+    )
+    assert shares(system, points, start).min() < -1.0
+    for solver in (ReferenceSolver(system, rule), CpuSolver(system, rule)):
+        state = resting(start, rule.step)
+        end = solver.step(state, points[system.anchored], contacts=contacts)
+        assert shares(system, points, end.positions).min() >= 0.9 * LEAST_SHARE
+
+
 def test_attachments_draw_as_springs_do():
     """A free vertex between a spring and a force: k (t − x) + f = 0, by both solvers."""
     points, tetrahedra, anchored = slab()

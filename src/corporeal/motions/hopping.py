@@ -47,7 +47,7 @@ def light_hopping_stiff(sketch: Sketch) -> Track:
 
 
 def one_leg_jump(sketch: Sketch) -> Track:
-    """Higher jumps on one leg, the other held bent behind; the seed picks the leg."""
+    """Higher jumps on one leg, the other held bent behind; the random seed picks the leg."""
     draw, time, pace = sketch.generator.uniform, sketch.time, sketch.pace
     plan = JumpPlan.steady(
         pace * draw(0.22, 0.28), pace * draw(0.30, 0.38), 1.3, sketch.end - 0.5, even=False

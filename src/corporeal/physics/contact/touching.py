@@ -1,4 +1,4 @@
-"""Skin on skin from one frame to the next: contacts fall asleep where bones have come to rest.
+"""Skin on skin from one step to the next: contacts fall asleep where bones have come to rest.
 
 What touches is asked of a shape that answers by moving: feet slide, normals turn, pairs come and
 go, and in a deep fold they would do so for ever. So a row goes from what it was to what it would be
@@ -20,7 +20,7 @@ from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 @pytree_dataclass()
 class Touching:
-    """The pairs of skin on skin that the last frame had, and their rows."""
+    """The pairs of skin on skin that the last step had, and their rows."""
 
     pairs: Int[NumpyArray, "C 2"]
     """Skin vertices, and the skin triangles that they stay in front of."""
@@ -33,7 +33,7 @@ class Touching:
     places: Float64[NumpyArray, "C 3"]
     """Where friction holds the vertex, from its foot, as the triangle's bone sees it (metres)."""
     rates: Float64[NumpyArray, "C"]
-    """Share of what is new that the last frame took on, 0 to 1; below `ASLEEP` it sleeps."""
+    """Share of what is new that the last step took on, 0 to 1; below `ASLEEP` it sleeps."""
 
     def check(self) -> None:
         """Raise `InputError` unless all numbers are finite."""
@@ -70,14 +70,14 @@ def nothing_touches() -> Touching:
 
 @pytree_dataclass(static=("seconds",))
 class Movement:
-    """How bones and flesh move in one frame."""
+    """How bones and flesh move in one step."""
 
     frames: Float64[NumpyArray, "2 J 4 4"]
     """World frames of the joints, before and after."""
     flesh: Float64[NumpyArray, "n 3"]
     """Metres that every simulated vertex would go on by."""
     seconds: float
-    """Length of the frame."""
+    """Length of the step."""
 
     @property
     def moves(self) -> Float64[NumpyArray, "J 4 4"]:
@@ -89,7 +89,7 @@ class Movement:
 
     @property
     def remembered(self) -> float:
-        """Share of a rate that is left a frame later, where bones do not move."""
+        """Share of a rate that is left a step later, where bones do not move."""
         return float(np.exp(-self.seconds / FORGET))
 
 

@@ -249,7 +249,8 @@ class ProjectiveSimulation:
         time: float = 0.0,
     ) -> State:
         """The flesh after its skeleton went along `path`, from where it is at `time`, a step
-        each."""
+        each. What touches is found in every one: in a frame of 1/30 s a calf of a runner goes
+        through the thigh."""
         body = outside.body
         if not self.settings.dynamics:
             flesh = _quiet(body.carry(flesh.positions, path[0], path[-1]), flesh.step, flesh)
@@ -257,10 +258,9 @@ class ProjectiveSimulation:
             still = self.following.still
             return self._balance(outside, flesh, path[-1], most, time + step, moved, still=still)
         solver = body.solver(step)
-        seconds = step * (len(path) - 1)
-        movement = Movement(path[[0, -1]], seconds * flesh.velocities, seconds)
-        rows, touching = body.self_contacts(flesh, path[0], movement)
         for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
+            movement = Movement(path[number : number + 2], step * flesh.velocities, step)
+            rows, touching = body.self_contacts(flesh, path[number], movement)
             flesh = solver.step(
                 flesh,
                 now[body.system.anchored],
@@ -269,7 +269,8 @@ class ProjectiveSimulation:
                 both(rows, outside.contacts(flesh, now, time + number * step, step)),
                 now,
             )
-        return replace(flesh, touching=touching)
+            flesh = replace(flesh, touching=touching)
+        return flesh
 
     def _balance(
         self,

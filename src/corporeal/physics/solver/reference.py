@@ -5,14 +5,15 @@ definite, and constant while topology, masses, stiffness, damping and step are; 
 """
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import splu
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.physics.contact.contacts import Contacts
-from corporeal.physics.solver.calming import calm_vertices, calmed, neighbourhoods
+from corporeal.physics.solver.calming import calm_vertices, calmed, neighbours_in
 from corporeal.physics.solver.constraints.constraint import energy
 from corporeal.physics.solver.integration import (
     State,
@@ -24,7 +25,7 @@ from corporeal.physics.solver.integration import (
 )
 from corporeal.physics.solver.reference_contacts import ContactStep
 from corporeal.physics.solver.system import System
-from corporeal.physics.untangling.reference import MOST_PUSHES, untangling_of
+from corporeal.physics.untangling.reference import MOST_PUSHES, most_pushes, untangling_of
 from corporeal.physics.volume_preservation.reference import PressureStep
 
 
@@ -66,7 +67,7 @@ class ReferenceSolver:
         if targets is not None:
             z[self._loose] = targets[self._loose]
         touching = self._touching(contacts, state.positions)
-        pressing, pushes = self._pressing(state), MOST_PUSHES
+        pressing, pushes = self._pressing(state), most_pushes(self.rule.moving)
         for iteration in range(self.rule.iterations):
             p = self._project_constraints(z)
             pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
@@ -75,14 +76,31 @@ class ReferenceSolver:
                 z[self._free] += touching.correction(z)
             if self._untangling is not None:
                 last = iteration == self.rule.iterations - 1
-                pushes = self._untangling.untangle(z, last, pushes, contacts)
+                budget = MOST_PUSHES if last else pushes
+                pushes = self._untangling.untangle(z, last, budget, contacts)
         if contacts is not None:
-            near, free = neighbourhoods(self.system), ~self.system.anchored
-            calm, parts = calm_vertices(contacts, near, free)
-            moved = 0.0 if carried is None else self.rule.step * carried[calm]
-            z[calm] = calmed(z[calm], state.positions[calm] + moved, parts)
+            self._calm(contacts, state, carried, z)
         pressures = None if pressing is None else pressing.pressures
         return replace(advanced(state, self.rule, past, z), pressures=pressures)
+
+    def _calm(
+        self,
+        contacts: Contacts,
+        state: State,
+        carried: Float64[NumpyArray, "V 3"] | None,
+        z: Float64[NumpyArray, "V 3"],
+    ) -> None:
+        """Slow down what lies around sleeping contacts, in place, and push open what that made
+        small."""
+        calm, parts = calm_vertices(contacts, self._near, ~self.system.anchored)
+        moved = 0.0 if carried is None else self.rule.step * carried[calm]
+        z[calm] = calmed(z[calm], state.positions[calm] + moved, parts)
+        if self._untangling is not None:
+            self._untangling.untangle(z, False, MOST_PUSHES, contacts)
+
+    @cached_property
+    def _near(self) -> csr_array:
+        return neighbours_in(self.system)
 
     def _pressing(self, state: State) -> PressureStep | None:
         preservation, gain = self.system.volume_preservation, self._gain

@@ -32,9 +32,10 @@ LARGEST_MOVE = 5e-3
 """Metres that an element asks a corner to move at most."""
 SWEEPS, LAST_SWEEPS = 30, 500
 """At most, after an iteration of the solver, and after the last one of a step."""
-MOST_PUSHES = 100_000
-"""Elements pushed in a step at most: some 10 ms of one core. Flesh that is torn about takes more
-steps than one."""
+MOST_PUSHES, MOST_STATIC_PUSHES = 100_000, 400_000
+"""Elements pushed in the iterations of a moving and of a static step at most, 100 000 being some
+10 ms of one core; and as many as in a moving one by the pass that ends it. Flesh that is torn about
+takes more steps than one."""
 VIOLATED = 1e-4
 """Metres: contacts that pushes violate by more are kept apart likewise."""
 PATIENCE = 20
@@ -147,6 +148,11 @@ def _one_sided(contacts: Contacts, positions: Float64[NumpyArray, "V 3"]) -> Con
         contacts.weights[chosen],
         contacts.two_sided[chosen],
     )
+
+
+def most_pushes(moving: bool) -> int:
+    """Of the iterations of a step."""
+    return MOST_PUSHES if moving else MOST_STATIC_PUSHES
 
 
 def untangling_of(system: System) -> Untangling | None:

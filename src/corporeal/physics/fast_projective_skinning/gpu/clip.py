@@ -173,8 +173,8 @@ def run_clip(
         step_inputs, bones = _step_inputs(body, rule, carriers, shifts)
         bones_now = None
         if collisions is not None:
-            shift = jnp.sum(by_frame(shifts)[..., 0], axis=1)
-            bones_now = _bones(collisions.skin, rule, whole[::steps, 0], shift)
+            each = _bones(collisions.skin, rule, whole[:, 0], shifts[..., 0])
+            bones_now = jax.tree.map(by_frame, each)
         (solver_state, touching), (free, counts, full) = frames_taken(
             engine,
             (solver_state, touching),
@@ -209,10 +209,10 @@ def run_clip(
 def _bones(
     skin: DeviceSkin,
     rule: StepRule,
-    whole: Float[Array, "N1 J 4 4"],
-    shifts: Float[Array, "N 3"],
+    whole: Float[Array, "k1 J 4 4"],
+    shifts: Float[Array, "k 3"],
 ) -> Bones:
-    """The skeleton of every frame, from the frames' ends; their origins move by `shifts`."""
+    """The skeleton of every step, from the steps' ends; their origins move by `shifts`."""
     before, after = whole[:-1], whole[1:]
     if rule.integrator == "static":
         at = after

@@ -19,7 +19,7 @@ from corporeal.physics.contact.gpu.touching import (
 )
 from corporeal.physics.contact.touching import Touching
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
-from corporeal.physics.solver.gpu.calming import calm_parts, neighbourhoods
+from corporeal.physics.solver.gpu.calming import calm_parts, neighbour_table
 from corporeal.physics.solver.gpu.contacts import contact_rows
 from corporeal.physics.solver.gpu.step import Contact
 
@@ -55,7 +55,7 @@ def collisions_of(
     touching: Touching | None = None,
 ) -> Collisions:
     """Collisions of a clip that begins with what is `touching`: up to two pairs a vertex."""
-    near = neighbourhoods(body.elements, len(body.order))
+    near = neighbour_table(body.elements, len(body.order))
     return Collisions(skin, dense, near, device_touching(body, touching))
 
 

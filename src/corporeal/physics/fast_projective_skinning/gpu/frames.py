@@ -63,8 +63,8 @@ class Engine(NamedTuple):
 
     @property
     def remembered(self) -> float:
-        """Share of a contact's rate that is left a frame later, where bones do not move."""
-        return math.exp(-self.steps * self.rule.step / FORGET)
+        """Share of a contact's rate that is left a step later, where bones do not move."""
+        return math.exp(-self.rule.step / FORGET)
 
     @property
     def touching(self) -> bool:
@@ -86,15 +86,15 @@ class Around(NamedTuple):
 
 
 class Bones(NamedTuple):
-    """The skeleton when skin finds skin: where a moving frame begins, and where a static one
+    """The skeleton when skin finds skin: where a moving step begins, and where a static one
     ends."""
 
-    base: Float[Array, "N 3 V"]
+    base: Float[Array, "N s 3 V"]
     """Base points on the bone lines, metres."""
-    frames: Float[Array, "N J 4 4"]
+    frames: Float[Array, "N s J 4 4"]
     """World frames of the joints."""
-    displacements: Float[Array, "N J 3 4"]
-    """By how much joints displace what they carry in the frame."""
+    displacements: Float[Array, "N s J 3 4"]
+    """By how much joints displace what they carry in the step."""
 
 
 class Given(NamedTuple):
@@ -146,45 +146,53 @@ def frames_taken(
 def _moving_frame(
     engine: Engine, solver_state: SolverState, touching: DeviceTouching | None, given: Given
 ) -> tuple[SolverState, _Found]:
-    """Steps of a frame; skin finds skin when it begins, colliders are asked in every step."""
-    body, collisions = engine.body, engine.collisions
+    """Steps of a frame."""
+    found = _Found(touching, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+
+    def go(carry: tuple[SolverState, _Found], given: Given) -> tuple:
+        return _moving_step(engine, *carry, given), None
+
+    # Written out, steps run faster; with what finds skin in each they take too long to compile.
+    unrolled = engine.steps if engine.collisions is None else 1
+    (solver_state, found), _ = lax.scan(go, (solver_state, found), given, unroll=unrolled)
+    return solver_state, found
+
+
+def _moving_step(
+    engine: Engine, solver_state: SolverState, found: _Found, given: Given
+) -> tuple[SolverState, _Found]:
+    """One step; skin finds skin and colliders when it begins. `given` has no axes of frames and
+    steps."""
+    collisions, inputs, shift = engine.collisions, given.step_inputs, given.shifts[:, None]
     skin: TouchingRows | None = None
     contact: Contact | None = None
     springs: Springs | None = None
-    found = _Found(touching, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
-    for number in range(engine.steps):
-        inputs = jax.tree.map(lambda part, n=number: part[n], given.step_inputs)
-        shift = given.shifts[number][:, None]
-        if number == 0 and collisions is not None and given.bones is not None:
-            whole = jnp.concatenate(
-                [solver_state.positions, inputs.earlier_anchors + shift], axis=1
-            )
-            seconds = engine.steps * engine.rule.step
-            flesh = seconds * _speeds(engine, solver_state, inputs)
-            reference, unsure = reference_at(
-                collisions.skin, given.bones.frames, given.bones.base, engine.capacity
-            )
-            moment = _Moment(given.bones, reference, flesh, jnp.asarray(engine.remembered))
-            skin, found = _skin_on_skin(engine, collisions, whole, moment, touching)
-            found = found._replace(full=found.full | unsure)
-            contact = _joined(engine, collisions.dense, [skin])
-        solver_state = solver_state._replace(
-            positions=solver_state.positions - shift,
-            earlier_positions=solver_state.earlier_positions - shift,
+    if collisions is not None and given.bones is not None:
+        whole = jnp.concatenate([solver_state.positions, inputs.earlier_anchors + shift], axis=1)
+        flesh = engine.rule.step * _speeds(engine, solver_state, inputs)
+        reference, unsure = reference_at(
+            collisions.skin, given.bones.frames, given.bones.base, engine.capacity
         )
-        whole = jnp.concatenate([solver_state.positions, inputs.earlier_anchors], axis=1)
-        if engine.world is not None and given.around is not None:
-            here = jax.tree.map(lambda part, n=number: part[n], given.around)
-            springs = _springs(engine.world, here, whole)
-            speeds = _speeds(engine, solver_state, inputs)
-            contact, inputs, crowded = _outside(
-                engine, engine.world, here, skin, whole, speeds, inputs
-            )
-            found = found._replace(full=found.full | crowded)
-        solver_state = take_step(
-            body.flesh, engine.inverse, engine.rule, solver_state, inputs, engine.options, contact,
-            engine.preservation, springs,
-        )  # fmt: skip
+        moment = _Moment(given.bones, reference, flesh, jnp.asarray(engine.remembered))
+        skin, now = _skin_on_skin(engine, collisions, whole, moment, found.touching)
+        found = now._replace(full=found.full | now.full | unsure)
+        contact = _joined(engine, collisions.dense, [skin])
+    solver_state = solver_state._replace(
+        positions=solver_state.positions - shift,
+        earlier_positions=solver_state.earlier_positions - shift,
+    )
+    whole = jnp.concatenate([solver_state.positions, inputs.earlier_anchors], axis=1)
+    if engine.world is not None and given.around is not None:
+        springs = _springs(engine.world, given.around, whole)
+        speeds = _speeds(engine, solver_state, inputs)
+        contact, inputs, crowded = _outside(
+            engine, engine.world, given.around, skin, whole, speeds, inputs
+        )
+        found = found._replace(full=found.full | crowded)
+    solver_state = take_step(
+        engine.body.flesh, engine.inverse, engine.rule, solver_state, inputs, engine.options,
+        contact, engine.preservation, springs,
+    )  # fmt: skip
     return solver_state, found
 
 
@@ -193,8 +201,9 @@ def _static_frame(
 ) -> tuple[SolverState, _Found]:
     """The shape in balance at the end of a frame, sought from flesh that its bones carried on."""
     body, collisions = engine.body, engine.collisions
-    inputs = jax.tree.map(lambda part: part[0], given.step_inputs)
-    carried = solver_state.positions - given.shifts[0][:, None]
+    given = jax.tree.map(lambda part: part[0], given)  # the only step
+    inputs = given.step_inputs
+    carried = solver_state.positions - given.shifts[:, None]
     if inputs.carried is not None:
         carried = carried + engine.rule.step * inputs.carried
     solver_state = solver_state._replace(positions=carried)
@@ -224,10 +233,10 @@ def _static_frame(
             found = found._replace(full=found.full | unsure)
             contact = _joined(engine, collisions.dense, [skin])
         if engine.world is not None and given.around is not None:
-            here = jax.tree.map(lambda part: part[0], given.around)
-            springs, still = _springs(engine.world, here, whole), jnp.zeros_like(whole)
+            around, still = given.around, jnp.zeros_like(whole)
+            springs = _springs(engine.world, around, whole)
             contact, pushed, crowded = _outside(
-                engine, engine.world, here, skin, whole, still, inputs
+                engine, engine.world, around, skin, whole, still, inputs
             )
             found = found._replace(full=found.full | crowded)
         after = take_step(

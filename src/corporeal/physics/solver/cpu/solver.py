@@ -17,7 +17,7 @@ from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.numerics.cholesky import CholeskyFactor
 from corporeal.physics.contact.contacts import Contacts
-from corporeal.physics.solver.calming import calm_vertices, calmed, neighbourhoods
+from corporeal.physics.solver.calming import calm_vertices, calmed, neighbours_in
 from corporeal.physics.solver.constraints.constraint import Constraint
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
@@ -25,7 +25,7 @@ from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_t
 from corporeal.physics.solver.integration import State, StepRule, rebased, resting
 from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.untangling.cpu import CompiledUntangling
-from corporeal.physics.untangling.reference import MOST_PUSHES, untangling_of
+from corporeal.physics.untangling.reference import MOST_PUSHES, most_pushes, untangling_of
 from corporeal.physics.volume_preservation.cpu import CompiledPressure
 from corporeal.runtime.threads import over_slices, thread_count
 
@@ -89,7 +89,6 @@ class CpuSolver:
             None if untangling is None else CompiledUntangling(untangling, self._place, free)
         )
         self._inverse: LocalInverse | None = None
-        self._latest: tuple[Contacts, CompiledContacts] | None = None
 
     def _pack(self) -> StripBlocks:
         """All strain constraints, over vertices renumbered with the free ones first."""
@@ -157,21 +156,19 @@ class CpuSolver:
     def _touching(
         self, contacts: Contacts | None, positions: Float64[NumpyArray, "V 3"]
     ) -> CompiledContacts | None:
-        """The contacts, compiled; those of the step before if they are the same."""
+        """The contacts, compiled."""
         if contacts is None or len(contacts) == 0:
             return None
         if self._inverse is None:
             self._inverse = LocalInverse(self._factor.solve, len(self._free))
-        if self._latest is None or self._latest[0] is not contacts:
-            calm = calm_vertices(contacts, self._near, ~self.system.anchored)
-            self._latest = (contacts, CompiledContacts(contacts, self._place, self._inverse, calm))
-        touching = self._latest[1]
+        calm = calm_vertices(contacts, self._near, ~self.system.anchored)
+        touching = CompiledContacts(contacts, self._place, self._inverse, calm)
         touching.begin(positions[self._order])
         return touching
 
     @cached_property
     def _near(self) -> csr_array:
-        return neighbourhoods(self.system)
+        return neighbours_in(self.system)
 
     def _calm(
         self,
@@ -180,13 +177,18 @@ class CpuSolver:
         carried: NumpyArray | None,
         z: Float64[NumpyArray, "V 3"],
     ) -> None:
-        """Slow down what lies around sleeping contacts, in place."""
+        """Slow down what lies around sleeping contacts, in place, and push open what that made
+        small."""
         vertices, parts = touching.calm
+        if len(vertices) == 0:
+            return
         before = state.positions[vertices]
         if carried is not None:
             before = before + self.rule.step * carried[vertices]
         places = self._place[vertices]
         z[places] = calmed(z[places], before, parts)
+        if self._untangling is not None:
+            self._untangling.untangle(z, False, MOST_PUSHES, touching.one_sided)
 
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
@@ -256,7 +258,7 @@ class CpuSolver:
         from corporeal.physics.solver.cpu.anderson import accelerate
         from corporeal.physics.solver.cpu.local_step import correct, gather_residual
 
-        free, known, pushes = len(pull), 0, MOST_PUSHES
+        free, known, pushes = len(pull), 0, most_pushes(self.rule.moving)
         right, delta = self._sides
         for iteration in range(self.rule.iterations):
             self._local_steps(z, iteration)
@@ -279,7 +281,8 @@ class CpuSolver:
                 correct(z, delta)
             if self._untangling is not None:
                 rows = None if touching is None else touching.one_sided
-                pushes = self._untangling.untangle(z, last, pushes, rows)
+                budget = MOST_PUSHES if last else pushes
+                pushes = self._untangling.untangle(z, last, budget, rows)
 
     def _hold_back(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
         """Take (s − 1) f(ẑ) from the constant part of the right side: the buffers hold s f(ẑ)."""

@@ -2,12 +2,11 @@
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.sparse import csr_array
 
 from corporeal._typing import Array, Float, Int, NumpyArray
 from corporeal.physics.contact.gpu.rows import TouchingRows
 from corporeal.physics.contact.rules import ASLEEP
-from corporeal.physics.solver.calming import DROWSY, LEAST
+from corporeal.physics.solver.calming import DROWSY, LEAST, SLOWING, neighbourhoods
 from corporeal.physics.solver.gpu.elements import Elements
 from corporeal.physics.solver.gpu.scatter import counted, scattered
 
@@ -15,13 +14,11 @@ _UNIT = 2.0**-20
 """Of the parts that are added up."""
 
 
-def neighbourhoods(elements: Elements, vertex_count: int) -> Int[NumpyArray, "f m"]:
+def neighbour_table(elements: Elements, vertex_count: int) -> Int[NumpyArray, "f m"]:
     """Free vertices with those of all elements that they belong to; `vertex_count` behind the last
     of each."""
-    corners, free = np.asarray(elements.tetrahedra), len(elements.masses)
-    places = np.repeat(corners, 4, axis=1).ravel(), np.tile(corners, (1, 4)).ravel()
-    shape = (vertex_count, vertex_count)
-    near = csr_array((np.ones(len(places[0]), np.int32), places), shape=shape)[:free]
+    free = len(elements.masses)
+    near = neighbourhoods(np.asarray(elements.tetrahedra), vertex_count)[:free]
     counts = np.diff(near.indptr)
     table = np.full((free, max(1, int(counts.max()))), vertex_count, np.int32)
     slot = np.arange(near.nnz) - np.repeat(near.indptr[:-1], counts)
@@ -34,7 +31,7 @@ def calm_parts(rows: TouchingRows, near: Int[Array, "f m"], vertex_count: int) -
     around it; 1 where there are none, and for the vertices of contacts that are awake."""
     used = rows.coefficients[:, 0] > 0.0
     asleep = used & (rows.rates < ASLEEP)
-    parts = jnp.maximum(DROWSY * jnp.sqrt(jnp.sqrt(rows.rates / ASLEEP)), LEAST)
+    parts = jnp.maximum(DROWSY * (rows.rates / ASLEEP) ** SLOWING, LEAST)
     places = rows.vertices.T.ravel()
     sums = scattered(jnp.tile(jnp.where(asleep, parts, 0.0), 4), places, vertex_count, _UNIT)
     counts = counted(jnp.tile(asleep, 4), places, vertex_count)

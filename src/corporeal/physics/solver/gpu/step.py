@@ -119,8 +119,9 @@ def take_step(
     )
     if rule.integrator == "static":
         start = solver_state.positions
-        found, pressures = _Iteration(start, *given).passed(start, before)
-        found = _calmed(contact, start, found)
+        iteration = _Iteration(start, *given)
+        found, pressures = iteration.passed(start, before)
+        found = iteration.calmed(start, found)
         still = jnp.zeros_like(found)
         return SolverState(found, still, found, still, pressures)
     now, earlier = rule.blend
@@ -134,23 +135,14 @@ def take_step(
     else:
         predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * inputs.carried)
         start = solver_state.positions + rule.step * inputs.carried
-    found, pressures = _Iteration(predicted, *given).passed(start, before)
+    iteration = _Iteration(predicted, *given)
+    found, pressures = iteration.passed(start, before)
     carried = 0.0 if inputs.carried is None else rule.step * inputs.carried
-    found = _calmed(contact, solver_state.positions + carried, found)
+    found = iteration.calmed(solver_state.positions + carried, found)
     velocities = (found - place) / rule.reach
     return SolverState(
         found, velocities, solver_state.positions, solver_state.velocities, pressures
     )
-
-
-def _calmed(
-    contact: Contact | None, carried: Float[Array, "3 f B"], found: Float[Array, "3 f B"]
-) -> Float[Array, "3 f B"]:
-    """What a contact slows down, a part of the way from where it was carried."""
-    if contact is None or contact.calm is None:
-        return found
-    parts = contact.calm[:, None]
-    return jnp.where(parts < 1.0, carried + parts * (found - carried), found)
 
 
 class _Progress(NamedTuple):
@@ -229,6 +221,17 @@ class _Iteration(NamedTuple):
         if count % 2 == 1:
             at = self.pressed(self.corrected(at))
         return self.untangled(at.z + self.delta(at)[0], last=True), at.pressures
+
+    def calmed(
+        self, carried: Float[Array, "3 f B"], found: Float[Array, "3 f B"]
+    ) -> Float[Array, "3 f B"]:
+        """What contacts slow down, a part of the way from where it was `carried`; what that made
+        small is pushed open."""
+        contact = self.contact
+        if contact is None or contact.calm is None:
+            return found
+        parts = contact.calm[:, None]
+        return self.untangled(jnp.where(parts < 1.0, carried + parts * (found - carried), found))
 
     @property
     def attachments(self) -> tuple[Array, Array] | None:
