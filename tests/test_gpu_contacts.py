@@ -118,9 +118,9 @@ def test_detection_finds_what_the_cpu_finds(folded) -> None:
 
 
 def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(folded) -> None:
-    """Two frames of two steps from the same state, touching what detection finds in it. The device searches for
-    contact forces less far: against what collisions do in all, a tenth at most. A list for a single
-    contact raises instead of dropping the others."""
+    """Two frames of two steps from the same state, touching what detection finds in it. The device
+    searches for contact forces less far: against what collisions do in all, a tenth at most. A list
+    for a single contact raises instead of dropping the others."""
     body, frames, positions = folded
     prepared, skin = device_body(body), device_skin(body.skin_contacts(), body.model)
     _, touching = body.skin_contacts().contacts(positions, frames)

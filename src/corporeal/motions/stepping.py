@@ -105,7 +105,7 @@ def _running_feet(
 
 
 def one_leg_loose(sketch: Sketch) -> Track:
-    """Stands on one leg and swings the other one loose to and fro; the random seed picks the leg."""
+    """Stands on one leg and swings the other one loose to and fro; the random seed picks which."""
     draw = sketch.generator.uniform
     left_stands = bool(sketch.generator.integers(2))
     rate, env = draw(1.7, 2.3), sketch.envelope(rise=1.2, fall=1.2)
