@@ -5,8 +5,10 @@ import pytest
 
 from corporeal.anatomy.layered.bodies import LayeredBodies, LayeredCast
 from corporeal.anatomy.layered.deformer import LayeredControls
+from corporeal.anatomy.layered.symmetric import symmetric_layers
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.identity import Identity
+from corporeal.body.layers import Layers
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.evaluation.held_poses import HELD_POSES, joint_rotations, mirror_pose
@@ -86,3 +88,21 @@ def test_layered_flesh_is_symmetric(template: Template, identity: Identity) -> N
     cast = LayeredCast(LayeredBodies(template), controls.muscle, controls.age)
     simulation = ProjectiveSimulation(template, controls, preparations=cast)
     assert asymmetry(simulation, identity, "squat") < BAR
+
+
+def test_a_side_that_lost_its_layers_takes_those_of_the_other() -> None:
+    """Of a pair of mirror images one has no layers: both get those of the other; two that have them
+    get the mean, and a vertex in the middle is its own image."""
+    skin = np.array([[0.3, 0, 0], [-0.3, 0, 0], [0.2, 0.1, 0], [-0.2, 0.1, 0], [0.0, 0.2, 0]])
+    muscle, bone = 0.8 * skin, 0.5 * skin
+    muscle[3] *= 0.9
+    lost = [1, 4]
+    muscle[lost], bone[lost] = skin[lost], skin[lost]
+    layered = np.array([True, False, True, True, False])
+    triangles, mirror = np.array([[0, 2, 4], [1, 4, 3]]), np.array([1, 0, 3, 2, 4])
+    found = symmetric_layers(Layers(skin, muscle, bone, triangles, layered), mirror)
+    assert found.layered.tolist() == [True, True, True, True, False]
+    np.testing.assert_allclose(found.muscle[:2], 0.8 * skin[:2], atol=1e-15)
+    np.testing.assert_allclose(found.bone[:2], 0.5 * skin[:2], atol=1e-15)
+    np.testing.assert_allclose(found.muscle[2], 0.95 * 0.8 * skin[2], atol=1e-15)
+    np.testing.assert_allclose(found.muscle[mirror] * REFLECTION, found.muscle, atol=1e-15)

@@ -16,16 +16,19 @@ from corporeal.geometry.mirror import EXACT, REFLECTION, mirror_joints
 
 def symmetric_layers(layers: Layers, mirror: Int[NumpyArray, "V"] | None) -> Layers:
     """Muscle and bone surface in the mean of themselves and their mirror images, wherever the skin
-    is within a micrometre of its own; layers as they came without a `mirror` map."""
+    is within a micrometre of its own; where one side has lost its layers, those of the other. As
+    they came without a `mirror` map."""
     if mirror is None:
         return layers
-    skin = np.asarray(layers.skin, np.float64)
-    alike = np.abs(skin[mirror] * REFLECTION - skin).max(axis=1, keepdims=True) <= EXACT
+    skin, here = np.asarray(layers.skin, np.float64), np.asarray(layers.layered)
+    alike = np.abs(skin[mirror] * REFLECTION - skin).max(axis=1) <= EXACT
+    there = alike & here[mirror]
+    share = np.where(there, np.where(here, 0.5, 1.0), 0.0)[:, None]
 
     def mean(surface: NumpyArray) -> NumpyArray:
-        return np.where(alike, 0.5 * (surface + surface[mirror] * REFLECTION), surface)
+        return surface + share * (surface[mirror] * REFLECTION - surface)
 
-    return replace(layers, muscle=mean(layers.muscle), bone=mean(layers.bone))
+    return replace(layers, muscle=mean(layers.muscle), bone=mean(layers.bone), layered=here | there)
 
 
 def symmetric_weights(
