@@ -16,6 +16,7 @@ from corporeal.physics.solver.gpu.contacts import ContactRows, contact_rows
 from corporeal.physics.solver.gpu.elements import elements_of, flesh_of
 from corporeal.physics.solver.gpu.solver import GpuSolver
 from corporeal.physics.solver.integration import StepRule, resting
+from corporeal.physics.solver.membrane import Membrane, membrane_of
 from corporeal.physics.solver.prestress import balancing_stress
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System
@@ -27,6 +28,7 @@ from corporeal.physics.untangling.reference import (
     LEAST_SHARE,
     MOST_PUSHES,
     OPENED_SHARE,
+    PULLED_TO,
     VIOLATED,
     untangling_of,
     volume_slopes,
@@ -157,6 +159,57 @@ def test_pushes_violate_no_contact(seed: int):
     )
     assert compiled.untangle(z, rows=rows) == left
     np.testing.assert_allclose(z[np.argsort(order)], by_reference, atol=1e-9)
+
+
+def test_a_long_edge_is_pulled_in_to_its_limit():
+    """A corner that hangs on one edge, three times as far away as at rest, comes back along it."""
+    points = np.array([[0.0, 0, 0], [0.01, 0, 0], [0, 0.01, 0], [0.002, 0.003, 0.01]])
+    strain = strain_constraint(points, np.arange(4)[None], 1e4)
+    membrane = Membrane(np.array([[0, 3]]), np.linalg.norm(points[[3]] - points[[0]], axis=1))
+    anchored = np.array([True, True, True, False])
+    system = System(np.ones(4), anchored, (strain,), untangled=True, membrane=membrane)
+    untangling = untangling_of(system)
+    assert untangling is not None
+    far = points.copy()
+    far[3] *= 3.0
+    untangling.untangle(far, last=False)
+    np.testing.assert_array_equal(far[3], 3.0 * points[3])  # only what ends a step limits stretch
+    untangling.untangle(far)
+    np.testing.assert_allclose(far[3], PULLED_TO * points[3], atol=1e-12)
+    np.testing.assert_array_equal(far[:3], points[:3])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_edges_become_short_and_the_compiled_pass_moves_the_same(seed: int):
+    """Of a shaken and bulging slab; its contacts, one of them violated by a centimetre, are not
+    violated by a millimetre more."""
+    system, points = slab_system()
+    u, v = np.divmod(np.arange(SIDE**2), SIDE)
+    a = np.flatnonzero((u < SIDE - 1) & (v < SIDE - 1))
+    triangles = np.concatenate(
+        [np.stack([a, a + SIDE, a + SIDE + 1], 1), np.stack([a, a + SIDE + 1, a + 1], 1)]
+    )
+    system = replace(system, membrane=membrane_of(points, triangles))
+    untangling, start = untangling_of(system), tangled(points, system.anchored, seed)
+    assert untangling is not None
+    start[system.free, 1] += np.random.default_rng(seed).uniform(0.0, 0.02, len(system.free))
+    assert len(untangling.long(start)) > 20
+    contacts, _ = contact_of_lowest(system, start)
+    by_reference, order = start.copy(), free_first(system)
+    untangling.untangle(by_reference, contacts=contacts)
+    assert len(untangling.long(by_reference)) < 0.1 * len(untangling.long(start))
+    assert (contacts.gaps(by_reference) > np.minimum(contacts.gaps(start), 0.0) - 1e-3).all()
+    compiled = CompiledUntangling(untangling, np.argsort(order), len(system.free))
+    rows = (
+        np.argsort(order)[contacts.vertices].astype(np.int32),
+        contacts.coefficients,
+        contacts.normals,
+        contacts.offsets,
+    )
+    z = start[order].copy()
+    compiled.untangle(z, rows=rows)
+    # the same pulls in another order of sums: rounding alone is between them
+    np.testing.assert_allclose(z[np.argsort(order)], by_reference, atol=1e-8)
 
 
 def test_sound_flesh_is_left_alone():

@@ -14,6 +14,7 @@ from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     strain_constraint,
 )
+from corporeal.physics.solver.membrane import membrane_of
 from corporeal.physics.solver.system import System, tetrahedral_masses
 from corporeal.physics.volume_preservation.reference import VolumePreservation, volume_preservation
 
@@ -63,6 +64,7 @@ def layered_system(
         (strain,),
         attachments=attachment_springs(strain, attached),
         untangled=crowded is not None,
+        membrane=membrane_of(mesh.rest, mesh.triangles),
     )
 
 

@@ -10,6 +10,7 @@ from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     strain_constraint,
 )
+from corporeal.physics.solver.membrane import membrane_of
 from corporeal.physics.solver.prestress import balancing_stress, natural_stretch
 from corporeal.physics.solver.system import System, tetrahedral_masses
 from corporeal.physics.volume_preservation.reference import VolumePreservation, volume_preservation
@@ -62,6 +63,7 @@ def flesh_system(
         None if volume == 0.0 else _kept(model, strain, rest, volume),
         attachment_springs(strain, attached),
         crowded is not None,
+        membrane_of(rest, model.triangles),
     )
 
 

@@ -96,7 +96,7 @@ class ReferenceSolver:
         moved = 0.0 if carried is None else self.rule.step * carried[calm]
         z[calm] = calmed(z[calm], state.positions[calm] + moved, parts)
         if self._untangling is not None:
-            self._untangling.untangle(z, False, MOST_PUSHES, contacts)
+            self._untangling.untangle(z, True, MOST_PUSHES, contacts)
 
     @cached_property
     def _near(self) -> csr_array:

@@ -9,6 +9,7 @@ from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.body.checks import require_finite
 from corporeal.errors import InputError
 from corporeal.physics.solver.constraints.constraint import Constraint
+from corporeal.physics.solver.membrane import Membrane
 from corporeal.physics.volume_preservation.reference import VolumePreservation
 
 
@@ -29,6 +30,8 @@ class System:
     zero where there is none."""
     untangled: bool = False
     """Whether elements are kept right side out (`physics.untangling`)."""
+    membrane: Membrane | None = None
+    """The skin, whose stretch is limited where elements are kept right side out."""
 
     def __post_init__(self) -> None:
         require_finite("vertex masses", self.masses)

@@ -8,6 +8,7 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.physics.untangling.reference import (
     LAST_SWEEPS,
     MOST_PUSHES,
+    ROUNDS,
     SWEEPS,
     Untangling,
 )
@@ -39,6 +40,9 @@ class CompiledUntangling:
         counts = np.bincount(corners, minlength=len(place))
         self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         self._around = (order // 4).astype(np.int32)
+        self._edges = np.ascontiguousarray(place[untangling.edges], np.int32)
+        self._lengths = untangling.lengths
+        self._long = np.empty(len(self._edges), np.int32)
         elements = len(self._tetrahedra)
         self._small, self._listed = np.empty(elements, np.int32), np.zeros(elements, bool)
         self._moves, self._moved = np.zeros((free, 4)), np.empty(4 * elements, np.int32)
@@ -51,7 +55,34 @@ class CompiledUntangling:
         rows: Rows | None = None,
     ) -> int:
         """Push elements open, in place, without violating contacts (`rows`); how much of the
-        `budget` of pushes is left. `last`: it ends a step."""
+        `budget` of pushes is left. `last`: it ends a step, and pulls long edges in."""
+        left = self._open(z, last, budget, rows)
+        if last and len(self._edges) > 0:
+            self._pull_in(z, rows)
+        return left
+
+    def _pull_in(self, z: Float64[NumpyArray, "V 3"], rows: Rows | None) -> None:
+        """Pull long edges in and open what that made small, by turns."""
+        from corporeal.physics.untangling.cpu_kernels import find_long, lowered, pull_in
+
+        vertices, coefficients, normals, offsets = rows or _NO_ROWS
+        for number in range(ROUNDS):
+            count = find_long(z, self._edges, self._lengths, self._long)
+            if count == 0:
+                break
+            if number == 0:
+                offsets = lowered(z, vertices, coefficients, normals, offsets)
+            kept = (vertices, coefficients, normals, offsets)
+            pull_in(
+                z, self._edges, self._lengths, self._free, self._long[:count], *kept, self._moves,
+                self._room(rows),
+            )  # fmt: skip
+            self._open(z, False, MOST_PUSHES, kept)
+
+    def _open(
+        self, z: Float64[NumpyArray, "V 3"], last: bool, budget: int, rows: Rows | None
+    ) -> int:
+        """Push elements open; how much of the `budget` is left."""
         from corporeal.physics.untangling.cpu_kernels import untangle
 
         count = self._find_small(z)
@@ -65,7 +96,8 @@ class CompiledUntangling:
 
     def _room(self, rows: Rows | None) -> Int[NumpyArray, "m"]:
         """For the vertices that a sweep may move."""
-        needed = 4 * (len(self._tetrahedra) + (0 if rows is None else len(rows[0])))
+        most = max(len(self._tetrahedra), len(self._edges))
+        needed = 4 * (most + (0 if rows is None else len(rows[0])))
         if len(self._moved) < needed:
             self._moved = np.empty(needed, np.int32)
         return self._moved

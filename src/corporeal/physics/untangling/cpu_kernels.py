@@ -5,8 +5,10 @@ import numpy as np
 from corporeal.physics.untangling.reference import (
     LARGEST_MOVE,
     LEAST_SHARE,
+    LONGEST,
     OPENED_SHARE,
     PATIENCE,
+    PULLED_TO,
     TIRED,
     TIRING,
     VIOLATED,
@@ -83,6 +85,15 @@ def _height(z, vertices, coefficients, normals, i):
 
 
 @kernel()
+def lowered(z, rows, coefficients, normals, offsets):
+    """Offsets of contacts, but no more than what they have at `z`, metres."""
+    least = np.empty(len(rows))
+    for i in range(len(rows)):
+        least[i] = min(offsets[i], _height(z, rows, coefficients, normals, i))
+    return least
+
+
+@kernel()
 def _ask_apart(z, vertices, coefficients, normals, least, free, i, moves):
     """Add what a contact below its least height asks its free vertices to move by; whether it
     is."""
@@ -106,7 +117,7 @@ def _ask_apart(z, vertices, coefficients, normals, least, free, i, moves):
 def _move(z, corners, free, t, part, moves, moved, vertices):
     """Move the vertices of a row of `corners` by a `part` of what they were asked, and list them;
     how many are."""
-    for m in range(4):
+    for m in range(corners.shape[1]):
         v = corners[t, m]
         if v < free and moves[v, 3] > 0.0:
             share = part / np.sqrt(moves[v, 3])
@@ -148,9 +159,8 @@ def untangle(
     of vertices, n·(Σ_k c_k x_k) ≥ d) that pushes would violate, or violate more, ask, too. No sweep
     begins once `budget` elements were pushed. Gives how much of it is left.
     """
-    s, pressed, least = np.empty((4, 3)), np.empty(len(rows), np.int32), np.empty(len(rows))
-    for i in range(len(rows)):
-        least[i] = min(offsets[i], _height(z, rows, coefficients, normals, i))
+    s, pressed = np.empty((4, 3)), np.empty(len(rows), np.int32)
+    least = lowered(z, rows, coefficients, normals, offsets)
     fewest, since, part = len(tetrahedra) + 1, 0, 1.0
     for _ in range(sweeps):
         if count < fewest:
@@ -176,3 +186,57 @@ def untangle(
             vertices = _move(z, rows, free, pressed[e], part, moves, moved, vertices)
         count = _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small)
     return budget
+
+
+@kernel()
+def find_long(z, edges, lengths, found):
+    """Edges that are longer than they may be, in order; how many."""
+    count = 0
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        x, y, w = z[j, 0] - z[i, 0], z[j, 1] - z[i, 1], z[j, 2] - z[i, 2]
+        if x * x + y * y + w * w > (LONGEST * lengths[e]) ** 2:
+            found[count] = e
+            count += 1
+    return count
+
+
+@kernel()
+def _ask_together(z, edges, lengths, free, e, moves):
+    """Add what a long edge asks its free ends to move by."""
+    i, j = edges[e, 0], edges[e, 1]
+    x, y, w = z[j, 0] - z[i, 0], z[j, 1] - z[i, 1], z[j, 2] - z[i, 2]
+    length, able = np.sqrt(x * x + y * y + w * w), 0.0
+    for m in range(2):
+        able += 1.0 if edges[e, m] < free else 0.0
+    pull = min((length - PULLED_TO * lengths[e]) / able, LARGEST_MOVE) / length
+    for m in range(2):
+        v = edges[e, m]
+        if v < free:
+            moves[v, 0] += pull * x
+            moves[v, 1] += pull * y
+            moves[v, 2] += pull * w
+            moves[v, 3] += 1.0
+        pull = -pull
+
+
+@kernel()
+def pull_in(
+    z, edges, lengths, free, long, rows, coefficients, normals, least, moves, moved
+):  # fmt: skip
+    """Pull in, in place, the edges listed in `long`, once.
+
+    Contacts below their `least` heights ask, too; `moved` is room for four vertices an edge and a
+    contact. All else is as `untangle` has it.
+    """
+    pressed, vertices, apart = np.empty(len(rows), np.int32), 0, 0
+    for e in long:
+        _ask_together(z, edges, lengths, free, e, moves)
+    for i in range(len(rows)):
+        if _ask_apart(z, rows, coefficients, normals, least, free, i, moves):
+            pressed[apart] = i
+            apart += 1
+    for e in long:
+        vertices = _move(z, edges, free, e, 1.0, moves, moved, vertices)
+    for e in range(apart):
+        vertices = _move(z, rows, free, pressed[e], 1.0, moves, moved, vertices)

@@ -1,4 +1,5 @@
-"""Untangling as it is defined: tetrahedra below a share of their rest volume are pushed open.
+"""Untangling as it is defined: tetrahedra below a share of their rest volume are pushed open, and
+skin edges above a multiple of their rest length pulled in.
 
 Strain with Poisson's ratio 0 has a finite energy when an element is flat, so that flesh pressed
 into a fold turns inside out. Every global step is therefore followed by a projection towards shapes
@@ -13,6 +14,12 @@ that ask it. The order of elements plays no part, so that mirrored flesh moves a
 and a device can take all at once. ε⁺ is hardly above ε, so that flesh which rests on
 the limit does not hop between two shapes. Contacts that would be violated ask likewise: what is
 pressed together would else be pushed through its other side.
+
+Skin stiffens when it is stretched by some half of its length; flesh without a skin of its own would
+stretch a few edges, at the groin and in the armpit, to three and four times theirs. The pass that
+ends a step therefore also asks the ends i, j of an edge of length l above its limit τ L to come
+together by (l − τ L)/n each, n being how many of them are free, along the edge: Bouaziz 2014's
+strain limits, one dimension at a time.
 """
 
 from dataclasses import dataclass
@@ -41,6 +48,11 @@ VIOLATED = 1e-4
 PATIENCE = 20
 """Sweeps without fewer small elements after which moves become smaller and smaller: some cannot be
 opened between the anchors and the contacts that they have, and would be tossed about."""
+LONGEST, PULLED_TO = 1.902, 1.9
+"""Skin edges that are longer than so many times their length at rest are pulled in; and to which,
+τ. What rests on the limit does not hop."""
+ROUNDS = 10
+"""How often long edges are pulled in and what that made small is opened, at most."""
 TIRING, TIRED = 0.95, 0.02
 """By which share they do in a sweep; and the part of a move below which nothing more is tried."""
 
@@ -55,6 +67,10 @@ class Untangling:
     """V₀: of their unloaded shapes, m³, above 0."""
     free: Bool[NumpyArray, "V"]
     """Vertices that may be moved."""
+    edges: Int[NumpyArray, "E 2"]
+    """Of the skin, with a free end."""
+    lengths: Float64[NumpyArray, "E"]
+    """L: at rest, metres."""
 
     def small(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "m"]:
         """Elements with less than ε of their volume."""
@@ -69,7 +85,52 @@ class Untangling:
         contacts: Contacts | None = None,
     ) -> int:
         """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
-        a step. No one-sided contact may become violated by that, or more violated than it is."""
+        a step, and pulls long edges in. No one-sided contact may become violated by that, or more
+        violated than it is."""
+        left = self._open(positions, last, budget, contacts)
+        if last:
+            self._pull_in(positions, contacts)
+        return left
+
+    def _pull_in(self, positions: Float64[NumpyArray, "V 3"], contacts: Contacts | None) -> None:
+        """Pull long edges in and open what that made small, by turns."""
+        rows = None if contacts is None else _one_sided(contacts, positions)
+        for _ in range(ROUNDS):
+            if len(self.long(positions)) == 0:
+                break
+            self._move(self._asked_together(positions), positions, 1.0, rows)
+            self._open(positions, False, MOST_PUSHES, rows)
+
+    def long(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "m"]:
+        """Edges that are longer than they may be."""
+        ends = positions[self.edges]
+        return np.flatnonzero(
+            np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) > LONGEST * self.lengths
+        )
+
+    def _asked_together(self, positions: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "V 4"]:
+        """What long edges ask vertices to move by, and how many do."""
+        chosen = self.long(positions)
+        edges = self.edges[chosen]
+        ways = positions[edges[:, 1]] - positions[edges[:, 0]]
+        lengths, able = np.linalg.norm(ways, axis=1), self.free[edges].astype(np.float64)
+        over = lengths - PULLED_TO * self.lengths[chosen]
+        shares = np.minimum(over / able.sum(axis=1), LARGEST_MOVE)
+        pulls = (shares / lengths)[:, None] * ways
+        asked = np.zeros((len(positions), 4))
+        np.add.at(asked[:, :3], edges[:, 0], able[:, :1] * pulls)
+        np.add.at(asked[:, :3], edges[:, 1], -able[:, 1:] * pulls)
+        np.add.at(asked[:, 3], edges, able)
+        return asked
+
+    def _open(
+        self,
+        positions: Float64[NumpyArray, "V 3"],
+        last: bool,
+        budget: int,
+        contacts: Contacts | None,
+    ) -> int:
+        """Push elements open; how much of the `budget` is left."""
         fewest, since, part = len(self.tetrahedra) + 1, 0, 1.0
         rows = None if contacts is None else _one_sided(contacts, positions)
         for _ in range(LAST_SWEEPS if last else SWEEPS):
@@ -90,9 +151,18 @@ class Untangling:
         rows: Contacts | None = None,
     ) -> None:
         """Move vertices by a `part` of what small elements and violated contacts ask them to."""
-        asked = self._asked(small, positions)
+        self._move(self._asked(small, positions), positions, part, rows)
+
+    def _move(
+        self,
+        asked: Float64[NumpyArray, "V 4"],
+        positions: Float64[NumpyArray, "V 3"],
+        part: float,
+        rows: Contacts | None,
+    ) -> None:
+        """Move vertices by a `part` of what they are `asked`, by violated contacts as well."""
         if rows is not None:
-            asked += self._asked_apart(rows, positions)
+            asked = asked + self._asked_apart(rows, positions)
         positions += part * asked[:, :3] / np.sqrt(np.maximum(asked[:, 3:], 1.0))
 
     def _asked(
@@ -165,7 +235,11 @@ def untangling_of(system: System) -> Untangling | None:
     inverse = np.concatenate([strain.inverse_edges for strain in strains])
     moving = np.logical_not(anchored[tetrahedra].all(axis=1))
     volumes = 1.0 / (6.0 * np.abs(np.linalg.det(inverse[moving])))
-    return Untangling(np.ascontiguousarray(tetrahedra[moving]), volumes, ~anchored)
+    edges, lengths = np.zeros((0, 2), np.int64), np.zeros(0)
+    if system.membrane is not None:
+        loose = np.flatnonzero(np.logical_not(anchored[system.membrane.edges].all(axis=1)))
+        edges, lengths = system.membrane.edges[loose], system.membrane.lengths[loose]
+    return Untangling(np.ascontiguousarray(tetrahedra[moving]), volumes, ~anchored, edges, lengths)
 
 
 def volume_slopes(corners: Float64[NumpyArray, "m 4 3"]) -> Float64[NumpyArray, "m 4 3"]:
