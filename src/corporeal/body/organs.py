@@ -85,6 +85,6 @@ def living_volume(sex: str, stature: float, mass: float, fat_mass: float) -> flo
     """Volume of a person with so much fat and air in the lungs, m³.
 
     V = m (4.50 + F/m) / 4950 + air: Siri 1961 for the tissues. With 1 010 kg/m³ whatever a body is
-    made of, surfaces of women are 3 % smaller than this, of heavy women up to 4 %.
+    made of, surfaces of women are 3 % smaller than this, of very thin women 4 %.
     """
     return (4.50 * mass + fat_mass) / 4950.0 + lung_air(sex, stature, mass)
