@@ -81,7 +81,8 @@ def test_a_heavy_mans_layers_hold_what_was_asked(heavy_man):
     corners = layers.triangles
     skin, muscle = (_enclosed(surface, corners) for surface in (layers.skin, layers.muscle))
     inner = layered_template("male").prisms().triangles
-    sides = np.cross(*(layers.skin[inner[:, k]] - layers.skin[inner[:, 0]] for k in (1, 2)))
+    first, second = (layers.skin[inner[:, k]] - layers.skin[inner[:, 0]] for k in (1, 2))
+    sides = np.cross(first, second)
     cover = FAT.density * SKIN_THICKNESS["male"] * float(np.linalg.norm(sides, axis=1).sum()) / 2
     tissue = FAT.density * (skin - muscle) + float(report["visceral_fat"]) - cover
     fat = LIPID_SHARE * (tissue - GENITAL_MASS["male"]) + unlayered_fat(wanted.muscle_mass)
