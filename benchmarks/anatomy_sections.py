@@ -20,9 +20,10 @@ import numpy as np
 from anatomy_fit import sample
 
 from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.anatomy.abdominal_wall import abdominal_contents
 from corporeal.anatomy.bone_margin import HEAD
 from corporeal.anatomy.composition.predict import predict_composition
-from corporeal.anatomy.fit.layers import cavity_volume, fit_layers
+from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.template import layered_template
 from corporeal.anatomy.warp import transfer_bones
 from corporeal.anthropometry.solve import SolvedBody, solve_measurements
@@ -54,13 +55,17 @@ def fitted(body: SolvedBody, sex: str, age: float) -> tuple[Layers, dict[str, fl
     """Layers, and what was asked of them and held."""
     wanted = predict_composition(body.identity, age, sex).composition
     layers = fit_layers(body.identity, sex, wanted)
-    held = layers.composition
+    held, report = layers.composition, layers.metadata
     assert held is not None
+    assert report is not None
     return layers, {
         "fat_asked_kg": wanted.fat_mass,
         "muscle_asked_kg": wanted.muscle_mass,
         "fat_error_kg": held.fat_mass - wanted.fat_mass,
         "muscle_error_kg": held.muscle_mass - wanted.muscle_mass,
+        "visceral_kg": float(report["visceral_fat"]),
+        "organs_l": 1e3 * float(report["organ_volume"]),
+        "organs_named_l": 1e3 * float(report["organ_volume_named"]),
     }
 
 
@@ -72,8 +77,9 @@ def sections(sex: str, stature: float, bmi: float, age: float) -> dict[str, obje
     places = np.asarray(body.identity.joints, np.float64)
     joints = dict(zip(template.body.skeleton.names, places, strict=True))
     prisms = template.prisms()
-    inside = prisms.volumes(layers.muscle, layers.bone).sum()
-    muscle = inside - cavity_volume(template, layers.muscle, layers.bone)
+    contents = abdominal_contents(layers)
+    assert contents is not None
+    muscle = prisms.volumes(layers.muscle, layers.bone).sum() - contents
     areas = {name: limb_section(layers, joints, place) for name, place in SECTIONS.items()}
     return {
         "sex": sex,

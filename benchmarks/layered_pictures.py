@@ -16,6 +16,7 @@ import numpy as np
 from layered import AGE, controls, landing
 
 from corporeal._typing import Float64, NumpyArray
+from corporeal.anatomy.abdominal_wall import inner_wall
 from corporeal.anatomy.layered.bodies import LayeredBodies
 from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.anatomy.template import layered_template
@@ -122,10 +123,14 @@ def inside(model: PhenotypeModel, bodies: LayeredBodies, out: Path) -> None:
             layers = bodies.layers(body_at_bmi(model, gender, bmi, stature), AGE)
             fat = 0.0 if layers.composition is None else layers.composition.fat_mass
             label = f"{noun}, {bmi * stature**2:.0f} kg, {fat:.0f} kg fat"
-            people.append((layers, transfer_bones(layers, layered_template(sex)), label))
+            template = layered_template(sex)
+            bones, wall = transfer_bones(layers, template), inner_wall(layers, template)
+            people.append((layers, bones, label, wall))
     styles: tuple[Style, ...] = ("see-through", "cut")
     for style in styles:
-        figures = [Figure(layers, bones, style, label) for layers, bones, label in people]
+        figures = [
+            Figure(layers, bones, style, label, wall) for layers, bones, label, wall in people
+        ]
         rows = [
             anatomy_picture(row, width=INSIDE_WIDTH)
             for row in (figures[: len(BMIS)], figures[len(BMIS) :])

@@ -106,11 +106,14 @@ def test_the_thigh_of_women_is_about_half_fat(woman):
 
 
 def test_the_thigh_of_men_is_about_a_quarter_fat(man):
-    """The same of men: 47 ± 20 of fat, 140 ± 22 of muscle: 0.25; two deviations: 0.05 to 0.44."""
+    """The same of men: 47 ± 20 of fat, 140 ± 22 of muscle: 0.25; two deviations: 0.05 to 0.44.
+
+    At 40 years there is more muscle, as men lose 0.6 % a year (Kasai 2015): (131 + 44)/(1 − 33 ·
+    0.006) + 9 = 227 cm² at most."""
     layers, joints = man
     found = limb_section(layers, joints, SECTIONS["mid-thigh"])
     assert 0.05 < found.fat_share < 0.44
-    assert 87e-4 < found.muscle < 215e-4
+    assert 87e-4 < found.muscle < 227e-4
 
 
 def test_lean_people_are_lean_everywhere():

@@ -44,8 +44,9 @@ def grow(
     """The same person with `mass` kilograms more (or, below 0, less) of a `tissue`: fat or muscle.
 
     `regions` are some of belly, back, chest, hips, thighs, legs, arms and neck; everywhere if none
-    is named. `visceral` puts part of the belly's new fat behind its muscles. What cannot be (−40 kg
-    from a person of 50) is refused.
+    is named. Fat comes and goes as between people of one sex, age and stature; where regions are
+    named, part of it behind the belly's muscles only with `visceral`. What cannot be (−40 kg from a
+    person of 50) is refused.
     """
     growth = Growth(mass=float(mass), regions=tuple(regions), tissue=tissue, visceral=visceral)
     return grow_body(layers, growth)

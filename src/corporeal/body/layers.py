@@ -15,8 +15,9 @@ from corporeal.runtime.pytree_dataclass import pytree_dataclass
 class Layers:
     """Skin, muscle surface and bone surface in the zero pose; vertex i is one place in all three.
 
-    Fat lies between skin and muscle surface, muscle (in the belly also organs) between muscle and
-    bone surface. Where `layered` is false (head, hands, toes) the three surfaces coincide.
+    Fat lies between skin and muscle surface, muscle between muscle and bone surface; behind the
+    walls of belly and back also organs and visceral fat (`anatomy.abdominal_wall`). Where `layered`
+    is false (head, hands, toes) the three surfaces coincide.
     """
 
     skin: Float[NumpyArray, "V 3"]

@@ -87,7 +87,7 @@ class Grow:
     tissue: Literal["fat", "muscle"] = "fat"
     """What grows or shrinks."""
     visceral: bool = False
-    """Put part of the belly's new fat behind its muscles."""
+    """Where regions are named: let part of the belly's fat come or go behind its muscles too."""
     json: bool = False
     """Print JSON on stdout for machines."""
 

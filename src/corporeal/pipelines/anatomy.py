@@ -21,7 +21,7 @@ from corporeal.body.layers import Layers
 from corporeal.errors import InputError
 from corporeal.formats.layers import read_layers, write_layers
 from corporeal.formats.native import read_body
-from corporeal.pipelines.layered_body import fitted_layers, require_default_topology, sex_of
+from corporeal.pipelines.layered_body import age_of, fitted_layers, require_default_topology, sex_of
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import Run, finish_run, manifest_path, start_run
 
@@ -66,7 +66,8 @@ class Growth:
     tissue: Tissue = "fat"
     """What grows: `fat` or `muscle`."""
     visceral: bool = False
-    """Put part of the belly's new fat behind its muscles."""
+    """Let part of the belly's fat come or go behind its muscles too, where regions are named; where
+    the whole body changes, it does so by itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +146,7 @@ def grow_anatomy(config: GrowConfig) -> AnatomyMade:
 def grow_body(before: LayeredBody, growth: Growth, donor: Layers | None = None) -> LayeredBody:
     """The same person with more or less of one tissue, in memory; measured again.
 
-    New fat lies where the person has fat, or where `donor` has it.
+    Fat comes and goes as in people of that sex and age, or as `donor` has it.
     """
     require_growth(growth)
     require_default_topology(before.body)
@@ -170,25 +171,32 @@ def _measured_mass(body: Body) -> float:
 
 
 def _tissue_mass(layers: Layers) -> float:
-    """Fat and muscle layers by their densities, kg."""
+    """Fat and muscle layers by their densities, kg; visceral fat is fat behind the muscle."""
     prisms = Prisms(layers.triangles, layers.layered)
-    fat = float(prisms.volumes(layers.skin, layers.muscle).sum())
-    return FAT_DENSITY * fat + MUSCLE_DENSITY * float(
-        prisms.volumes(layers.muscle, layers.bone).sum()
-    )
+    fat = FAT_DENSITY * float(prisms.volumes(layers.skin, layers.muscle).sum())
+    visceral = float((layers.metadata or {}).get("visceral_fat", 0.0))
+    inside = float(prisms.volumes(layers.muscle, layers.bone).sum()) - visceral / FAT_DENSITY
+    return fat + visceral + MUSCLE_DENSITY * inside
 
 
 def _grown(config: Growth, before: LayeredBody, donor: Layers | None) -> Layers:
     from corporeal.anatomy.growth.fat import grow_fat
     from corporeal.anatomy.growth.muscle import grow_muscle
-    from corporeal.anatomy.growth.visceral import with_visceral_fat
 
     if config.tissue == "muscle":
         sex = sex_of(before.body, before.layers)
         return grow_muscle(before.layers, sex, config.mass, config.regions)
-    template = before.body.template
-    grown = grow_fat(before.layers, template, config.mass, config.regions, donor)
-    return with_visceral_fat(grown, before.layers, template) if config.visceral else grown
+    said = "gender" in before.body.identity.parameters or "sex" in (before.layers.metadata or {})
+    return grow_fat(
+        before.layers,
+        before.body.template,
+        config.mass,
+        config.regions,
+        donor,
+        sex=sex_of(before.body, before.layers) if said else None,
+        age=age_of(before.body),
+        visceral=True if config.visceral else None,
+    )
 
 
 def _with_layers(before: LayeredBody, layers: Layers) -> LayeredBody:
@@ -248,5 +256,5 @@ def require_growth(config: Growth) -> None:
         raise InputError(
             f"there is no region {', '.join(map(repr, unknown))}; there are {', '.join(REGIONS)}."
         )
-    if config.visceral and (config.tissue != "fat" or config.mass < 0):
-        raise InputError("--visceral is for fat that is gained; leave it out.")
+    if config.visceral and config.tissue != "fat":
+        raise InputError("--visceral is for fat; leave it out.")

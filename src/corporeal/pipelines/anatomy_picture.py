@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from corporeal.anatomy.abdominal_wall import inner_wall
 from corporeal.anatomy.template import LayeredTemplate, layered_template
 from corporeal.anatomy.template_file import read_template
 from corporeal.anatomy.warp import transfer_bones
@@ -87,4 +88,5 @@ def _figures(
         layered_template(sex_of(layered.body, layered.layers)) if template is None else template
     )
     bones = transfer_bones(layered.layers, chosen)
-    return [Figure(layered.layers, bones, style, name) for style in styles]
+    wall = inner_wall(layered.layers, chosen)
+    return [Figure(layered.layers, bones, style, name, wall) for style in styles]

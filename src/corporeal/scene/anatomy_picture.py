@@ -62,6 +62,7 @@ BONE: Colour = (0.80, 0.73, 0.56)
 MUSCLE: Colour = (0.46, 0.075, 0.055)
 FAT: Colour = (0.86, 0.60, 0.18)
 HOLLOW: Colour = (0.85, 0.48, 0.40)
+ORGANS: Colour = (0.62, 0.34, 0.36)
 """Linear RGB."""
 GAP = 0.1
 """Between two figures, metres."""
@@ -84,6 +85,9 @@ class Figure:
     """`see-through` or `cut`."""
     label: str = ""
     """Words below the figure."""
+    inner_wall: Float64[NumpyArray, "V 3"] | None = None
+    """Inner side of the abdominal wall, metres: organs and visceral fat lie between it and the bone
+    surface. None: what is inside the muscle surface is drawn as muscle."""
 
 
 def anatomy_picture(
@@ -97,8 +101,8 @@ def anatomy_picture(
     """Draw figures side by side; write a PNG to `path`. Gives the picture back, too.
 
     See-through figures show all bones, and the muscle surface of the person's left half, through
-    the skin. Cut figures are cut by a plane through the joints: fat and muscle along the cut, and
-    the bones behind it.
+    the skin. Cut figures are cut by a plane through the joints: fat, muscle and organs along the
+    cut, and the bones behind it.
     """
     if not figures:
         raise InputError("no figure to draw; expected at least one.")
@@ -193,7 +197,7 @@ def cutting_plane(layers: Layers) -> Plane:
 def _cut_open(
     figure: Figure, shift: Float64[NumpyArray, "3"]
 ) -> tuple[tuple[Surface, ...], list[tuple[NumpyArray, Colour]]]:
-    """Skin, hollow and bones behind the plane; rings of fat and muscle on it."""
+    """Skin, hollow and bones behind the plane; rings of fat, muscle and organs on it."""
     layers, plane = figure.layers, cutting_plane(figure.layers)
     skin, muscle, bone = (
         cut(surface, layers.triangles, plane)
@@ -211,6 +215,9 @@ def _cut_open(
         ),
     )
     rings = [(_ring(skin, muscle) + shift, FAT), (_ring(muscle, bone) + shift, MUSCLE)]
+    if figure.inner_wall is not None:
+        organs = cut(figure.inner_wall, layers.triangles, plane)
+        rings.append((_ring(organs, bone) + shift, ORGANS))
     return surfaces, rings
 
 

@@ -5,7 +5,7 @@ m_FL, m_ML  mass of the fat layer and of the muscle layer                   `fat
 m_VAT       visceral fat: growth of the abdominal cavity                    `visceral`
 m_skin      skin, which is not fat                                          `skin`
 m_crotch    male genitals, which the fat layer holds                        `genital`
-m_abd       the abdominal cavity, which is not muscle                       `abdominal`
+m_abd       the abdominal cavity: organs (`organ_room`) and visceral fat    `abdominal`
 m_tendon    tendons, fasciae, vessels of the muscle layer                   `tendon`
 m_h         muscle without a layer, by name in `body.tissues`               `unlayered_muscle`
 m_f         fat without a layer: of head and hands, in muscle               `unlayered_fat`
@@ -42,7 +42,7 @@ class Corrections:
     genital: float
     """m_crotch, male genitals, which the fat layer holds, kg."""
     abdominal: float
-    """m_abd, the abdominal cavity, which is not muscle, kg."""
+    """m_abd, the abdominal cavity (organs, visceral fat) at the density of muscle, kg."""
     tendon: float
     """m_tendon, tendons, fasciae, vessels and nerves of the muscle layer, kg."""
     unlayered_muscle: float

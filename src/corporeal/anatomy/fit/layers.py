@@ -1,6 +1,6 @@
 """Layers for a body from its skin alone: scaling, skeleton, muscle, mass balance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -17,6 +17,7 @@ from corporeal.anatomy.fit.balance import (
     trunk_layer_share,
 )
 from corporeal.anatomy.fit.muscle import average_muscle, muscle_limits
+from corporeal.anatomy.fit.organ_room import organ_room, organs_left
 from corporeal.anatomy.fit.requirements import require_same_body, require_same_sex
 from corporeal.anatomy.fit.skeleton import fit_skeleton
 from corporeal.anatomy.lines import on_lines, share_bounds, smoothed_shares, upright_shares
@@ -83,6 +84,9 @@ def fit_layers(
     average = on_lines(beta, skin, bone, layered)
     known = corrections(template, scaled, skin, average, bone, composition)
     soft = float(prisms.volumes(skin, bone).sum())
+    room = organ_room(template, skin, bone, composition, known)
+    organs = room.held(organs_left(composition, soft, known))
+    known = with_organs(known, organs)
     wanted = best_fat_layer(composition, soft, known)
     balance = FatBalance(prisms, skin, bone, limits, trunk_region(template))
     on_trunk = trunk_layer_share(sex, composition, float(np.ptp(skin[:, 1])), known)
@@ -94,7 +98,8 @@ def fit_layers(
     )
     soft_volume, fat_volume = (float(prisms.volumes(skin, inner).sum()) for inner in (bone, muscle))
     held = _held(known, soft_volume, FAT_DENSITY * fat_volume)
-    lean, fat = _held(known, soft, least), _held(known, soft, most)
+    lean = _held(with_organs(known, room.least), soft, least)
+    fat = _held(with_organs(known, room.most), soft, most)
     metadata = {
         "sex": sex,
         "stature": float(np.ptp(skin[:, 1])),
@@ -107,6 +112,8 @@ def fit_layers(
         "muscle_mass_least": fat.muscle_mass,
         "muscle_mass_most": lean.muscle_mass,
         "visceral_fat": known.visceral,
+        "organ_volume": organs,
+        "organ_volume_named": room.named,
         "collisions": float(report.collisions),
         "rounds": float(report.rounds),
         "untangled": report.untangled,
@@ -185,7 +192,8 @@ def corrections(
     bone: Float64[NumpyArray, "V 3"],
     wanted: Composition,
 ) -> Corrections:
-    """The terms of equations 4.12 and 4.13 that do not depend on the final muscle surface."""
+    """The terms of equations 4.12 and 4.13 that do not depend on the final muscle surface, with an
+    abdominal cavity that is still empty (`with_organs`)."""
     prisms = template.prisms()
     cavity = cavity_volume(template, muscle, bone)
     before = cavity_volume(template, scaled.muscle, scaled.bone)
@@ -194,11 +202,16 @@ def corrections(
         visceral=FAT_DENSITY * max(0.0, cavity - before),
         skin=FAT_DENSITY * SKIN_THICKNESS[template.sex] * area,
         genital=GENITAL_MASS[template.sex],
-        abdominal=MUSCLE_DENSITY * cavity,
+        abdominal=0.0,
         tendon=TENDON_SHARE * wanted.muscle_mass,
         unlayered_muscle=unlayered_muscle(wanted.muscle_mass),
         unlayered_fat=unlayered_fat(wanted.muscle_mass),
     )
+
+
+def with_organs(known: Corrections, organs: float) -> Corrections:
+    """`known` with an abdominal cavity that holds `organs` (m³) and the visceral fat."""
+    return replace(known, abdominal=MUSCLE_DENSITY * (organs + known.visceral / FAT_DENSITY))
 
 
 def cavity_volume(
@@ -206,7 +219,7 @@ def cavity_volume(
     muscle: Float64[NumpyArray, "V 3"],
     bone: Float64[NumpyArray, "V 3"],
 ) -> float:
-    """What lies between muscle and bone surface and is not muscle: organs, m³."""
+    """What lies behind the walls of belly and back if they are as thick as the template's, m³."""
     gap = np.linalg.norm(muscle - bone, axis=1)
     organs = 1.0 - np.minimum(template.muscle_thickness / np.maximum(gap, 1e-9), 1.0)
     walled = belly_region(template) | (template.group_of == _BACK)
