@@ -112,7 +112,7 @@ def _average(space: ShapeSpace) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ansur", type=Path, help="folder with ansur2_female.csv, ansur2_male.csv")
-    parser.add_argument("--people", type=int, default=150, help="bodies to fit, each sex")
+    parser.add_argument("--people", type=int, default=250, help="bodies to fit, each sex")
     arguments = parser.parse_args()
     model = PhenotypeModel()
     unknowns = np.array([unknown.name for unknown in unknowns_of(model)])

@@ -30,9 +30,9 @@ COLLAR_DROP_DEG: Final = 12.0
 SHOULDER_DROP_DEG: Final = 60.0
 """Further drop of the arms: they end about 18° away from the vertical."""
 
-REACH_RETRACTION_DEG: Final = 32.0
+REACH_RETRACTION_DEG: Final = 34.0
 """Arms stretched sideways draw the collar bones back by so much, which the T-pose does not: found
-from the spans of people whose arms and shoulders have the body's lengths (docs/design/people.md)."""
+from the spans of people whose arms and shoulders have the body's lengths."""
 
 
 def standing_pose(template: Template) -> Pose:
