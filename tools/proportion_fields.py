@@ -18,16 +18,13 @@ from corporeal.assets.default_body import DefaultBody
 SEAM: Final = 0.02
 """Fields are smoothed over this length, metres."""
 ARM: Final = ("shoulder", "elbow", "wrist", "index", "middle", "ring", "pinky", "thumb")
-CARRIED: Final = {
-    "shoulder-height": ARM,
-    "palm-breadth": ("index", "middle", "ring", "pinky"),
-    "ball-breadth": ("foot",),
-}
-"""Joints that go along with a field; all other fields change flesh alone."""
 FINGERS: Final = ("index", "middle", "ring", "pinky")
+CARRIED: Final = {"shoulder-height": ARM, "palm-breadth": FINGERS, "ball-breadth": ("foot",)}
+"""Joints that go along with a field; all other fields change flesh alone."""
 HEAD_SHARE: Final = 0.08
 """Widening of the head, front to back and sideways."""
 SHOULDER_RISE: Final = 0.03
+"""How far shoulders and arms go up, metres."""
 SHOULDER_CENTRE: Final = (0.0, 0.02, 0.0)
 """Displacement of the shoulder joint alone, metres."""
 DELTOID_THICKNESS: Final = ((-0.35, 0.0), (0.0, 0.015), (0.25, 0.030), (0.5, 0.015), (0.9, 0.0))
@@ -46,7 +43,7 @@ CORNER: Final = 0.025
 SLIDE: Final = 0.03
 """How far skin slides upwards with its landmark, metres."""
 THIGH: Final = ((-0.25, 0.0), (0.05, 0.012), (0.3, 0.016), (0.55, 0.008), (0.9, 0.0))
-"""Narrowing of the thigh's outer side, metres, along the thigh: 0 hip, 1 knee."""
+"""Broadening of the thigh's outer side, metres, along the thigh: 0 hip, 1 knee."""
 
 CLEFTS: Final = tuple(vertex(index) for index in (5784, 5794, 6120, 6130))
 """Between the first and second and the fourth and fifth toe, where feet fold first."""

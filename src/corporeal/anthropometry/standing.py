@@ -110,7 +110,7 @@ class StandingMap:
         )
         by_shift, by_place, by_tip = (part.reshape(len(part), -1) for part in dense)
         columns = (3 * where[:, None] + np.arange(3)).reshape(-1)
-        shape = (gradients.shape[0], 3 * self.vertex_count)
+        shape = (len(ends) - 1, 3 * self.vertex_count)
         by_skin = csr_array((found.reshape(-1), columns, 3 * ends), shape=shape)
         by_joint = by_shift @ self._shifted + by_place @ self._placed + by_tip @ self._reach
         return by_skin, by_joint
