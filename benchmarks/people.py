@@ -249,6 +249,8 @@ def main() -> None:
             "commit": subprocess.run(
                 ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
             ).stdout.strip(),
+            "command": f"python benchmarks/people.py $CORPOREAL_DATA --count {arguments.count} "
+            f"--jobs {arguments.jobs}",
             "machine": f"{platform.machine()}, Python {platform.python_version()}",
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "count": people.count,

@@ -1,11 +1,13 @@
-"""Bodies for many persons at once: fifteen dimensions met, the others as near as bodies allow.
+"""Bodies for many persons at once: stature and mass met, all dimensions as near as bodies allow.
 
 For each person with dimensions t, the unknowns θ of the default body minimise, within their bounds,
 
     Σ_i ((log m_i(θ) − log t_i)/σ_i)²  +  ‖θ − θ̂(t)‖²_Σθ⁻¹
 
 where θ̂ and Σθ are the unknowns of bodies fitted to people of the survey (`anthropometry.
-population`). σ is small for the fifteen, smallest for stature and mass, which are met exactly.
+population`). σ is a share of how much people differ in a dimension, smaller for fifteen, smallest
+for stature and mass, which are met exactly; the hips' largest girth is held to that at the buttock
+point.
 """
 
 from collections.abc import Mapping
