@@ -10,6 +10,7 @@ and its mass to 0.1 kg. Writes `benchmarks/results/people.json`, two figures and
 
 import argparse
 import json
+import os
 import platform
 import resource
 import subprocess
@@ -27,13 +28,14 @@ from corporeal.anatomy.composition.waist import CREST_OVER_NAVEL
 from corporeal.anthropometry.corpulence import body_at_bmi
 from corporeal.anthropometry.definitions import NAMES, dimension
 from corporeal.anthropometry.measure import measure
-from corporeal.anthropometry.survey import read_survey
+from corporeal.anthropometry.survey import read_survey, split
 from corporeal.anthropometry.validity import baseline, validity_beside
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.people import PeopleConfig, make_people
 from corporeal.pipelines.people_sheet import draw_people
+from corporeal.population.given import survey_persons
 from corporeal.population.people_store import People, read_people
-from corporeal.population.realise import MATCHED
+from corporeal.population.realise import MATCHED, realise
 from corporeal.population.reshape import reshape_body
 from corporeal.population.sampling import AGES, BMIS, sample_people
 
@@ -43,7 +45,7 @@ PICTURES = ROOT / "docs" / "pictures"
 SEED = 1
 ADULTS, EVEN = 4000, 80
 THINNEST = 16.0  # kg/m², of a body that is made lighter
-PERCENTILES = [5, 25, 50, 75, 95]
+PERCENTILES = [1, 5, 25, 50, 75, 95, 99]
 COLUMNS = [NAMES.index(name) for name in MATCHED]
 
 
@@ -103,6 +105,28 @@ def compared(people: People, data: Path) -> dict[str, object]:
             "moments": moments(measured[rows], survey),
             "correlations": correlations(measured[rows], survey),
             "residuals": residuals((measured - people.asked)[rows]),
+        }
+    return report
+
+
+def held_back(data: Path) -> dict[str, object]:
+    """The 100 people a sex that no fit saw: their bodies against themselves, and hips by tape."""
+    model, report = PhenotypeModel(), {}
+    for sex in ("female", "male"):
+        persons = survey_persons(split(read_survey(data / f"ansur2/ansur2_{sex}.csv"))[1], sex)
+        found = realise(model, persons)
+        bodies = [measure(found.identity(i), model.template) for i in range(persons.count)]
+        measured = np.array([[body[name] for name in NAMES] for body in bodies])
+        fullest = np.array([body["hip_circumference"] for body in bodies])
+        buttock = measured[:, NAMES.index("buttock_circumference")]
+        report[sex] = {
+            "people": persons.count,
+            "moments": moments(measured, persons.dimensions),
+            "residuals": residuals(measured - persons.dimensions),
+            "hips_by_tape_over_buttock_mm": {
+                "mean": round(1e3 * float((fullest - buttock).mean()), 1),
+                "largest": round(1e3 * float((fullest - buttock).max()), 1),
+            },
         }
     return report
 
@@ -195,13 +219,14 @@ def soundness(people: People) -> dict[str, int]:
 
 def made(config: PeopleConfig, jobs: int) -> dict[str, float]:
     """Make the store, and tell how long it took."""
-    start = time.perf_counter()
+    start, load = time.perf_counter(), os.getloadavg()[0]
     report = make_people(config, jobs)
     if report.failed:
         raise SystemExit(str(report.error()))
     busy = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "workers": jobs,
+        "load_before": round(load, 2),
         "wall_s": round(time.perf_counter() - start, 1),
         "processor_s": round(busy.ru_utime + busy.ru_stime, 1),
     }
@@ -224,6 +249,8 @@ def main() -> None:
             "commit": subprocess.run(
                 ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
             ).stdout.strip(),
+            "command": f"python benchmarks/people.py $CORPOREAL_DATA --count {arguments.count} "
+            f"--jobs {arguments.jobs}",
             "machine": f"{platform.machine()}, Python {platform.python_version()}",
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "count": people.count,
@@ -234,6 +261,7 @@ def main() -> None:
             "soundness": soundness(people),
             **compared(people, arguments.data),
         }
+        report["held_back"] = held_back(arguments.data)
         report["adults"] = adults(arguments.data)
         report["weight_editing"] = weight_editing()
         report["extremes"] = extremes(Path(folder), arguments.jobs)

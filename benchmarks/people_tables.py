@@ -36,6 +36,23 @@ def _row(report: dict[str, Any], name: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def held_table(report: dict[str, Any]) -> str:
+    """All dimensions of people that no fit saw: bodies against them."""
+    rows = [
+        "| dimension | women, mean | women, deviation | men, mean | men, deviation |",
+        "| --- " * 5 + "|",
+    ]
+    for name in report["held_back"]["female"]["moments"]:
+        cells = [name.replace("_", " ")]
+        for sex in ("female", "male"):
+            found = report["held_back"][sex]
+            off = found["residuals"][name]
+            ratio = found["moments"][name]["sd_ratio"]
+            cells += [f"{off['mean']:+.1f} ± {off['sd']:.1f}", f"{ratio:.2f}"]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def adult_table(report: dict[str, Any]) -> str:
     """Percentiles of drawn adults and of NHANES."""
     levels = report["adults"]["percentiles"]
@@ -65,7 +82,12 @@ def main() -> None:
     out = parser.parse_args().out
     report = json.loads(RESULTS.read_text())
     page = PAGE.read_text(encoding="utf-8")
-    for name, table in (("moments", moment_table(report)), ("adults", adult_table(report))):
+    tables = {
+        "moments": moment_table(report),
+        "held back": held_table(report),
+        "adults": adult_table(report),
+    }
+    for name, table in tables.items():
         start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         before, rest = page.split(start)
         page = f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}"

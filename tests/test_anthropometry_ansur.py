@@ -49,25 +49,24 @@ def test_another_file_is_refused(tmp_path):
 @pytest.mark.data("ansur2")
 @pytest.mark.parametrize("given", [("stature", "mass"), ("stature", "mass", "waist_circumference")])
 def test_given_dimensions_of_people_are_met_and_the_others_followed(model, people, given):
-    """Six people a sex: given to tolerance; the mean ratio to regression below 1.2."""
+    """Six people a sex: given to tolerance; the mean ratio to regression below 1.1."""
     gender, kept, held = people
     found = compare(model, gender, kept, first(held, 6), given)
     for name in given:
         assert np.abs(found.residuals[:, NAMES.index(name)]).max() < tolerance(name)
-    assert np.mean(list(found.ratios.values())) < 1.2
+    assert np.mean(list(found.ratios.values())) < 1.1
 
 
 @pytest.mark.slow
 @pytest.mark.data("ansur2")
 @pytest.mark.parametrize("given", [("stature", "mass"), ("stature", "mass", "waist_circumference")])
 def test_two_hundred_people(model, people, given):
-    """All held-back people: every dimension not given within 1.2 times the regression's RMSE.
+    """All held-back people: every dimension not given within 1.15 times the regression's RMSE.
 
-    A guard against getting worse, not a held-out figure: choices were made on these people. On
-    others the worst ratio is 1.25 (docs/methods/measurements-to-shape.md).
+    A guard against getting worse, not a held-out figure: choices were made on these people.
     """
     gender, kept, held = people
     found = compare(model, gender, kept, held, given)
     for name in given:
         assert np.abs(found.residuals[:, NAMES.index(name)]).max() < tolerance(name)
-    assert {name: r for name, r in found.ratios.items() if r > 1.2} == {}
+    assert {name: r for name, r in found.ratios.items() if r > 1.15} == {}

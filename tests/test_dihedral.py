@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from corporeal.geometry import dihedral_cpu
 from corporeal.geometry.dihedral import fold_angles, folds_beyond, hinges_of
 
 TETRAHEDRON = np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]])
@@ -47,3 +48,6 @@ def test_folds_beyond_an_angle_are_those_whose_angle_is_larger(angle):
     found = folds_beyond(points, triangles, hinges, float(angle))
     assert found.tolist() == (np.abs(angles) > angle).tolist()
     assert 0 < found.sum() < len(found)
+    least = float(np.cos(angle))
+    compiled = dihedral_cpu.folds_beyond(points, triangles, hinges.triangles, least)
+    assert compiled.tolist() == found.tolist()

@@ -8,16 +8,27 @@ import public_data
 import pytest
 from solids import box, icosphere
 
-from corporeal.anthropometry.definitions import DIMENSIONS, NAMES, SHORT_NAMES, full_name
-from corporeal.anthropometry.kinds import Girth, Landmark, Mass
+from corporeal.anthropometry.corpulence import body_at_bmi
+from corporeal.anthropometry.definitions import (
+    COMPANIONS,
+    DIMENSIONS,
+    NAMES,
+    READINGS,
+    SHORT_NAMES,
+    dimension,
+    full_name,
+)
+from corporeal.anthropometry.kinds import Distance, Extent, Girth, Landmark, Mass
+from corporeal.anthropometry.landmarks import FINGERTIPS
 from corporeal.anthropometry.measure import measure
 from corporeal.anthropometry.reading import UP, plan_for, read
 from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace
-from corporeal.anthropometry.standing import standing_map, standing_pose
+from corporeal.anthropometry.standing import REACH_RETRACTION_DEG, standing_map, standing_pose
 from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
 from corporeal.errors import InputError
+from corporeal.geometry import section_cpu
 from corporeal.geometry.section import convex_tape_length, plane_section, section_loops
 from corporeal.geometry.volume import enclosed_volume, volume_gradient
 from corporeal.geometry.volume_cpu import volume_and_gradient
@@ -164,6 +175,53 @@ def test_a_tape_around_all_is_longer_than_one_without_arms(model, woman):
     assert around_all > read(plan, chest, points).value + 0.1
 
 
+@pytest.mark.parametrize(("gender", "bmi", "stature"), [(0.0, 47.0, 1.5), (1.0, 17.0, 1.95)])
+def test_edges_out_of_reach_are_never_met(model, gender, bmi, stature):
+    """Sections over the edges near their place on the template equal those over all edges."""
+    body = body_at_bmi(model, gender, bmi, stature)
+    points, plan = points_of(model, body), plan_for(model.template)
+    for d in DIMENSIONS:
+        if isinstance(d.kind, Girth | Extent):
+            plane = (plan.place(d.kind.at, points), plan.normal(d.kind, points))
+            all_met, near_met = (
+                len(section_cpu.crossings(points, edges, *plane)[0])
+                for edges in (plan.edges[d.kind.part], plan.edges_near(d.kind))
+            )
+            assert near_met == all_met, d.name
+
+
+def test_the_fullest_tape_is_the_largest_of_its_girths(model, woman):
+    points, plan = points_of(model, woman), plan_for(model.template)
+    hips = COMPANIONS[0].kind
+    girths = [read(plan, Girth(hips.part, level), points).value for level in hips.levels]
+    assert read(plan, hips, points).value == max(girths) > min(girths)
+    assert girths[1] == pytest.approx(measure(woman)["buttock_circumference"], rel=1e-6)
+
+
+def test_a_distance_along_an_axis_is_the_component_of_the_line(model, woman):
+    points, plan = points_of(model, woman), plan_for(model.template)
+    ends = dimension("foot_breadth").kind
+    line = plan.place(ends.end, points) - plan.place(ends.start, points)
+    assert read(plan, ends, points).value == pytest.approx(abs(line[0]), rel=1e-12)
+    straight = read(plan, Distance(ends.start, ends.end), points).value
+    assert straight == pytest.approx(np.linalg.norm(line), rel=1e-12)
+
+
+def test_stretched_arms_draw_the_collar_bones_back(model, woman):
+    """Each hand comes in by (1 − cos θ) of the collar bone's extent along x (they lie within 1 mm
+    of the plane z = const, which adds sin θ of that)."""
+    index, joints = model.template.skeleton.index, np.asarray(woman.joints, float)
+    tips = np.asarray(woman.rest_vertices, float)[list(FINGERTIPS)]
+    collars = [
+        joints[index(f"{side}_shoulder")] - joints[index(f"{side}_collar")]
+        for side in ("left", "right")
+    ]
+    shorter = sum(abs(c[0]) for c in collars) * (1 - np.cos(np.radians(REACH_RETRACTION_DEG)))
+    expected = np.linalg.norm(tips[0] - tips[1]) - shorter
+    aside = np.sin(np.radians(REACH_RETRACTION_DEG)) * sum(abs(c[2]) for c in collars)
+    assert measure(woman)["span"] == pytest.approx(expected, abs=aside + 1e-4)
+
+
 def test_a_plane_that_misses_its_part_is_refused(model, woman):
     """A plane through the middle finger's tip is below every part of the head."""
     low = Girth("head", Landmark((2119,), (1.0,)))
@@ -187,9 +245,9 @@ def test_derivatives_by_every_unknown_equal_central_differences(model):
         way = rng.standard_normal(count)
         ends = [sensitivity(space, values + h * way).values for h in (step, -step)]
         numeric = (ends[0] - ends[1]) / (2 * step)
-        scale = np.where(np.array(NAMES) == "mass", 50.0, 1.0)
+        scale = np.where(np.array(READINGS) == "mass", 50.0, 1.0)
         off = np.abs(exact @ way - numeric) / scale
-        assert off.max() < 2e-3, NAMES[int(off.argmax())]
+        assert off.max() < 2e-3, READINGS[int(off.argmax())]
 
 
 def test_the_space_makes_the_bodies_that_the_model_makes(model):
@@ -199,7 +257,7 @@ def test_the_space_makes_the_bodies_that_the_model_makes(model):
     identity = space.identity(values)
     measured = measure(identity)
     fast = sensitivity(space, values).values
-    for name, value in zip(NAMES, fast, strict=True):
+    for name, value in zip(READINGS, fast, strict=True):
         assert measured[name] == pytest.approx(value, abs=2e-5 if name != "mass" else 2e-3)
     mirrored = identity.rest_vertices[model.template.mesh.mirror] * [-1, 1, 1]
     assert np.abs(mirrored - identity.rest_vertices).max() < 2e-3
@@ -221,7 +279,7 @@ def test_foreign_bodies_and_batches_are_refused(woman):
 
 def test_the_noun_refuses_what_is_no_measurement(woman):
     measured = measure(woman)
-    assert set(measured.circumferences) == {n for n in NAMES if n.endswith("circumference")}
+    assert set(measured.circumferences) == {n for n in READINGS if n.endswith("circumference")}
     with pytest.raises(InputError, match="no measurement 'girth'"):
         measured["girth"]
     with pytest.raises(InputError, match="lack mass"):

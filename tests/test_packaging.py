@@ -155,6 +155,7 @@ def test_no_data_file_escapes_the_check():
         "eyes.npz.xz",
         "people.npz",
         "population.npz",
+        "proportions.npz.xz",
         "smpl.npz.xz",
         "smpl_sparse.npz.xz",
         "three.js",

@@ -8,6 +8,7 @@ from scipy.optimize import lsq_linear
 
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.anthropometry.measure import measure
+from corporeal.anthropometry.population import people as people_of
 from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace
 from corporeal.anthropometry.validity import surface_validity
@@ -119,7 +120,12 @@ def test_calmer_bounds_narrow_steadily():
             assert wide[name][0] <= low < high <= wide[name][1]
 
 
-def test_every_matched_dimension_is_tighter_than_the_others():
-    by_name = dict(zip(NAMES, sigmas(), strict=True))
+@pytest.mark.parametrize("gender", [0.0, 1.0], ids=["women", "men"])
+def test_every_matched_dimension_is_tighter_than_the_others(gender):
+    """As a share of how much people differ; stature and mass tightest of all."""
+    crowd = people_of(gender, ())
+    shares = sigmas(crowd)[: len(NAMES)] / np.sqrt(np.diag(crowd.covariance))[: len(NAMES)]
+    by_name = dict(zip(NAMES, shares, strict=True))
     loosest = max(by_name[name] for name in MATCHED)
     assert all(by_name[name] > loosest for name in NAMES if name not in MATCHED)
+    assert sorted(by_name, key=lambda name: by_name[name])[:2] == ["mass", "stature"]

@@ -27,7 +27,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=PACKAGE_DATA, help="folder to write into")
     arguments = parser.parse_args()
-    write_asset(arguments.out, asset_arrays(contact_free_fields()))
+    origin = (
+        "the default body's stoutness targets, smoothed, split by region and held clear of "
+        "contacts; see docs/methods/adiposity.md"
+    )
+    write_asset(arguments.out, "adiposity", asset_arrays(contact_free_fields()), origin)
 
 
 def contact_free_fields() -> Fields:
@@ -48,25 +52,24 @@ def asset_arrays(fields: Fields) -> dict[str, np.ndarray]:
     }
 
 
-def write_asset(folder: Path, arrays: dict[str, np.ndarray]) -> None:
+def write_asset(folder: Path, name: str, arrays: dict[str, np.ndarray], origin: str) -> None:
     """Write the arrays as an xz-packed npz, and the manifest that vouches for it."""
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)
     data = lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME)
     source = json.loads((PACKAGE_DATA / "default_body.json").read_text())
     manifest = {
-        "title": "corporeal adiposity targets",
+        "title": f"corporeal {name} targets",
         "licence": "CC0-1.0, see LICENSE-CC0.md",
-        "origin": "the default body's stoutness targets, smoothed, split by region and held clear "
-        "of contacts; see docs/methods/adiposity.md",
-        "built_by": "tools/build_adiposity.py",
+        "origin": origin,
+        "built_by": f"tools/build_{name}.py",
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
         "source_sha256": {"default_body.npz.xz": source["sha256"]},
     }
-    (folder / "adiposity.npz.xz").write_bytes(data)
-    (folder / "adiposity.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    print(f"wrote {folder / 'adiposity.npz.xz'}: {len(data) / 1e6:.2f} MB")
+    (folder / f"{name}.npz.xz").write_bytes(data)
+    (folder / f"{name}.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    print(f"wrote {folder / f'{name}.npz.xz'}: {len(data) / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":

@@ -15,9 +15,13 @@ from pathlib import Path
 import numpy as np
 from provenance import write_provenance
 
-from corporeal.anthropometry.definitions import NAMES
+from corporeal.anthropometry.definitions import COMPANIONS, NAMES
 from corporeal.anthropometry.population import ASSET, Population
-from corporeal.anthropometry.sensitivity import sensitivity
+from corporeal.anthropometry.sensitivity import (
+    COMPANION_SPREAD,
+    sensitivity,
+    with_companions,
+)
 from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace, unknowns_of
 from corporeal.anthropometry.survey import SEED, read_survey, split
 from corporeal.models.phenotype.model import PhenotypeModel
@@ -25,8 +29,8 @@ from corporeal.numerics.bounded_least_squares import minimise
 
 FIT_AGE = 30.0
 """Age of the fitted bodies; the unknowns of other ages are offsets from these."""
-CLOSE = 0.01
-"""Share of a dimension to which these fits follow it."""
+CLOSE = 0.07
+"""How closely these fits follow a dimension, as a share of how much people differ in it."""
 SLIDER_SPREAD, MODIFIER_SPREAD = 0.3, 0.4
 """Prior spread of the unknowns in these fits."""
 FLOOR = 0.08
@@ -34,31 +38,34 @@ FLOOR = 0.08
 RIDGE = 1e-2
 
 
-def fitted(space: ShapeSpace, person: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Unknowns of the body closest to one person."""
+def fitted(
+    space: ShapeSpace, person: np.ndarray, close: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """Unknowns of the body closest to one person; `close` is the σ of every log dimension."""
     centre = np.where(np.arange(len(space.low)) < len(SLIDERS), 0.5, 0.0)
     width = np.where(np.arange(len(space.low)) < len(SLIDERS), SLIDER_SPREAD, MODIFIER_SPREAD)
 
     def residuals(unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         now = sensitivity(space, unknowns)
+        wanted = with_companions(person[:-1])
         relative = now.by_unknown / now.values[:, None]
         return (
-            np.concatenate(
-                [(np.log(now.values) - person[:-1]) / CLOSE, (unknowns - centre) / width]
-            ),
-            np.concatenate([relative / CLOSE, np.diag(1 / width)]),
+            np.concatenate([(np.log(now.values) - wanted) / close, (unknowns - centre) / width]),
+            np.concatenate([relative / close[:, None], np.diag(1 / width)]),
         )
 
     return minimise(residuals, start, space.low, space.high, iterations=15).values
 
 
-def fit_shapes(space: ShapeSpace, people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fit_shapes(
+    space: ShapeSpace, people: np.ndarray, close: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Unknowns of the body of each person, and log residuals of its dimensions."""
     start = _average(space)
     shapes, errors = [], []
     for person in people:
-        shapes.append(fitted(space, person, start))
-        errors.append(np.log(sensitivity(space, shapes[-1]).values) - person[:-1])
+        shapes.append(fitted(space, person, close, start))
+        errors.append(np.log(sensitivity(space, shapes[-1]).values) - with_companions(person[:-1]))
         start = np.mean(shapes, axis=0)
     return np.array(shapes), np.array(errors)
 
@@ -82,7 +89,9 @@ def fit_sex(model: PhenotypeModel, path: Path, gender: float, count: int) -> Pop
     mean, covariance = kept.mean(axis=0), np.cov(kept.T)
     drawn = np.random.default_rng(SEED).choice(len(kept), count, replace=False)
     space = ShapeSpace(model, gender, FIT_AGE)
-    shapes, errors = fit_shapes(space, kept[drawn])
+    close = with_companions(CLOSE * np.sqrt(np.diag(covariance))[:-1])
+    close[len(NAMES) :] = COMPANION_SPREAD
+    shapes, errors = fit_shapes(space, kept[drawn], close)
     report(path.stem, errors)
     value, slopes, spread = regress(kept[drawn], shapes, mean)
     return Population(mean, covariance, value, slopes, spread)
@@ -91,7 +100,7 @@ def fit_sex(model: PhenotypeModel, path: Path, gender: float, count: int) -> Pop
 def report(name: str, errors: np.ndarray) -> None:
     """Print how closely bodies follow people, dimension by dimension."""
     print(f"{name}: log residuals in percent (mean, sd)")
-    for k, dimension in enumerate(NAMES):
+    for k, dimension in enumerate((*NAMES, *(c.name for c in COMPANIONS))):
         row = errors[:, k]
         print(f"  {dimension:28s} {100 * row.mean():6.2f} {100 * row.std():6.2f}")
 
@@ -103,7 +112,7 @@ def _average(space: ShapeSpace) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ansur", type=Path, help="folder with ansur2_female.csv, ansur2_male.csv")
-    parser.add_argument("--people", type=int, default=150, help="bodies to fit, each sex")
+    parser.add_argument("--people", type=int, default=250, help="bodies to fit, each sex")
     arguments = parser.parse_args()
     model = PhenotypeModel()
     unknowns = np.array([unknown.name for unknown in unknowns_of(model)])
@@ -130,6 +139,7 @@ def main() -> None:
             arguments.ansur / "ansur2_male.csv",
             assets / "default_body.npz.xz",
             assets / "adiposity.npz.xz",
+            assets / "proportions.npz.xz",
         ],
     )
     print(f"wrote {out} ({out.stat().st_size} bytes)")

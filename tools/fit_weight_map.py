@@ -63,6 +63,7 @@ def main() -> None:
         sources=[
             assets / "default_body.npz.xz",
             assets / "adiposity.npz.xz",
+            assets / "proportions.npz.xz",
             out.with_name("people.npz"),
         ],
     )

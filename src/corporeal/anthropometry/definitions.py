@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from corporeal.anthropometry import landmarks as at
-from corporeal.anthropometry.kinds import Distance, Extent, Girth, Height, Kind, Mass, Span, Stature
+from corporeal.anthropometry.kinds import (
+    Distance,
+    Extent,
+    Fullest,
+    Girth,
+    Height,
+    Kind,
+    Mass,
+    Span,
+    Stature,
+)
 from corporeal.errors import InputError
 
 
@@ -163,8 +173,8 @@ _BREADTHS: Final = (
     Dimension(
         "foot_breadth",
         "footbreadthhorizontal",
-        Distance(at.FOOT_INNER, at.FOOT_OUTER),
-        "across the ball of the foot",
+        Distance(at.FOOT_INNER, at.FOOT_OUTER, "x"),
+        "across the ball of the foot, square to its length",
     ),
 )
 
@@ -239,7 +249,10 @@ _LENGTHS: Final = (
         "wrist to the tip of the middle finger",
     ),
     Dimension(
-        "foot_length", "footlength", Distance(at.HEEL, at.TOE), "heel to the tip of the big toe"
+        "foot_length",
+        "footlength",
+        Distance(at.HEEL, at.TOE, "z"),
+        "heel to the tip of the big toe, along the foot",
     ),
     Dimension("span", "span", Span(), "fingertip to fingertip, arms stretched sideways"),
 )
@@ -248,6 +261,21 @@ DIMENSIONS: Final = (*_WHOLE, *_GIRTHS, *_BREADTHS, *_DEPTHS, *_HEIGHTS, *_LENGT
 """Every measurement, in a fixed order."""
 
 NAMES: Final = tuple(dimension.name for dimension in DIMENSIONS)
+
+COMPANIONS: Final = (
+    Dimension(
+        "hip_circumference",
+        "buttockcircumference",
+        Fullest("trunk", at.HIP_LEVELS),
+        "around the hips where a tape reads most, from above the buttock point to the crotch",
+        differs="the survey tapes at the buttock point, wherever the hips are fullest",
+    ),
+)
+"""Read off every body beside `DIMENSIONS`, and expected to be what the survey has in its column."""
+READINGS: Final = (*NAMES, *(companion.name for companion in COMPANIONS))
+"""Names of all that is read off a body, in this order."""
+PARTNERS: Final = tuple([d.ansur for d in DIMENSIONS].index(c.ansur) for c in COMPANIONS)
+"""Places among `DIMENSIONS` of the survey's columns of the `COMPANIONS`."""
 
 SHORT_NAMES: Final = {
     "height": "stature",

@@ -45,6 +45,16 @@ class Girth:
 
 
 @dataclass(frozen=True)
+class Fullest:
+    """A tape moved up and down one part until it reads most: the largest of some level girths."""
+
+    part: Part
+    """Part of the body that the tape goes round."""
+    levels: tuple[Landmark, ...]
+    """Points at whose heights the tape is tried."""
+
+
+@dataclass(frozen=True)
 class Extent:
     """A caliper: size of a horizontal section of one part along an axis."""
 
@@ -66,12 +76,14 @@ class Height:
 
 @dataclass(frozen=True)
 class Distance:
-    """The straight line between two landmarks."""
+    """The straight line between two landmarks, or what it covers along an axis."""
 
     start: Landmark
     """One end of the line."""
     end: Landmark
     """The other end of the line."""
+    axis: Axis | None = None
+    """World axis along which the distance is taken; along the line itself if None."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,6 @@ class Mass:
     """Enclosed volume times `units.BODY_DENSITY`."""
 
 
-PointKind: TypeAlias = Girth | Extent | Height | Distance | Span | Stature
+PointKind: TypeAlias = Girth | Fullest | Extent | Height | Distance | Span | Stature
 """Kinds that are read off the standing points."""
 Kind: TypeAlias = PointKind | Mass

@@ -21,7 +21,7 @@ DELTOID: Final = vertex(1638)
 """Most lateral point of the shoulder muscle."""
 UPPER_DELTOID: Final = between(1603, 1638, 0.6)
 """Where a tape around both shoulders lies."""
-AXILLA: Final = between(1632, 1624, 0.15)
+AXILLA: Final = between(1632, 1624, 0.2)
 """Top of the armpit."""
 THELION: Final = vertex(1782)
 """Nipple."""
@@ -32,6 +32,11 @@ BUTTOCK_POINT: Final = between(4218, 4227, 0.35)
 HIPS: Final = between(4218, 4212, 0.3)
 """Upper buttock."""
 CROTCH: Final = vertex(6431)
+HIP_LEVELS: Final = tuple(
+    Landmark((4218, 4227, 6431), (0.65 * (1 - share), 0.35 * (1 - share), share))
+    for share in (-0.4, 0.0, 0.25, 0.5, 0.75, 1.0)
+)
+"""Heights from above the buttock point (−0.4) over it (0) down to the crotch (1)."""
 GLUTEAL_FURROW: Final = vertex(4262)
 """Crease below the buttock."""
 SUPRAPATELLA: Final = between("right_knee", "right_hip", 0.12)

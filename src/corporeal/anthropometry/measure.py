@@ -3,7 +3,7 @@
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.anthropometry.definitions import DIMENSIONS
+from corporeal.anthropometry.definitions import COMPANIONS, DIMENSIONS
 from corporeal.anthropometry.kinds import Mass
 from corporeal.anthropometry.reading import plan_for, read
 from corporeal.anthropometry.standing import standing_map
@@ -35,7 +35,7 @@ def measure(identity: Identity, template: Template | None = None) -> Measurement
     whole = whole_body(skin, shared)
     dimensions = {
         d.name: whole["mass"] if isinstance(d.kind, Mass) else read(plan, d.kind, points).value
-        for d in DIMENSIONS
+        for d in (*DIMENSIONS, *COMPANIONS)
     }
     bmi = dimensions["mass"] / dimensions["stature"] ** 2
     return Measurements({**dimensions, **whole, "bmi": bmi})

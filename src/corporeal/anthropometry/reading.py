@@ -6,17 +6,19 @@ depends on and its gradient by them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from corporeal._typing import Bool, Float, Int, NumpyArray
-from corporeal.anthropometry.definitions import DIMENSIONS
+from corporeal.anthropometry.definitions import COMPANIONS, DIMENSIONS
 from corporeal.anthropometry.kinds import (
+    Axis,
     Distance,
     Extent,
+    Fullest,
     Girth,
     Height,
     Landmark,
@@ -25,9 +27,9 @@ from corporeal.anthropometry.kinds import (
     Span,
     Stature,
 )
+from corporeal.anthropometry.standing import standing_map
 from corporeal.body.template import Template
 from corporeal.errors import InputError
-from corporeal.geometry.section import plane_axes
 from corporeal.geometry.surface import unique_edges
 
 _ARM = ("shoulder", "elbow", "wrist", "index", "middle", "pinky", "ring", "thumb")
@@ -66,8 +68,10 @@ def _membership(template: Template, part: Part) -> Bool[NumpyArray, "V"]:
 
 UP: Final = np.array([0.0, 1.0, 0.0])
 _AXES: Final = {"x": np.array([1.0, 0.0, 0.0]), "y": UP, "z": np.array([0.0, 0.0, 1.0])}
-
-_LEVEL: Final = plane_axes(UP)
+_TAPE: Final = np.zeros(3)
+"""No direction: the section is taped, not measured with a caliper."""
+REACH: Final = 0.2
+"""Edges further from a plane than this on the template, metres, are never met by it on a body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,10 @@ class Plan:
     """Of the template's skeleton, in order."""
     edges: dict[Part, Int[NumpyArray, "E 2"]]
     """Edges of the skin of every part that a tape or caliper touches, as pairs of vertices."""
+    standing: Float[NumpyArray, "P 3"]
+    """Points of the template itself, metres."""
+    _near: dict[tuple[Part, Landmark], Int[NumpyArray, "e 2"]] = field(default_factory=dict)
+    """Edges within reach of a plane, by its part and place."""
 
     def rows(self, landmark: Landmark) -> tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n"]]:
         """Rows of the standing points that make up a landmark, and their shares."""
@@ -108,6 +116,24 @@ class Plan:
         rows, shares = self.rows(landmark)
         return shares @ points[rows]
 
+    def normal(self, kind: Girth | Extent, points: Float[NumpyArray, "P 3"]) -> NumpyArray:
+        """Normal of the plane of a section, of any length."""
+        along = kind.along if isinstance(kind, Girth) else None
+        if along is None:
+            return UP
+        return self.place(along[1], points) - self.place(along[0], points)
+
+    def edges_near(self, kind: Girth | Extent) -> Int[NumpyArray, "e 2"]:
+        """Edges of the part that the plane of a section can meet, on any body; found once."""
+        key = (kind.part, kind.at)
+        if key not in self._near:
+            normal = self.normal(kind, self.standing)
+            away = (self.standing - self.place(kind.at, self.standing)) @ normal
+            within = np.abs(away) < REACH * np.linalg.norm(normal)
+            edges = self.edges[kind.part]
+            self._near[key] = np.ascontiguousarray(edges[within[edges].any(axis=1)])
+        return self._near[key]
+
     def spread(
         self, landmark: Landmark, gradient: Float[NumpyArray, "3"]
     ) -> tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n 3"]]:
@@ -119,12 +145,17 @@ class Plan:
 @lru_cache(maxsize=4)
 def plan_for(template: Template) -> Plan:
     """The plan of a template with the default body's topology."""
-    sections = [d.kind for d in DIMENSIONS if isinstance(d.kind, Girth | Extent)]
+    kinds = [d.kind for d in (*DIMENSIONS, *COMPANIONS)]
+    sections = [kind for kind in kinds if isinstance(kind, Girth | Fullest | Extent)]
     parts: set[Part] = {kind.part for kind in sections}
     return Plan(
         template.mesh.vertex_count,
         template.skeleton.names,
         {part: np.ascontiguousarray(part_edges(template, part)) for part in parts},
+        standing_map(template)(
+            np.asarray(template.mesh.vertices, np.float64),
+            np.asarray(template.skeleton.joints, np.float64),
+        ),
     )
 
 
@@ -133,10 +164,13 @@ def read(plan: Plan, kind: PointKind, points: Float[NumpyArray, "P 3"]) -> Readi
     match kind:
         case Girth() | Extent():
             return _section(plan, kind, points)
+        case Fullest():
+            tapes = (_section(plan, Girth(kind.part, level), points) for level in kind.levels)
+            return max(tapes, key=lambda tape: tape.value)
         case Height():
             return _height(plan, kind, points)
         case Distance():
-            return _line(points, plan.rows(kind.start), plan.rows(kind.end))
+            return _line(points, plan.rows(kind.start), plan.rows(kind.end), kind.axis)
         case Span():
             first = plan.vertex_count + len(plan.joint_names)
             one = np.ones(1)
@@ -148,28 +182,20 @@ def read(plan: Plan, kind: PointKind, points: Float[NumpyArray, "P 3"]) -> Readi
 def _section(plan: Plan, kind: Girth | Extent, points: Float[NumpyArray, "P 3"]) -> Reading:
     from corporeal.geometry import section_cpu
 
-    edges = plan.edges[kind.part]
-    origin, normal = plan.place(kind.at, points), UP
-    along = kind.along if isinstance(kind, Girth) else None
-    if along is not None:
-        normal = plan.place(along[1], points) - plan.place(along[0], points)
-    found, share, where = section_cpu.crossings(points, edges, origin, normal)
-    if len(found) < 3:
+    origin, normal = plan.place(kind.at, points), plan.normal(kind, points)
+    direction = _AXES[kind.axis] if isinstance(kind, Extent) else _TAPE
+    count, value, rows, gradient, by_origin, by_normal = section_cpu.read_section(
+        points, plan.edges_near(kind), origin, normal, direction
+    )
+    if count < 3:
         raise InputError(
             f"the plane at {np.round(origin, 3).tolist()} m does not cut the {kind.part}; expected "
             f"a body of the default topology in its zero pose."
         )
-    if isinstance(kind, Girth):
-        axes = _LEVEL if along is None else plane_axes(normal)
-        value, by_crossing = section_cpu.tape(where, *axes)
-    else:
-        value, by_crossing = section_cpu.extent(where, _AXES[kind.axis])
-    rows, gradient, by_origin, by_normal = section_cpu.pull_back(
-        points, edges, origin, normal, found, share, by_crossing
-    )
     shares = [(rows, gradient), plan.spread(kind.at, by_origin)]
-    if along is not None:
-        shares += [plan.spread(along[1], by_normal), plan.spread(along[0], -by_normal)]
+    if isinstance(kind, Girth) and kind.along is not None:
+        start, end = kind.along
+        shares += [plan.spread(end, by_normal), plan.spread(start, -by_normal)]
     return Reading(
         value, np.concatenate([r for r, _ in shares]), np.concatenate([g for _, g in shares])
     )
@@ -193,8 +219,11 @@ def _line(
     points: Float[NumpyArray, "P 3"],
     start: tuple[Int[NumpyArray, "n"], Float[NumpyArray, "n"]],
     end: tuple[Int[NumpyArray, "m"], Float[NumpyArray, "m"]],
+    axis: Axis | None = None,
 ) -> Reading:
     step = end[1] @ points[end[0]] - start[1] @ points[start[0]]
+    if axis is not None:
+        step = step * _AXES[axis]
     length = float(np.linalg.norm(step))
     factors = np.concatenate([-start[1], end[1]])
     return Reading(length, np.concatenate([start[0], end[0]]), factors[:, None] * (step / length))

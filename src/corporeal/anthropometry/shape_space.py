@@ -24,7 +24,7 @@ LEFT_ALONE: Final = (
     "trans-forward",
     "trans-out",
     "foot-trans",
-    "navel",
+    "navel-out",
     "fingers-diameter",
     "fingers-distance",
     "valgus",
@@ -55,9 +55,11 @@ NARROWER: Final = {
     "hip-scale-horiz": (-0.35, 1.0),
     "buttocks-volume": (-1.0, 0.25),
     "measure-hips-circ": (0.0, 1.0),
+    "open-creases": (0.9, 1.0),
 }
-"""Bounds of what breaks the surface before its own bounds: the groin folds, the cleft meets itself,
-the breast meets the chest. Beyond that weight, adiposity makes bodies heavier."""
+"""Bounds of what breaks the surface before its own bounds (the groin folds, the cleft meets itself,
+the breast meets the chest) and of what keeps it whole. Beyond that weight, adiposity makes bodies
+heavier."""
 _STEP: Final = 1e-3
 
 

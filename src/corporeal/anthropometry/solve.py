@@ -18,11 +18,15 @@ from scipy.linalg import cholesky, solve_triangular
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.asked import asked_dimensions, tolerance
-from corporeal.anthropometry.definitions import NAMES, dimension
+from corporeal.anthropometry.definitions import COMPANIONS, NAMES, dimension
 from corporeal.anthropometry.measure import measure
 from corporeal.anthropometry.plausible import refusals
 from corporeal.anthropometry.population import AGES, Population, people
-from corporeal.anthropometry.sensitivity import sensitivity
+from corporeal.anthropometry.sensitivity import (
+    COMPANION_SPREAD,
+    sensitivity,
+    with_companions,
+)
 from corporeal.anthropometry.shape_space import ShapeSpace
 from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
@@ -101,7 +105,11 @@ def fit(
     sigma = TIGHTNESS * np.array([tolerance(name) for name in asked])
     expected, spread = _expected(crowd, index, values, age)
     others = np.setdiff1d(np.arange(len(NAMES)), index)
-    whiten_others = CLOSENESS * np.diag(1 / np.sqrt(np.diag(spread)))
+    companions = len(NAMES) + np.arange(len(COMPANIONS))
+    wanted = with_companions(expected[: len(NAMES)])
+    spreads = np.sqrt(np.diag(spread)) / CLOSENESS
+    whiten_others = np.diag(1 / np.append(spreads, np.full(len(companions), COMPANION_SPREAD)))
+    others = np.append(others, companions)
     whiten_shape = _whitening(crowd.shape_covariance)
     centre = np.clip(crowd.shape(expected), space.low, space.high)
 
@@ -114,7 +122,7 @@ def fit(
             np.concatenate(
                 [
                     (now.values[index] - values) / sigma,
-                    whiten_others @ (np.log(now.values[others]) - expected[others]),
+                    whiten_others @ (np.log(now.values[others]) - wanted[others]),
                     whiten_shape @ (unknowns - centre),
                 ]
             ),

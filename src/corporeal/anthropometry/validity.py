@@ -11,7 +11,7 @@ import numpy as np
 
 from corporeal._typing import Bool, Float, Int, NumpyArray
 from corporeal.body.template import Template
-from corporeal.geometry.dihedral import Hinges, folds_beyond, hinges_of
+from corporeal.geometry.dihedral import Hinges, hinges_of
 from corporeal.geometry.intersection import intersecting_triangle_pairs
 from corporeal.geometry.surface import unique_edges
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
@@ -66,8 +66,11 @@ def baseline(base: Float[NumpyArray, "V 3"], template: Template) -> Baseline:
 
 def sharp_folds(vertices: Float[NumpyArray, "V 3"], template: Template) -> Bool[NumpyArray, "E"]:
     """Which edges of a shape, metres, fold past 120°."""
-    triangles = np.asarray(template.mesh.triangles)
-    return folds_beyond(vertices, triangles, _hinges(template), float(SHARP_FOLD))
+    from corporeal.geometry.dihedral_cpu import folds_beyond
+
+    points = np.ascontiguousarray(vertices, np.float64)
+    pairs, least = _hinges(template).triangles, float(np.cos(SHARP_FOLD))
+    return folds_beyond(points, np.asarray(template.mesh.triangles), pairs, least)
 
 
 @lru_cache(maxsize=4)

@@ -9,6 +9,7 @@ import numpy as np
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.assets.adiposity import read_adiposity
 from corporeal.assets.archive import read_archive
+from corporeal.assets.proportions import read_proportions
 from corporeal.assets.smpl_view import smpl_template
 from corporeal.assets.targets import Targets
 from corporeal.body.mesh import Mesh, triangles_from_quads
@@ -87,11 +88,11 @@ class DefaultBody:
 
 @cache
 def load_default_body() -> DefaultBody:
-    """The default body with its adiposity targets, read once.
+    """The default body with its adiposity and proportion targets, read once.
 
     Raises `AssetError` if a file is missing or damaged.
     """
-    return read_default_body().with_targets(read_adiposity())
+    return read_default_body().with_targets(read_adiposity()).with_targets(read_proportions())
 
 
 def read_default_body(folder: Traversable | None = None) -> DefaultBody:

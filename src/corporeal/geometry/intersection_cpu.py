@@ -5,6 +5,9 @@ import numpy as np
 from corporeal.geometry.predicates_cpu import orientation, orientation_in_plane
 from corporeal.runtime.kernels import kernel
 
+SIDE_BOUND = 2.0**-48
+"""32 roundings; three differences, two products and the sum of three take 8 at most."""
+
 
 @kernel()
 def segment_meets_flat_triangle(p, q, a, b, c):
@@ -153,30 +156,85 @@ def triangles_by_cell(low, high, origin, cell_size, cell_counts):
 
 
 @kernel()
-def meet_first_in(cell, low, high, s, t, origin, cell_size, cell_counts):
-    """Whether two boxes overlap, and `cell` is the cell of their overlap's lowest corner."""
-    corner = np.empty(3)
-    for k in range(3):
-        corner[k] = max(low[s, k], low[t, k])
-        if corner[k] > min(high[s, k], high[t, k]):
+def normals_and_bounds(vertices, triangles):
+    """Normal (b − a) × (c − a) of every triangle, and the same sum with every term positive."""
+    normals = np.empty((len(triangles), 3))
+    bounds = np.empty((len(triangles), 3))
+    for t in range(len(triangles)):
+        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            left = (vertices[b, j] - vertices[a, j]) * (vertices[c, k] - vertices[a, k])
+            right = (vertices[b, k] - vertices[a, k]) * (vertices[c, j] - vertices[a, j])
+            normals[t, i] = left - right
+            bounds[t, i] = abs(left) + abs(right)
+    return normals, bounds
+
+
+@kernel()
+def keeps_to_one_side(vertices, triangles, normals, bounds, s, t):
+    """Whether all corners of triangle t that s has not lie strictly on one side of its plane.
+
+    Then the two share nothing but common corners. A side is taken for certain only where it exceeds
+    `SIDE_BOUND` times the sum of the sizes of all terms; what is uncertain counts as no.
+    """
+    base = triangles[s, 0]
+    side = 0
+    for i in range(3):
+        v = triangles[t, i]
+        if v == base or v == triangles[s, 1] or v == triangles[s, 2]:
+            continue
+        height = 0.0
+        size = 0.0
+        for k in range(3):
+            away = vertices[v, k] - vertices[base, k]
+            height += normals[s, k] * away
+            size += bounds[s, k] * abs(away)
+        if abs(height) <= SIDE_BOUND * size:
             return False
-    i, j, k = cell_of(corner, origin, cell_size, cell_counts)
-    return (i * cell_counts[1] + j) * cell_counts[2] + k == cell
+        sign = 1 if height > 0.0 else -1
+        if side == -sign:
+            return False
+        side = sign
+    return side != 0
 
 
 @kernel()
 def intersecting_pairs(vertices, triangles, low, high, origin, cell_size, cell_counts):
-    """All pairs of triangles that meet; each pair is judged in one cell only."""
+    """All pairs of triangles that meet; each pair is judged in one cell only.
+
+    Most pairs are neighbours on a smooth surface: one keeps to one side of the other's plane, which
+    takes a few products to see. The exact predicates judge the rest.
+    """
     starts, members = triangles_by_cell(low, high, origin, cell_size, cell_counts)
+    normals, bounds = normals_and_bounds(vertices, triangles)
     found = [(0, 0)]
     for cell in range(len(starts) - 1):
         for m in range(starts[cell], starts[cell + 1]):
             s = members[m]
+            low_x, low_y, low_z = low[s, 0], low[s, 1], low[s, 2]
+            high_x, high_y, high_z = high[s, 0], high[s, 1], high[s, 2]
             for n in range(m + 1, starts[cell + 1]):
                 t = members[n]
-                if meet_first_in(
-                    cell, low, high, s, t, origin, cell_size, cell_counts
-                ) and triangles_meet(vertices, triangles[s], triangles[t]):
+                if (
+                    low[t, 0] > high_x
+                    or high[t, 0] < low_x
+                    or low[t, 1] > high_y
+                    or high[t, 1] < low_y
+                    or low[t, 2] > high_z
+                    or high[t, 2] < low_z
+                ):
+                    continue
+                # of the cells that both are in, that of their overlap's lowest corner counts
+                corner = (max(low_x, low[t, 0]), max(low_y, low[t, 1]), max(low_z, low[t, 2]))
+                i, j, k = cell_of(corner, origin, cell_size, cell_counts)
+                if (i * cell_counts[1] + j) * cell_counts[2] + k != cell:
+                    continue
+                if keeps_to_one_side(
+                    vertices, triangles, normals, bounds, s, t
+                ) or keeps_to_one_side(vertices, triangles, normals, bounds, t, s):
+                    continue
+                if triangles_meet(vertices, triangles[s], triangles[t]):
                     found.append((min(s, t), max(s, t)))
     pairs = np.empty((len(found) - 1, 2), np.int64)
     for i in range(1, len(found)):

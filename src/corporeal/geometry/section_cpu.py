@@ -151,3 +151,45 @@ def pull_back(points, edges, origin, normal, found, share, gradient):
             by_normal[k] += by_a * (points[a, k] - origin[k]) + by_b * (points[b, k] - origin[k])
         count += 2
     return index[:count], value[:count], by_origin, by_normal
+
+
+@kernel()
+def axes_of(normal):
+    """Two unit vectors that span the plane; as `section.plane_axes`."""
+    size = np.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
+    unit = normal / size
+    least = 0
+    for k in range(1, 3):
+        if abs(unit[k]) < abs(unit[least]):
+            least = k
+    first = np.zeros(3)
+    j, l = (least + 1) % 3, (least + 2) % 3
+    # e_k × n
+    first[j], first[l] = -unit[l], unit[j]
+    first /= np.sqrt(first[0] ** 2 + first[1] ** 2 + first[2] ** 2)
+    second = np.empty(3)
+    for k in range(3):
+        j, l = (k + 1) % 3, (k + 2) % 3
+        second[k] = unit[j] * first[l] - unit[l] * first[j]
+    return first, second
+
+
+@kernel()
+def read_section(points, edges, origin, normal, direction):
+    """What a tape (or, along `direction` if it is not 0, a caliper) reads at a plane.
+
+    Gives the number of crossings, the reading, and its gradients as `pull_back` does; fewer than
+    three crossings are no section.
+    """
+    found, share, where = crossings(points, edges, origin, normal)
+    if len(found) < 3:
+        return len(found), 0.0, found, where, origin, normal
+    if direction[0] == 0.0 and direction[1] == 0.0 and direction[2] == 0.0:
+        first, second = axes_of(normal)
+        value, gradient = tape(where, first, second)
+    else:
+        value, gradient = extent(where, direction)
+    rows, by_point, by_origin, by_normal = pull_back(
+        points, edges, origin, normal, found, share, gradient
+    )
+    return len(found), value, rows, by_point, by_origin, by_normal

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Bool, Float, NumpyArray
 from corporeal.anatomy.composition.predict import predict_from_tape
 from corporeal.anatomy.composition.waist import crest_waist
 from corporeal.anthropometry.measure import measure
@@ -198,11 +198,12 @@ def _store(task: GroupTask) -> ZarrStore:
 
 def _group(persons: Persons, bodies: Realised) -> PeopleGroup:
     """The first of the bodies, as many as there are persons."""
-    examined = [
-        _examined(bodies.identity(i), sex, float(age))
-        for i, (sex, age) in enumerate(zip(persons.sexes, persons.ages, strict=True))
-    ]
     count = persons.count
+    folded = _average_folds(persons, bodies.parameters[:count, bodies.names.index("height")])
+    examined = [
+        _examined(bodies.identity(i), sex, float(age), folds)
+        for i, (sex, age, folds) in enumerate(zip(persons.sexes, persons.ages, folded, strict=True))
+    ]
     return PeopleGroup(
         persons.names,
         persons.sexes,
@@ -230,13 +231,17 @@ class _Examined:
     """New sharp folds and contacts."""
 
 
-def _examined(body: Identity, sex: str, age: float) -> _Examined:
+def _examined(
+    body: Identity, sex: str, age: float, average_folds: Bool[NumpyArray, "E"]
+) -> _Examined:
     template, share = _model().template, GENDERS[sex]
     measured = measure(body, template)
     waist = crest_waist(body, share, template)
     made_of = predict_from_tape(measured.stature, measured.mass, waist, age, share).composition
     skin = np.asarray(body.rest_vertices, np.float64)
-    found = validity_beside(skin, _baseline(share, age, float(body.parameters["height"])), template)
+    nearest = min(_BASE_AGES, key=lambda years: abs(years - age))
+    usual = Baseline(average_folds, _contacts(share, nearest))
+    found = validity_beside(skin, usual, template)
     return _Examined(
         np.array([measured[name] for name in MEASURED]),
         (made_of.fat_mass, made_of.muscle_mass),
@@ -244,12 +249,14 @@ def _examined(body: Identity, sex: str, age: float) -> _Examined:
     )
 
 
-def _baseline(gender: float, age: float, height: float) -> Baseline:
-    """What the average body of a sex, age and height has by nature."""
-    average = _model().prepare({"gender": gender, "age": age, "height": height})
-    nearest = min(_BASE_AGES, key=lambda years: abs(years - age))
-    folded = sharp_folds(np.asarray(average.rest_vertices, np.float64), _model().template)
-    return Baseline(folded, _contacts(gender, nearest))
+def _average_folds(
+    persons: Persons, heights: Float[NumpyArray, "n"]
+) -> list[Bool[NumpyArray, "E"]]:
+    """Edges that fold in the average body of every person's sex, age and height slider."""
+    genders = np.array([GENDERS[sex] for sex in persons.sexes])
+    averages = _model().prepare({"gender": genders, "age": persons.ages, "height": heights})
+    skins = np.asarray(averages.rest_vertices, np.float64)
+    return [sharp_folds(skin, _model().template) for skin in skins]
 
 
 @lru_cache

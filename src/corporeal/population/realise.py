@@ -1,11 +1,13 @@
-"""Bodies for many persons at once: fifteen dimensions met, the others as near as bodies allow.
+"""Bodies for many persons at once: stature and mass met, all dimensions as near as bodies allow.
 
 For each person with dimensions t, the unknowns θ of the default body minimise, within their bounds,
 
     Σ_i ((log m_i(θ) − log t_i)/σ_i)²  +  ‖θ − θ̂(t)‖²_Σθ⁻¹
 
 where θ̂ and Σθ are the unknowns of bodies fitted to people of the survey (`anthropometry.
-population`). σ is small for the fifteen, smallest for stature and mass, which are met exactly.
+population`). σ is a share of how much people differ in a dimension, smaller for fifteen, smallest
+for stature and mass, which are met exactly; the hips' largest girth is held to that at the buttock
+point.
 """
 
 from collections.abc import Mapping
@@ -18,7 +20,8 @@ from scipy.linalg import cholesky, solve_triangular
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.anthropometry.population import AGES as SURVEY_AGES
-from corporeal.anthropometry.population import people
+from corporeal.anthropometry.population import Population, people
+from corporeal.anthropometry.sensitivity import COMPANION_SPREAD, with_companions
 from corporeal.anthropometry.shape_space import SLIDERS, unknowns_of
 from corporeal.anthropometry.solve import GENDERS
 from corporeal.anthropometry.validity import sharp_folds
@@ -48,10 +51,12 @@ MATCHED: Final = (
 """The dimensions that a realised body is held to."""
 EXACT: Final = 1e-4
 """σ of stature and mass: a share of the dimension."""
-CLOSE: Final = 0.004
-"""σ of the other matched dimensions."""
-LOOSE: Final = 0.04
-"""σ of all other dimensions."""
+CLOSE: Final = 0.05
+"""σ of the other matched dimensions, as a share of how much people differ."""
+NEAR: Final = 0.08
+"""σ of all other dimensions, likewise."""
+SETTLED: Final = 1.0
+"""A person is solved when a step lowers ½ Σ (misfit/σ)² by less than this."""
 
 CALM: Final = (
     {
@@ -172,13 +177,13 @@ def solve_people(
         k = space.names.index(name)
         low[k], high[k] = max(low[k], least), min(high[k], most)
     crowd = people(space.gender, space.names)
-    targets = np.log(persons.dimensions)
-    known = np.column_stack([targets, np.clip(persons.ages, *SURVEY_AGES)])
+    targets = with_companions(np.log(persons.dimensions))
+    known = np.column_stack([np.log(persons.dimensions), np.clip(persons.ages, *SURVEY_AGES)])
     expected = crowd.shape_mean + (known - crowd.mean) @ crowd.shape_slopes.T
     centre = np.clip(expected, low, high)
     factor = cholesky(crowd.shape_covariance, lower=True)
     whiten = solve_triangular(factor, np.eye(len(factor)), lower=True)
-    weights = 1 / sigmas()
+    weights = 1 / sigmas(crowd)
 
     def residuals(
         rows: Int[NumpyArray, "a"], values: Float[NumpyArray, "a K"]
@@ -193,13 +198,18 @@ def solve_people(
             np.concatenate([relative, prior], axis=1),
         )
 
-    return minimise_many(residuals, centre if start is None else start, low, high)
+    begin = centre if start is None else start
+    return minimise_many(residuals, begin, low, high, tolerance=SETTLED)
 
 
-def sigmas() -> Float[NumpyArray, "M"]:
-    """σ of every dimension, a share of it."""
-    exact = {"stature": EXACT, "mass": EXACT}
-    return np.array([exact.get(n, CLOSE if n in MATCHED else LOOSE) for n in NAMES])
+def sigmas(crowd: Population) -> Float[NumpyArray, "M"]:
+    """σ of every reading, a share of it: dimensions, then companions."""
+    spreads = np.sqrt(np.diag(crowd.covariance))[: len(NAMES)]
+    shares = np.array([CLOSE if name in MATCHED else NEAR for name in NAMES])
+    found = with_companions(shares * spreads)
+    found[[NAMES.index(name) for name in ("stature", "mass")]] = EXACT
+    found[len(NAMES) :] = COMPANION_SPREAD
+    return found
 
 
 def parameter_names(model: PhenotypeModel) -> tuple[str, ...]:

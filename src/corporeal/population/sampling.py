@@ -6,7 +6,7 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.errors import InputError
-from corporeal.population.distribution import OTHERS, PeopleModel, load_people
+from corporeal.population.distribution import ANCHORS, OTHERS, PeopleModel, load_people
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 AGES: Final = (18.0, 80.0)
@@ -100,35 +100,39 @@ def sample_people(
 def _draw(
     model: PeopleModel, crowd: Crowd, random: np.random.Generator
 ) -> tuple[Float[NumpyArray, "1 4"], Float[NumpyArray, "1 O"]]:
-    """Anchors within the ranges, and the scores of all else."""
-    scores = _scores(random, len(OTHERS))
+    """Anchors within the ranges, and the scores of all else.
+
+    An anchor that is out of range is drawn again alone, so that what came before it in the chain
+    keeps its distribution.
+    """
+    others, scores = _scores(random, len(OTHERS)), _scores(random, len(ANCHORS))
+    chain = model.chains["adults" if crowd == "even" else crowd]
+    fixed = {}
+    if crowd == "even":
+        fixed = {0: random.uniform(*AGES), 2: np.log(random.uniform(*BMIS))}
     for _ in range(_ATTEMPTS):
-        anchors = _anchors(model, crowd, random)
-        if _within_ranges(anchors[0]):
-            return anchors, scores
+        anchors = chain.anchors(scores, fixed)
+        beyond = _first_out_of_range(anchors[0])
+        if beyond is None:
+            return anchors, others
+        if beyond == 0:
+            fixed[0] = float(np.clip(anchors[0, 0], *AGES))
+        else:
+            scores[:, beyond] = _scores(random, 1)[0]
     raise InputError(f"the crowd {crowd!r} has nobody of {AGES} years and BMI {BMIS}; refit it.")
 
 
-def _within_ranges(anchors: Float[NumpyArray, "4"]) -> bool:
+def _first_out_of_range(anchors: Float[NumpyArray, "4"]) -> int | None:
+    """Place in the chain of the first anchor that is out of its range; None if none is."""
     age, stature, bmi, waist = (anchors[0], *np.exp(anchors[1:]))
     measures = (
-        (age, AGES),
-        (bmi, BMIS),
-        (waist / stature, WAISTS),
-        (bmi * stature**2 / (waist**2 * stature), STOUTNESS),
+        (0, age, AGES),
+        (2, bmi, BMIS),
+        (3, waist / stature, WAISTS),
+        (3, bmi * stature**2 / (waist**2 * stature), STOUTNESS),
     )
-    return all(low <= value <= high for value, (low, high) in measures)
-
-
-def _anchors(
-    model: PeopleModel, crowd: Crowd, random: np.random.Generator
-) -> Float[NumpyArray, "1 4"]:
-    scores = _scores(random, 4)
-    if crowd != "even":
-        return model.chains[crowd].anchors(scores)
-    return model.chains["adults"].anchors(
-        scores, {0: random.uniform(*AGES), 2: np.log(random.uniform(*BMIS))}
-    )
+    out = (place for place, value, (low, high) in measures if not low <= value <= high)
+    return next(out, None)
 
 
 def _scores(random: np.random.Generator, count: int) -> Float[NumpyArray, "1 c"]:
