@@ -16,21 +16,15 @@ from corporeal.geometry.surface import vertex_adjacency
 from corporeal.physics.contact.blending_reference import BlendingReference
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.contact.detection import SkinDetection
-from corporeal.physics.contact.rules import (
-    ASLEEP,
-    CLEARANCE,
-    DOUBT,
-    FRICTION,
-    RESTING,
-    STALE,
-    WEIGHT,
+from corporeal.physics.contact.rates import (
+    Feet,
+    Reference,
+    aged_rates,
+    first_rates,
+    pressed_together,
 )
-from corporeal.physics.contact.touching import (
-    Movement,
-    Touching,
-    nothing_touches,
-    seen_from_feet,
-)
+from corporeal.physics.contact.rules import ASLEEP, CLEARANCE, FRICTION, RESTING, WEIGHT
+from corporeal.physics.contact.touching import Movement, Touching, nothing_touches
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
 LONGEST_CHAIN = 2
@@ -68,16 +62,6 @@ class _Candidates(NamedTuple):
             furthest=furthest,
             sources=sources,
         )
-
-
-class _Reference(NamedTuple):
-    """The skin where bones alone would put it."""
-
-    positions: Float64[NumpyArray, "V 3"]
-    doubts: Float64[NumpyArray, "V"]
-    """Metres that they are uncertain by."""
-    overlapping: Bool[NumpyArray, "V"]
-    """Vertices that would be inside the body."""
 
 
 class SkinContacts:
@@ -133,7 +117,7 @@ class SkinContacts:
         chosen: Int[NumpyArray, "k"] | None = None,
         movement: Movement | None = None,
     ) -> tuple[Contacts, Touching]:
-        """Contacts of the vertices at `positions` (metres), and what the next frame goes on from.
+        """Contacts of the vertices at `positions` (metres), and what the next step goes on from.
 
         `touching` are the pairs of before: they stay until they part, or are released
         (`contact.cpu.release`). What is deeper inside than `push` metres comes out by so much.
@@ -150,7 +134,7 @@ class SkinContacts:
         asleep = replace(before, rates=rates).chosen(np.flatnonzero(rates < ASLEEP))
         now = asleep.with_others(self._awake(anew, skin, before, rates, movement))
         corners = self._corners(now.pairs)
-        pressed = self._pressed(reference, corners, now.shares)
+        pressed = pressed_together(reference, Feet(corners, now.shares), self.push)
         rows = Contacts(
             corners,
             np.concatenate([np.ones((len(now), 1)), -now.shares], axis=1),
@@ -205,7 +189,7 @@ class SkinContacts:
         return candidates.first(count)
 
     def _released(
-        self, candidates: _Candidates, skin: Float64[NumpyArray, "V 3"], reference: _Reference
+        self, candidates: _Candidates, skin: Float64[NumpyArray, "V 3"], reference: Reference
     ) -> _Candidates:
         """Without those that nothing but themselves keeps together."""
         from corporeal.physics.contact.cpu.release import release_contacts
@@ -256,56 +240,23 @@ class SkinContacts:
         before: Touching,
         positions: Float64[NumpyArray, "n 3"],
         movement: Movement | None,
-        reference: _Reference,
+        reference: Reference,
     ) -> Float64[NumpyArray, "m"]:
-        """How much of what is new pairs of before take on: all, where bones do not press them
-        together."""
+        """How much of what is new pairs of before take on; all without a movement."""
         if movement is None:
             return np.ones(len(before))
-        corners = self._corners(before.pairs)
-        pressed = self._pressed(reference, corners, before.shares)
-        slips = seen_from_feet(positions, corners, before.shares) - before.places
-        stale = np.linalg.norm(slips, axis=1) / self.push - STALE
-        recent = movement.remembered * before.rates
-        moved = self._moved_apart(before, positions, movement)
-        rates = np.clip(np.maximum(np.maximum(moved, recent), stale), 0.0, 1.0)
-        return np.where(pressed, rates, 1.0)
-
-    def _pressed(
-        self,
-        reference: _Reference,
-        corners: Int[NumpyArray, "m 4"],
-        shares: Float64[NumpyArray, "m 3"],
-    ) -> Bool[NumpyArray, "m"]:
-        """Which pairs bones press together, or may: they overlap where bones alone would put them,
-        or it is not certain where that is."""
-        doubts = reference.doubts[corners]
-        doubt = DOUBT * (doubts[:, 0] + np.sum(shares * doubts[:, 1:], axis=1))
-        return reference.overlapping[corners].any(axis=1) | (doubt > self.push)
+        feet = Feet(self._corners(before.pairs), before.shares)
+        pressed, blending = pressed_together(reference, feet, self.push), self.blending_reference
+        return aged_rates(before, feet, positions, movement, blending, pressed, self.push)
 
     def _first_rates(
         self, anew: _Candidates, skin: Float64[NumpyArray, "V 3"], movement: Movement | None
     ) -> tuple[Float64[NumpyArray, "m"], Float64[NumpyArray, "m"]]:
-        """Of new pairs: rates as bones move them, and those at which bones or flesh bring them
-        together; pairs that neither does are none."""
+        """Of new pairs, and those at which they come together; 1 without a movement."""
         if movement is None:
             return np.ones(len(anew.gaps)), np.ones(len(anew.gaps))
-        bones = self._moved_apart(anew, skin, movement)
-        flesh = seen_from_feet(movement.flesh, self._corners(anew.pairs), anew.shares)
-        coming = np.maximum(bones, np.linalg.norm(flesh, axis=1) / self.push)
-        return np.clip(bones, ASLEEP * movement.remembered, 1.0), coming
-
-    def _moved_apart(
-        self,
-        touching: Touching | _Candidates,
-        positions: Float64[NumpyArray, "n 3"],
-        movement: Movement,
-    ) -> Float64[NumpyArray, "m"]:
-        """How far bones move the sides of pairs against each other, in pushes."""
-        points, corners = positions[touching.pairs[:, 0]], self._corners(touching.pairs)
-        reference = self.blending_reference
-        away = reference.moved_apart(points, corners, touching.shares, movement.moves)
-        return away / self.push
+        feet = Feet(self._corners(anew.pairs), anew.shares)
+        return first_rates(feet, skin, movement, self.blending_reference, self.push)
 
     def _corners(self, pairs: Int[NumpyArray, "m 2"]) -> Int[NumpyArray, "m 4"]:
         return np.concatenate([pairs[:, :1], self._triangles[pairs[:, 1]]], axis=1)
@@ -331,7 +282,7 @@ class SkinContacts:
         world_from_joint: Float64[NumpyArray, "J 4 4"],
         base_points: Float64[NumpyArray, "V 3"],
         pairs: tuple[Int[NumpyArray, "m 2"], ...],
-    ) -> _Reference:
+    ) -> Reference:
         """Where bones alone would put the skin, and which vertices of the pairs would be inside the
         body there."""
         asked, overlapping = np.zeros((2, self._count), bool)
@@ -340,7 +291,7 @@ class SkinContacts:
         positions, doubts = self.blending_reference.at(world_from_joint)
         found = self._entered(positions, base_points, np.flatnonzero(asked))
         overlapping[found[:, 0]] = True
-        return _Reference(positions, doubts, overlapping)
+        return Reference(positions, doubts, overlapping)
 
     def at_joints(self, pairs: Int[NumpyArray, "n 2"]) -> Bool[NumpyArray, "n"]:
         """Which pairs (vertex, triangle) lie on bones with few others between them."""
