@@ -56,6 +56,15 @@ def test_solves_as_scipy_does(name: str, columns: int) -> None:
     assert np.abs(answer - expected).max() < 1e-5 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("name", MATRICES)
+def test_inverts_as_numpy_does(name: str) -> None:
+    """Also where the number of unknowns is no multiple of three; precision as above."""
+    matrix = MATRICES[name]
+    expected = np.linalg.inv(matrix.toarray())
+    found = CholeskyFactor(matrix).inverse()
+    assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max()
+
+
 def test_refuses_what_is_not_positive_definite() -> None:
     with pytest.raises(SolverError, match="not positive definite"):
         CholeskyFactor(csc_array(np.array([[1.0, 2.0], [2.0, 1.0]])))

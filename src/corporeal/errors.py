@@ -44,6 +44,10 @@ class SolverError(CorporealError):
     exit_code = 5
 
 
+class CapacityError(SolverError):
+    """More contacts came than there is capacity for on a device; says how many fit."""
+
+
 class MissingDependencyError(CorporealError, ImportError):
     """An optional extra is not installed; says which, and the command that installs it."""
 

@@ -52,6 +52,7 @@ def capture_people(
     deformer: DeformerName = CaptureOptions.deformer,
     touch: Touch = CaptureOptions.touch,
     twin: bool = CaptureOptions.twin,
+    device: str = CaptureOptions.device,
     seed: int = CaptureOptions.seed,
     scans: bool = False,
     points: int = ScannerSettings.points,
@@ -67,6 +68,7 @@ def capture_people(
     motion files). `split` keeps to the people for training or for tests; `women` and `men` choose
     so many, evenly over the body mass index. `deformer` ("layered" or "projective") moves the
     flesh, `touch` says where skin meets skin; `twin` adds the quasi-static twin of every movement.
+    `device` ("cpu", "gpu" or "gpu:N") simulates both; held poses need the CPU.
     A take whose flesh is beyond the limits of health after three attempts is left out; the store
     lists it. `scans` adds raw scans of about `points` points, of
     every `scan_every`-th frame, with `landmarks` on demand.
@@ -90,6 +92,7 @@ def capture_people(
         deformer=deformer,
         touch=touch,
         twin=twin,
+        device=device,
         seed=seed,
         scan_every=scan_every,
         scans=ScannerSettings(points=points, landmarks=landmarks) if scans else None,

@@ -1,12 +1,12 @@
 """The deformer that moves a person: prepared once, used for all sequences."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
 
-from corporeal._typing import Float32, Float64, NumpyArray
+from corporeal._typing import Float32, NumpyArray
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.body.controls import Controls
@@ -22,6 +22,11 @@ from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
+from corporeal.physics.fast_projective_skinning.flesh_frames import (
+    ClipEngine,
+    CpuClips,
+    FleshFrame,
+)
 from corporeal.physics.fast_projective_skinning.simulation import (
     ProjectiveSimulation,
     StaticRounds,
@@ -32,16 +37,6 @@ Touch = Literal["off", "local", "global"]
 TWIN_ROUNDS: Final = StaticRounds(most=1)
 """Of ten iterations each, from one frame of a twin to the next: more bring it no nearer to the cold
 static solve, which differs from itself by as much (`docs/design/capture.md`)."""
-
-
-@dataclass(frozen=True, eq=False)
-class FleshFrame:
-    """All simulated flesh at one moment."""
-
-    positions: Float64[NumpyArray, "n 3"]
-    """Of the simulated vertices, skin first, metres."""
-    residual: float
-    """Of the solver's last step, metres (`CpuSolver.residual`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +51,8 @@ class PersonFlesh:
     """Stiffness and its spread, drawn for this person."""
     layers: Layers | None
     """None for two-layer flesh."""
+    clips: ClipEngine = field(default_factory=CpuClips)
+    """Simulates movements and their twins; held poses are the CPU's."""
 
     def controls(self, moving: bool, touch: Touch) -> Controls:
         """What the deformer is told."""
@@ -108,13 +105,8 @@ class PersonFlesh:
     ) -> Iterator[FleshFrame]:
         """A movement, frame after frame."""
         who = self.person.identity
-        body = simulation.body(who)
-        outside = BoundEnvironment(body, self.deformer.environment)
-        clip = make_clip(simulation, outside, who, motion, finer)
-        for number, state in enumerate(clip.states()):
-            moving = number > 0 and simulation.settings.dynamics
-            solver = body.solver(clip.step) if moving else body.solver(1.0, "static")
-            yield FleshFrame(state.positions, solver.residual)
+        outside = BoundEnvironment(simulation.body(who), self.deformer.environment)
+        return self.clips.frames(make_clip(simulation, outside, who, motion, finer))
 
     def _hold(
         self, simulation: ProjectiveSimulation, motion: Motion, finer: int
@@ -134,11 +126,25 @@ class PersonFlesh:
 
 
 def flesh_of(
-    person: Person, template: Template, deformer: DeformerName, seed: int | None
+    person: Person,
+    template: Template,
+    deformer: DeformerName,
+    seed: int | None,
+    device: str = "cpu",
 ) -> PersonFlesh:
-    """Prepare a person; `seed` draws what composition does not say of the tissue, if not None."""
-    tissue = tissue_of(person, seed)
+    """Prepare a person; `seed` draws what composition does not say of the tissue, if not None.
+    Movements are simulated by the `device`: `cpu`, or `gpu` (`gpu:N`) through JAX."""
+    tissue, clips = tissue_of(person, seed), clips_on(device)
     if deformer == ProjectiveSkinning.name:
-        return PersonFlesh(person, ProjectiveSkinning(template), tissue, None)
+        return PersonFlesh(person, ProjectiveSkinning(template), tissue, None, clips)
     layers = fit_layers(person.identity, person.sex, person.composition)
-    return PersonFlesh(person, LayeredSkinning(template, layers), tissue, layers)
+    return PersonFlesh(person, LayeredSkinning(template, layers), tissue, layers, clips)
+
+
+def clips_on(device: str) -> ClipEngine:
+    """What simulates movements on the device called `cpu`, `gpu` or `gpu:N`."""
+    if device == "cpu":
+        return CpuClips()
+    from corporeal.physics.fast_projective_skinning.gpu.flesh_frames import DeviceClips
+
+    return DeviceClips(device)

@@ -11,11 +11,12 @@ from corporeal.body.health_record import FrameFault, HealthRecord
 from corporeal.body.registrations import LeftOut, Split, Subject, Take, Truth, Twin
 from corporeal.body.template import Template
 from corporeal.capture.checkup import Checkup, in_words
-from corporeal.capture.flesh import DeformerName, FleshFrame, PersonFlesh, Touch, flesh_of
+from corporeal.capture.flesh import DeformerName, PersonFlesh, Touch, flesh_of
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import CaptureProtocol, Recording
 from corporeal.capture.seeds import seed_of
-from corporeal.errors import SolverError
+from corporeal.errors import CapacityError, SolverError
+from corporeal.physics.fast_projective_skinning.flesh_frames import FleshFrame
 
 FINER: Final = (1, 2)
 """How many times smaller than usual the steps of an attempt are, one attempt after the other."""
@@ -35,6 +36,8 @@ class SessionSettings:
     """Of the whole set."""
     twin: bool = True
     """Also record the quasi-static twin of every movement."""
+    device: str = "cpu"
+    """What simulates movements and their twins: `cpu`, `gpu` or `gpu:N`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +68,14 @@ def record(
     """
     if not sequences:
         return
-    flesh = flesh_of(person, template, settings.deformer, settings.seed)
+    flesh = flesh_of(person, template, settings.deformer, settings.seed, settings.device)
     studio = _Studio(flesh, settings, checkup)
     subject = subject_of(flesh)
     for sequence in sequences:
         seed = seed_of(settings.seed, split, person.name, protocol.name, sequence)
         recording = protocol.direct(person, template, sequence, seed)
-        notes = {"seed": seed, "deformer": settings.deformer, **recording.notes}
+        device = settings.device if recording.moving else "cpu"
+        notes = {"seed": seed, "deformer": settings.deformer, "device": device, **recording.notes}
         about = _About(sequence, split, notes)
         shoot = studio.movement if recording.moving else studio.poses
         yield subject, shoot(recording, about)
@@ -171,13 +175,18 @@ class _Studio:
         """All frames, measured as they come, up to one that has no shape."""
         body, checkup, skins = self._body, self._checkup, []
         recorder = None if checkup is None else checkup.recorder(body, penetration_every)
-        for number, frame in enumerate(frames):
-            skin = body.skin(frame.positions).astype(np.float32)
-            if not (np.isfinite(skin).all() and np.isfinite(frame.positions).all()):
-                return self._shapeless(about, number)
-            skins.append(skin)
-            if recorder is not None:
-                recorder.add(frame.positions, frame.residual)
+        try:
+            for number, frame in enumerate(frames):
+                skin = body.skin(frame.positions).astype(np.float32)
+                if not (np.isfinite(skin).all() and np.isfinite(frame.positions).all()):
+                    return self._shapeless(about, number)
+                skins.append(skin)
+                if recorder is not None:
+                    recorder.add(frame.positions, frame.residual)
+        except CapacityError:
+            if checkup is None:
+                raise
+            return self._nothing(FrameFault(len(skins), "more contacts than fit", 1, 0.0))
         vertices = np.stack(skins)
         if checkup is None or recorder is None:
             return Played(vertices, None, ())
@@ -191,8 +200,12 @@ class _Studio:
                 f"{self._flesh.person.name} {about.sequence}: physics gave no shape from frame "
                 f"{frame} on (seed {about.notes['seed']}). Nothing of it was stored."
             )
-        nothing = np.zeros((0, self._flesh.person.identity.rest_vertices.shape[0], 3), np.float32)
-        return Played(nothing, None, (FrameFault(frame, "not finite", 1, 0.0),))
+        return self._nothing(FrameFault(frame, "not finite", 1, 0.0))
+
+    def _nothing(self, fault: FrameFault) -> Played:
+        """An attempt without frames."""
+        count = self._flesh.person.identity.rest_vertices.shape[0]
+        return Played(np.zeros((0, count, 3), np.float32), None, (fault,))
 
     def _take(self, recording: Recording, about: _About, played: Played, twin: Twin | None) -> Take:
         motion = recording.motion

@@ -27,6 +27,7 @@ class Capture(CaptureOptions):
 --out dyna.zarr
       corporeal capture --people people.zarr --protocol mocap --clips walk.bvh --out walk.zarr
       corporeal capture --people people.zarr --protocol shapes --scans --out scans.zarr
+      corporeal capture --people people.zarr --protocol dyna --device gpu --out dyna.zarr
 
     Every movement comes with its quasi-static twin, every frame with what was measured on its
     flesh. A take beyond the limits of health is tried again in smaller steps; if that does not
@@ -42,7 +43,7 @@ class Capture(CaptureOptions):
     landmarks: bool = False
     """Put marks on the skin that scans find."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Processes to use; all cores by default."""
+    """Processes to use; all cores by default, four where a GPU simulates."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
     """Dask cluster to use instead of this machine."""
     json: bool = False

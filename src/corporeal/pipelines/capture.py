@@ -31,12 +31,16 @@ from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.scans import GROUP, write_scans
 from corporeal.motions.library import MOTIONS
 from corporeal.population.people_store import People, read_people
+from corporeal.runtime.devices import require_device, share_device_memory
 from corporeal.runtime.files import file_sha256
-from corporeal.runtime.jobs import JobReport, run_jobs
+from corporeal.runtime.jobs import JobReport, default_workers, run_jobs
 from corporeal.runtime.manifest import package_versions, to_json
 
 ProtocolName = Literal["shapes", "poses", "dyna", "mocap"]
 Halves = Literal["train", "test", "both"]
+GPU_WORKERS = 4
+"""Processes that share a GPU by default: it waits while they find first frames, measure health and
+write, and each keeps matrices of some hundred megabytes there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +75,8 @@ class CaptureOptions:
     """Whether skin meets skin: nowhere, at joints, or anywhere."""
     twin: bool = True
     """Also record the quasi-static twin of every movement: the same poses without momentum."""
+    device: str = "cpu"
+    """What simulates movements and their twins: cpu, gpu or gpu:N; held poses need the cpu."""
     seed: int = 0
     """Draws poses, motions, tissue and noise."""
     scan_every: int = 1
@@ -120,10 +126,13 @@ def capture(
     """Record everybody who is chosen; takes that are there already are kept.
 
     The store is marked as finished when nothing is missing. Run it again after an interruption: it
-    takes up where it stopped.
+    takes up where it stopped. On a GPU, `GPU_WORKERS` processes share it by default.
     """
+    _require_device(config)
     people, template = read_people(config.people), default_template()
     _require(config, people, template)
+    if config.device != "cpu":
+        workers = workers or min(GPU_WORKERS, default_workers())
     jobs = capture_jobs(config, people)
     store = _store(config, people, template)
     report = run_jobs(
@@ -189,9 +198,13 @@ def is_captured(job: CaptureJob) -> bool:
 def capture_person(job: CaptureJob) -> Captured:
     """Record one person, and store every take as soon as it is done."""
     config, template = job.config, default_template()
+    if config.device != "cpu":
+        share_device_memory()
     store, people = RegistrationsStore.open(config.out), read_people(config.people)
     person = person_of(people, job.index)
-    settings = SessionSettings(config.deformer, config.touch, config.seed, config.twin)
+    settings = SessionSettings(
+        config.deformer, config.touch, config.seed, config.twin, config.device
+    )
     scanner, protocol = scanner_of(config, template), protocol_of(config)
     counts, left_out, missing = [], [], _missing(store, job)
     checkup = checkup_of(template, config.touch)
@@ -294,3 +307,21 @@ def _require(config: CaptureConfig, people: People, template: Template) -> None:
     protocol_of(config)
     if config.scans is not None:
         scanner_of(config, template)
+
+
+def _require_device(config: CaptureConfig) -> None:
+    """Refuse a device that is not there, and what it does not simulate."""
+    if config.device == "cpu":
+        return
+    share_device_memory()
+    require_device(config.device)
+    if config.protocol in ("shapes", "poses"):
+        raise InputError(
+            f"held poses (--protocol {config.protocol}) are simulated on the CPU alone; "
+            f"{config.device} was asked for. Leave --device out."
+        )
+    if config.touch == "local":
+        raise InputError(
+            "skin meets skin at joints (local) was asked for on a GPU, which finds it anywhere "
+            "(global) or nowhere (off). Choose one of these, or --device cpu."
+        )

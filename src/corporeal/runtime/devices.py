@@ -1,5 +1,6 @@
 """Which machines there are to compute on. Asking for one that is missing is an error."""
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -52,3 +53,10 @@ def require_device(name: str) -> Device:
         f"device {name} is not there; this machine has {there}. Choose one of them, or install "
         f'JAX for your GPU: pip install "jax[cuda12]".'
     )
+
+
+def share_device_memory() -> None:
+    """Let several processes use one GPU: JAX takes memory as it is needed, and not three quarters
+    of it when it begins. Says nothing to a JAX that has begun, or where the environment says
+    something else."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

@@ -24,3 +24,21 @@ def blended_positions(blend: DeviceBlend, frames: Float[Array, "J 4 4"]) -> Floa
         for slot in range(blend.joints.shape[1])
     )
     return sum(each, jnp.zeros(())).T
+
+
+def blended_moves(
+    blend: DeviceBlend,
+    vertices: Int[Array, "f"],
+    displacements: Float[Array, "J 3 4"],
+    positions: Float[Array, "3 f"],
+) -> Float[Array, "3 f"]:
+    """By how much joints move points on some vertices, metres: `BlendedCarrier.carry` less the
+    points. Joints displace what they carry by `displacements` D."""
+    joints, weights = blend.joints[vertices], blend.shares[vertices, :, 3]
+    # Σ_j w_ij D_j (x_i, 1)
+    each = (
+        weights[:, slot, None] * displacements[joints[:, slot]].reshape(-1, 12)
+        for slot in range(joints.shape[1])
+    )
+    blended = sum(each, jnp.zeros(())).reshape(-1, 3, 4)
+    return jnp.sum(blended[:, :, :3] * positions.T[:, None], axis=2).T + blended[:, :, 3].T

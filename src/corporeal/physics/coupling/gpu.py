@@ -60,6 +60,19 @@ class DeviceCoupling:
     """From the joint, at rest, metres."""
 
 
+def rigid_moves(
+    coupling: DeviceCoupling,
+    vertices: Int[Array, "f"],
+    displacements: Float[Array, "J 3 4"],
+    positions: Float[Array, "3 f"],
+) -> Float[Array, "3 f"]:
+    """By how much bones move points that go with some inner `vertices`, metres: `Coupling.carry`
+    less the points. Joints displace what they carry by `displacements` D."""
+    bone_joints = coupling.node_joints[coupling.bones[:, 0]]
+    each = displacements[bone_joints[coupling.point_bones[vertices]]]
+    return jnp.sum(each[:, :, :3] * positions.T[:, None], axis=2).T + each[:, :, 3].T
+
+
 def carried_positions(
     coupling: DeviceCoupling, frames: Float[Array, "J 4 4"]
 ) -> Float[Array, "3 m"]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from corporeal._typing import Array, Bool, Float, Int
-from corporeal.errors import SolverError
+from corporeal.errors import CapacityError
 from corporeal.physics.contact.gpu.lists import listed, placed, sorted_order
 from corporeal.physics.upsampling.gpu import DeviceSurface
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
@@ -118,7 +118,7 @@ def vertices_inside(
 def require_capacity(full: Bool[Array, "*batch"], capacity: Capacity) -> None:
     """Raise if a frame had more contacts or cells than fit."""
     if bool(jnp.any(full)):
-        raise SolverError(
+        raise CapacityError(
             f"collisions did not fit on the device: there is capacity for {capacity.contacts} "
             f"contacts, {capacity.rows} rows of cells, {capacity.candidates} candidates, "
             f"{capacity.touches} vertices near colliders and 1024 cells along each axis. "

@@ -16,8 +16,8 @@ from corporeal._typing import Array, Bool, Float, Int, NumpyArray
 from corporeal.errors import FormatError
 from corporeal.formats.npz import NpzReader, open_npz, write_npz
 from corporeal.physics.contact.gpu.detection import DeviceSkin
-from corporeal.physics.coupling.blended_gpu import DeviceBlend, blended_positions
-from corporeal.physics.coupling.gpu import DeviceCoupling, carried_positions
+from corporeal.physics.coupling.blended_gpu import DeviceBlend, blended_moves, blended_positions
+from corporeal.physics.coupling.gpu import DeviceCoupling, carried_positions, rigid_moves
 from corporeal.physics.solver.gpu.elements import (
     DeviceFlesh,
     Elements,
@@ -74,6 +74,16 @@ class DeviceBody:
         if isinstance(self.coupling, DeviceBlend):
             return blended_positions(self.coupling, frames)
         return carried_positions(self.coupling, frames)
+
+    def moved(
+        self, positions: Float[Array, "3 f"], displacements: Float[Array, "J 3 4"]
+    ) -> Float[Array, "3 f"]:
+        """By how much bones move the free vertices on from `positions`, metres, where joints
+        displace what they carry so: `SimulatedBody.carry` less the positions."""
+        own = self.sources[: self.free_count]
+        if isinstance(self.coupling, DeviceBlend):
+            return blended_moves(self.coupling, own, displacements, positions)
+        return rigid_moves(self.coupling, own, displacements, positions)
 
     def inverse(self, rule: StepRule, dense: bool = False) -> Inverse:
         """The global step of a rule; `dense` keeps what is negligible too."""

@@ -27,7 +27,9 @@ from corporeal.physics.fast_projective_skinning.gpu.frames import (
     Around,
     Bones,
     Engine,
+    FramesTaken,
     Given,
+    Rounds,
     frames_taken,
 )
 from corporeal.physics.solver.gpu.inverse import Inverse
@@ -51,12 +53,16 @@ class SkeletonFrames(NamedTuple):
 class PosedClip(NamedTuple):
     """What a clip gives: N frames of B characters, from the origins of the frames."""
 
-    vertices: Float[Array, "N B W 3"]
-    """Metres."""
+    vertices: Float[Array, "N B W 3"] | None
+    """The full skin, metres; None where not wanted, as those that follow."""
     normals: Float[Array, "N B W 3"] | None
-    """Unit normals of the full skin; None where not wanted."""
+    """Unit normals of the full skin."""
     simulated: Float[Array, "N 3 V B"] | None
     """The simulated skin, metres."""
+    flesh: Float[Array, "N 3 f B"] | None
+    """All free vertices, metres."""
+    squares: Float[Array, "N B"]
+    """‖δ‖² of the last iteration of every frame, m²: see `measured_step`."""
 
 
 class Wanted(NamedTuple):
@@ -68,6 +74,8 @@ class Wanted(NamedTuple):
     """Its unit normals."""
     simulated: bool = False
     """The simulated skin as well."""
+    flesh: bool = False
+    """All free vertices."""
 
 
 SKIN, ACCELERATED, CAPACITY = Wanted(), SolverOptions(), Capacity()
@@ -121,6 +129,7 @@ def run_clip(
     collisions: Collisions | None = None,
     world: DeviceWorld | None = None,
     preservation: DevicePreservation | None = None,
+    rounds: Rounds | None = None,
     *,
     steps: int = 1,
     piece: int = 1,
@@ -132,7 +141,8 @@ def run_clip(
 
     Gives the last state as well, to go on from. With `collisions` or a `world` (of one character)
     also what touched; give its `full` to `require_room`. A static rule seeks the balance of every
-    frame, which has one step then. `preservation` is `body.preservation(rule)`.
+    frame, in so many `rounds`; a frame has one step then. `preservation` is
+    `body.preservation(rule)`.
     """
     if (preservation is None) != (body.volume is None):
         raise InputError(
@@ -151,6 +161,7 @@ def run_clip(
         steps,
         collisions,
         world,
+        rounds,
     )
     if count % (steps * piece) or (engine.touching and frames.path.shape[1] != 1):
         raise InputError(
@@ -175,7 +186,7 @@ def run_clip(
         if collisions is not None:
             each = _bones(collisions.skin, rule, whole[:, 0], shifts[..., 0])
             bones_now = jax.tree.map(by_frame, each)
-        (solver_state, touching), (free, counts, full) = frames_taken(
+        (solver_state, touching), told = frames_taken(
             engine,
             (solver_state, touching),
             Given(
@@ -183,12 +194,13 @@ def run_clip(
                 by_frame(shifts),
                 None if placed is None else jax.tree.map(by_frame, Around(bones, *placed)),
                 bones_now,
+                by_frame(_displacements(whole, shifts)) if not rule.moving else None,
             ),
         )
         posed_vertices = _posed_vertices(
-            body, free, step_inputs.anchors[steps - 1 :: steps], wanted
+            body, told, step_inputs.anchors[steps - 1 :: steps], wanted
         )
-        return (solver_state, path[-1], touching), (posed_vertices, counts, full)
+        return (solver_state, path[-1], touching), (posed_vertices, told.counts, told.full)
 
     start = (solver_state, frames.start, None if collisions is None else collisions.touching)
     placed = None
@@ -224,6 +236,14 @@ def _bones(
     return Bones(base, at, displacements(before, after))
 
 
+def _displacements(
+    whole: Float[Array, "k1 B J 4 4"], shifts: Float[Array, "k 3 B"]
+) -> Float[Array, "k B J 3 4"]:
+    """By how much joints displace what they carry in every step, seen from its end's origin."""
+    moved = shifts.transpose(0, 2, 1)[:, :, None]
+    return displacements(whole[:-1].at[..., :3, 3].add(-moved), whole[1:])
+
+
 def _carriers(body: DeviceBody, path: Float[Array, "k B J 4 4"]) -> Float[Array, "k 3 c B"]:
     """What bones carry at every step, metres."""
     each = jax.vmap(jax.vmap(body.carried))(path)
@@ -255,10 +275,10 @@ def _step_inputs(
 
 
 def _posed_vertices(
-    body: DeviceBody, free: Float[Array, "N 3 f B"], fixed: Float[Array, "N 3 b B"], wanted: Wanted
+    body: DeviceBody, told: FramesTaken, fixed: Float[Array, "N 3 b B"], wanted: Wanted
 ) -> PosedClip:
     """Full skins of simulated vertices."""
-    simulated = jnp.concatenate([free, fixed], axis=2)[:, :, body.skin_places]
+    simulated = jnp.concatenate([told.positions, fixed], axis=2)[:, :, body.skin_places]
     each = simulated.transpose(0, 3, 1, 2)
     skin = jax.vmap(jax.vmap(partial(full_skin, body.upsampler)))
     normals = jax.vmap(jax.vmap(partial(full_normals, body.upsampler, body.surface)))
@@ -266,4 +286,6 @@ def _posed_vertices(
         skin(each) if wanted.vertices else None,
         normals(each) if wanted.normals else None,
         simulated if wanted.simulated else None,
+        told.positions if wanted.flesh else None,
+        told.squares,
     )

@@ -21,6 +21,7 @@ from corporeal.errors import InputError
 from corporeal.physics.coupling.gpu import DeviceCoupling, carried_positions
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
 from corporeal.physics.fast_projective_skinning.gpu.clip import ACCELERATED, SkeletonFrames
+from corporeal.physics.fast_projective_skinning.gpu.padding import longer
 from corporeal.physics.solver.gpu.elements import DeviceFlesh, system_matrix
 from corporeal.physics.solver.gpu.inverse import CLUSTER, ClusteredInverse, Inverse
 from corporeal.physics.solver.gpu.step import SolverOptions, SolverState, StepInputs, take_step
@@ -112,8 +113,8 @@ def assembled_states(people: DeviceCrowd, movings: Sequence[SolverState]) -> Sol
     free = people.weight.shape[1] // len(movings)
     *parts, pressures = zip(*movings, strict=True)
     regions = 0 if people.preservation is None else people.preservation.gain.shape[1]
-    places = (np.concatenate([_longer(np.asarray(p), 1, free) for p in part], 1) for part in parts)
-    pressed = np.concatenate([_longer(np.asarray(p), 1, regions) for p in pressures])
+    places = (np.concatenate([longer(np.asarray(p), 1, free) for p in part], 1) for part in parts)
+    pressed = np.concatenate([longer(np.asarray(p), 1, regions) for p in pressures])
     return SolverState(*places, pressures=pressed)
 
 
@@ -238,27 +239,27 @@ def _filled(
         wide[place] = values
         return wide
 
-    corners = _longer(place[np.asarray(flesh.corners)], 2, width)
+    corners = longer(place[np.asarray(flesh.corners)], 2, width)
     own = np.arange(free, dtype=np.int32)[:, None]
     corners = np.where(
-        _longer(_longer(np.asarray(flesh.weights), 1, width), 0, free) > 0,
-        _longer(corners, 1, free),
+        longer(longer(np.asarray(flesh.weights), 1, width), 0, free) > 0,
+        longer(corners, 1, free),
         own,
     )
     coupling = replace(
         coupling,
-        rigid_joints=_longer(np.asarray(coupling.rigid_joints), 0, rigid),
-        rigid_offsets=_longer(np.asarray(coupling.rigid_offsets), 0, rigid),
+        rigid_joints=longer(np.asarray(coupling.rigid_joints), 0, rigid),
+        rigid_offsets=longer(np.asarray(coupling.rigid_offsets), 0, rigid),
     )
     return _Filled(
         DeviceFlesh(
             corners.astype(np.int32),
-            _longer(_longer(np.asarray(flesh.gradients), 2, width), 1, free),
-            _longer(_longer(np.asarray(flesh.weights), 1, width), 0, free),
-            _longer(np.asarray(flesh.masses), 0, free),
-            None if flesh.springs is None else _longer(np.asarray(flesh.springs), 0, free),
+            longer(longer(np.asarray(flesh.gradients), 2, width), 1, free),
+            longer(longer(np.asarray(flesh.weights), 1, width), 0, free),
+            longer(np.asarray(flesh.masses), 0, free),
+            None if flesh.springs is None else longer(np.asarray(flesh.springs), 0, free),
         ),
-        _longer(np.asarray(body.weight), 1, free),
+        longer(np.asarray(body.weight), 1, free),
         coupling,
         spread(body.sources),
         place[np.asarray(body.skin_places)].astype(np.int32),
@@ -288,18 +289,18 @@ def _joined_kept(
         corners = _moved_on(corners, number, len(volumes), free, fixed)
         listed = np.asarray(volume.around)
         listed = np.where(listed == own.size, total, listed + 6 * prisms * number)
-        around.append(_longer(_longer(listed, 1, deep, total), 0, free, total))
-        slopes = _longer(np.asarray(volume.slopes), 1, prisms)
-        shares = _longer(_longer(np.asarray(volume.shares), 2, regions), 1, prisms)
-        steepest = _longer(np.asarray(volume.steepest), 1, prisms, 1)
+        around.append(longer(longer(listed, 1, deep, total), 0, free, total))
+        slopes = longer(np.asarray(volume.slopes), 1, prisms)
+        shares = longer(longer(np.asarray(volume.shares), 2, regions), 1, prisms)
+        steepest = longer(np.asarray(volume.steepest), 1, prisms, 1)
         numbers = (
             volume.volumes, volume.compliances, volume.limits, volume.changes, volume.torn,
         )  # fmt: skip
-        each = (_longer(np.asarray(part), 1, regions) for part in numbers)
-        people.append((_longer(corners, 1, prisms), shares, slopes, steepest, *each))
+        each = (longer(np.asarray(part), 1, regions) for part in numbers)
+        people.append((longer(corners, 1, prisms), shares, slopes, steepest, *each))
         matrix = system_matrix(body.elements, rule.inertia, len(body.order), rule.stiffening)
         gain = preservation_with(volume, matrix).gain
-        gains.append(_longer(_longer(gain, 2, regions), 1, regions))
+        gains.append(longer(longer(gain, 2, regions), 1, regions))
     first, shares, slopes, steepest, *each = (
         np.concatenate(parts) for parts in zip(*people, strict=True)
     )
@@ -318,19 +319,12 @@ def _joined_inverse(inverses: Sequence[ClusteredInverse], free: int) -> Clustere
     for number, inverse in enumerate(inverses):
         own = len(inverse.rows)
         there = np.where(inverse.pieces == own, total, inverse.pieces + before)
-        there = _longer(_longer(there, 0, free // CLUSTER, total), 1, most, total)
+        there = longer(longer(there, 0, free // CLUSTER, total), 1, most, total)
         pieces.append(there.astype(np.int32))
         columns.append(inverse.columns + np.int32(number * free))
         before += own
     rows = np.concatenate([inverse.rows for inverse in inverses])
     return ClusteredInverse(np.concatenate(columns), rows, np.concatenate(pieces))
-
-
-def _longer(values: NumpyArray, axis: int, length: int, fill: int = 0) -> NumpyArray:
-    """The array filled up to `length` along an axis."""
-    more = [(0, 0)] * values.ndim
-    more[axis] = (0, length - values.shape[axis])
-    return np.pad(values, more, constant_values=fill)
 
 
 def _stacked(parts: Sequence[Any]) -> Any:

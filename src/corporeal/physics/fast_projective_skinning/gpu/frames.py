@@ -28,7 +28,7 @@ from corporeal.physics.solver.gpu.step import (
     SolverOptions,
     SolverState,
     StepInputs,
-    take_step,
+    measured_step,
 )
 from corporeal.physics.solver.integration import StepRule
 from corporeal.physics.volume_preservation.gpu import DevicePreservation
@@ -37,6 +37,15 @@ STILL = 1e-5
 """Metres: a static shape is found when no vertex moves further in a round of iterations."""
 MOST_ROUNDS, MOST_TOUCHING_ROUNDS = 20, 40
 """Of iterations towards a static shape, without and with collisions."""
+
+
+class Rounds(NamedTuple):
+    """When a static shape that follows another one counts as found: see `StaticRounds`."""
+
+    most: Int[Array, ""] | int
+    """Rounds of iterations at most."""
+    still: Float[Array, ""] | float = STILL
+    """Metres: found when no vertex moves further in a round."""
 
 
 class Engine(NamedTuple):
@@ -60,6 +69,14 @@ class Engine(NamedTuple):
     """Of skin with skin; None without."""
     world: DeviceWorld | None
     """Colliders, wind and grabs; None without."""
+    rounds: Rounds | None = None
+    """Towards static shapes; None for as many as `MOST_ROUNDS` or `MOST_TOUCHING_ROUNDS`."""
+
+    @property
+    def static_rounds(self) -> Rounds:
+        """Of every static frame."""
+        most = MOST_ROUNDS if self.collisions is None else MOST_TOUCHING_ROUNDS
+        return self.rounds or Rounds(most)
 
     @property
     def remembered(self) -> float:
@@ -108,6 +125,8 @@ class Given(NamedTuple):
     """What the world does in every step; None without one."""
     bones: Bones | None
     """By which skin finds skin; None where it does not."""
+    displacements: Float[Array, "N s B J 3 4"] | None = None
+    """By how much joints displace what they carry in a static step; None in moving ones."""
 
 
 class _Found(NamedTuple):
@@ -116,6 +135,8 @@ class _Found(NamedTuple):
     touching: DeviceTouching | None
     count: Int[Array, ""]
     full: Bool[Array, ""]
+    squares: Float[Array, "B"]
+    """‖δ‖² of the last iteration, m²."""
 
 
 class _Moment(NamedTuple):
@@ -128,17 +149,30 @@ class _Moment(NamedTuple):
     remembered: Float[Array, ""]
 
 
+class FramesTaken(NamedTuple):
+    """What is told of N frames."""
+
+    positions: Float[Array, "N 3 f B"]
+    """The free vertices when each ends, metres."""
+    squares: Float[Array, "N B"]
+    """‖δ‖² of the last iteration of each, m²."""
+    counts: Int[Array, "N"]
+    """Contacts that each had."""
+    full: Bool[Array, "N"]
+    """Whether they did not fit."""
+
+
 def frames_taken(
     engine: Engine, start: tuple[SolverState, DeviceTouching | None], given: Given
-) -> tuple[tuple[SolverState, DeviceTouching | None], tuple[Array, Array, Array]]:
-    """The state after some frames; and of each the free vertices at its end, how many contacts it
-    had, and whether they did not fit."""
+) -> tuple[tuple[SolverState, DeviceTouching | None], FramesTaken]:
+    """The state after some frames, and what is told of each."""
     frame = _static_frame if engine.rule.integrator == "static" else _moving_frame
 
     def go(carry: tuple[SolverState, DeviceTouching | None], given: Given) -> tuple:
         solver_state, touching = carry
         solver_state, found = frame(engine, solver_state, touching, given)
-        return (solver_state, found.touching), (solver_state.positions, found.count, found.full)
+        told = FramesTaken(solver_state.positions, found.squares, found.count, found.full)
+        return (solver_state, found.touching), told
 
     return lax.scan(go, start, given)
 
@@ -147,7 +181,7 @@ def _moving_frame(
     engine: Engine, solver_state: SolverState, touching: DeviceTouching | None, given: Given
 ) -> tuple[SolverState, _Found]:
     """Steps of a frame."""
-    found = _Found(touching, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    found = _nothing_found(solver_state, touching)
 
     def go(carry: tuple[SolverState, _Found], given: Given) -> tuple:
         return _moving_step(engine, *carry, given), None
@@ -174,7 +208,7 @@ def _moving_step(
             collisions.skin, given.bones.frames, given.bones.base, engine.capacity
         )
         moment = _Moment(given.bones, reference, flesh, jnp.asarray(engine.remembered))
-        skin, now = _skin_on_skin(engine, collisions, whole, moment, found.touching)
+        skin, now = _skin_on_skin(engine, collisions, whole, moment, found)
         found = now._replace(full=found.full | now.full | unsure)
         contact = _joined(engine, collisions.dense, [skin])
     solver_state = solver_state._replace(
@@ -189,11 +223,11 @@ def _moving_step(
             engine, engine.world, given.around, skin, whole, speeds, inputs
         )
         found = found._replace(full=found.full | crowded)
-    solver_state = take_step(
+    solver_state, squares = measured_step(
         engine.body.flesh, engine.inverse, engine.rule, solver_state, inputs, engine.options,
         contact, engine.preservation, springs,
     )  # fmt: skip
-    return solver_state, found
+    return solver_state, found._replace(squares=squares)
 
 
 def _static_frame(
@@ -204,10 +238,11 @@ def _static_frame(
     given = jax.tree.map(lambda part: part[0], given)  # the only step
     inputs = given.step_inputs
     carried = solver_state.positions - given.shifts[:, None]
-    if inputs.carried is not None:
-        carried = carried + engine.rule.step * inputs.carried
+    if given.displacements is not None:
+        moved = jax.vmap(body.moved, (2, 0), 2)
+        carried = carried + moved(carried, given.displacements)
     solver_state = solver_state._replace(positions=carried)
-    most = MOST_ROUNDS if collisions is None else MOST_TOUCHING_ROUNDS
+    most, still = engine.static_rounds
 
     moment, unsure = None, jnp.zeros((), bool)
     if collisions is not None and given.bones is not None:
@@ -218,7 +253,7 @@ def _static_frame(
 
     def again(state: tuple[SolverState, _Found, Array, Array]) -> Array:
         _, found, went, number = state
-        unsettled = jnp.max(jnp.abs(went)) > STILL
+        unsettled = jnp.max(jnp.abs(went)) > still
         if found.touching is not None:
             unsettled |= jnp.any(found.touching.rates >= ASLEEP)
         return (unsettled | (number == 0)) & (number < most)
@@ -229,26 +264,33 @@ def _static_frame(
         skin, contact, pushed, springs = None, None, inputs, None
         if collisions is not None and moment is not None:
             here = _round(moment, number, jnp.concatenate([went, 0.0 * inputs.anchors], axis=1))
-            skin, found = _skin_on_skin(engine, collisions, whole, here, found.touching)
+            skin, found = _skin_on_skin(engine, collisions, whole, here, found)
             found = found._replace(full=found.full | unsure)
             contact = _joined(engine, collisions.dense, [skin])
         if engine.world is not None and given.around is not None:
-            around, still = given.around, jnp.zeros_like(whole)
+            around, resting = given.around, jnp.zeros_like(whole)
             springs = _springs(engine.world, around, whole)
             contact, pushed, crowded = _outside(
-                engine, engine.world, around, skin, whole, still, inputs
+                engine, engine.world, around, skin, whole, resting, inputs
             )
             found = found._replace(full=found.full | crowded)
-        after = take_step(
+        after, squares = measured_step(
             body.flesh, engine.inverse, engine.rule, solver_state, pushed, engine.options, contact,
             engine.preservation, springs,
         )  # fmt: skip
+        found = found._replace(squares=squares)
         return after, found, after.positions - solver_state.positions, number + 1
 
-    found = _Found(touching, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    found = _nothing_found(solver_state, touching)
     start = (solver_state, found, jnp.zeros_like(carried), jnp.zeros((), jnp.int32))
     solver_state, found, _, _ = lax.while_loop(again, once, start)
     return solver_state, found
+
+
+def _nothing_found(solver_state: SolverState, touching: DeviceTouching | None) -> _Found:
+    """What a frame begins with."""
+    squares = jnp.zeros(solver_state.positions.shape[2], solver_state.positions.dtype)
+    return _Found(touching, jnp.zeros((), jnp.int32), jnp.zeros((), bool), squares)
 
 
 def _skin_on_skin(
@@ -256,16 +298,16 @@ def _skin_on_skin(
     collisions: Collisions,
     whole: Float[Array, "3 n 1"],
     moment: _Moment,
-    touching: DeviceTouching | None,
+    before: _Found,
 ) -> tuple[TouchingRows, _Found]:
     """Rows of skin that is inside skin."""
     bones, flesh = moment.bones, moment.flesh[:, engine.body.skin_places, 0]
     movement = DeviceMovement(bones.frames, bones.displacements, flesh, moment.remembered)
     rows, touching, full = found_touching(
         engine.body, collisions, whole[..., 0], bones.base, moment.reference, movement,
-        collisions.touching if touching is None else touching, engine.capacity,
+        collisions.touching if before.touching is None else before.touching, engine.capacity,
     )  # fmt: skip
-    return rows, _Found(touching, row_count(rows), full)
+    return rows, before._replace(touching=touching, count=row_count(rows), full=full)
 
 
 def _round(moment: _Moment, number: Int[Array, ""], went: Float[Array, "3 n 1"]) -> _Moment:

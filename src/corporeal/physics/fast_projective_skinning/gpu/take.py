@@ -8,34 +8,33 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.errors import InputError
 from corporeal.physics.contact.gpu.detection import Capacity, require_capacity
-from corporeal.physics.contact.touching import Touching
 from corporeal.physics.fast_projective_skinning.clip import Clip
 from corporeal.physics.fast_projective_skinning.gpu.body import DeviceBody
 from corporeal.physics.fast_projective_skinning.gpu.clip import clip_frames, device_state, run_clip
 from corporeal.physics.fast_projective_skinning.gpu.contacts import (
     Collisions,
-    Touched,
     collisions_of,
-    host_touching,
 )
 from corporeal.physics.fast_projective_skinning.gpu.environment import (
     device_world,
     grab_shares,
     grab_stiffness,
 )
+from corporeal.physics.fast_projective_skinning.gpu.frames import Rounds
+from corporeal.physics.fast_projective_skinning.gpu.host_state import host_state
 from corporeal.physics.fast_projective_skinning.gpu.preparation import device_body, device_skin
 from corporeal.physics.solver.damping import damped_rule
 from corporeal.physics.solver.gpu.elements import system_matrix
 from corporeal.physics.solver.gpu.inverse import Inverse, inverse_of, inverted
 from corporeal.physics.solver.gpu.springs import sprung
-from corporeal.physics.solver.gpu.step import SolverOptions, SolverState
+from corporeal.physics.solver.gpu.step import SolverOptions
 from corporeal.physics.solver.integration import State
 from corporeal.physics.volume_preservation.gpu import DevicePreservation
 from corporeal.runtime.devices import jax_device
 
 _PIECE = 30
 """Frames coupled and upsampled together."""
-_MOST_CONTACTS = 8192
+MOST_CONTACTS = 8192
 """The capacity is doubled up to this many, where contacts do not fit."""
 
 
@@ -91,6 +90,12 @@ class _DeviceClip:
             unrolled=SolverOptions().unrolled if quick else 1,
         )
         self._capacity, self._largest = capacity or Capacity(), capacity is not None
+
+    @property
+    def _rounds(self) -> Rounds | None:
+        """Of static frames, as the simulation has them."""
+        following = self.clip.simulation.following
+        return Rounds(following.most, following.still) if self.static else None
 
     @cached_property
     def _whole(self) -> NumpyArray:
@@ -183,17 +188,20 @@ class _DeviceClip:
         while True:
             after, posed_vertices, touched = run_clip(
                 self.prepared, self._inverse, self.rule, solver_state, frames, collisions, world,
-                self._preservation,
+                self._preservation, self._rounds,
                 steps=steps, piece=piece, options=self.options, capacity=self._capacity,
             )  # fmt: skip
             full = touched is not None and bool(np.asarray(touched.full).any())
-            if not full or self._largest or self._capacity.contacts >= _MOST_CONTACTS:
+            if not full or self._largest or self._capacity.contacts >= MOST_CONTACTS:
                 break
             self._capacity = self._capacity.doubled()
         if touched is not None:
             require_capacity(touched.full, self._capacity)
         skin = np.asarray(posed_vertices.vertices, np.float64)[:, 0] + origins[steps::steps]
-        return self._ended(after, touched, path, origins[-1, 0]), skin
+        ended = host_state(
+            self.prepared, self.body, after, touched, path, origins[-1, 0], self.rule
+        )
+        return ended, skin
 
     def _collisions(self, dense: NumpyArray, flesh: State) -> Collisions | None:
         """Global collisions, with what touches at the start."""
@@ -201,38 +209,3 @@ class _DeviceClip:
             return None
         skin = device_skin(self.body.skin_contacts(), self.body.model)
         return collisions_of(self.prepared, skin, dense, flesh.touching)
-
-    def _ended(
-        self,
-        solver_state: SolverState,
-        touched: Touched | None,
-        path: Float64[NumpyArray, "k J 4 4"],
-        origin: Float64[NumpyArray, "3"],
-    ) -> State:
-        """The state of all vertices; anchored ones are where their bones carried them."""
-        earlier, now = self.body.carriers(path[-2:])
-        speed = (now - earlier) / self.clip.step
-        free = np.asarray(self.prepared.order)[: self.prepared.free_count]
-        rows = [np.asarray(part, np.float64)[..., 0].T for part in solver_state[:4]]
-        arrays = [now.copy(), speed.copy(), earlier.copy(), speed.copy()]
-        for array, row, offset in zip(arrays, rows, (origin, 0.0, origin, 0.0), strict=True):
-            array[free] = row + offset
-        pressures = None
-        if self.prepared.volume is not None:
-            pressures = np.asarray(solver_state.pressures, np.float64)[0, :, 0]
-        positions, velocities, before, velocities_before = arrays
-        return State(
-            positions,
-            velocities,
-            before,
-            velocities_before,
-            self.clip.step,
-            self._touching(touched),
-            pressures,
-        )
-
-    def _touching(self, touched: Touched | None) -> Touching | None:
-        """Skin on skin at the end."""
-        if touched is None or touched.touching is None:
-            return None
-        return host_touching(self.prepared, touched.touching)

@@ -131,7 +131,7 @@ def local_inverse(
     )
 
 
-def inverse_of(whole: Float64[NumpyArray, "f f"], dense: bool = False) -> Inverse:
+def inverse_of(whole: Float[NumpyArray, "f f"], dense: bool = False) -> Inverse:
     """A⁻¹ in its local form where that is at most half of the dense one, unless `dense` is asked
     for."""
     if not dense:

@@ -113,6 +113,24 @@ def take_step(
 
     The `inverse` is that of the matrix with the `springs`.
     """
+    return measured_step(
+        flesh, inverse, rule, solver_state, inputs, options, contact, preservation, springs
+    )[0]
+
+
+def measured_step(
+    flesh: DeviceFlesh,
+    inverse: Inverse,
+    rule: StepRule,
+    solver_state: SolverState,
+    inputs: StepInputs,
+    options: SolverOptions,
+    contact: Contact | None = None,
+    preservation: DevicePreservation | None = None,
+    springs: Springs | None = None,
+) -> tuple[SolverState, Float[Array, "B"]]:
+    """`take_step`, and ‖δ‖² of its last iteration, m²: over the number of free vertices, the square
+    of the residual that `CpuSolver` tells."""
     given, before = (
         (flesh, inverse, rule, inputs, options, contact, preservation, springs),
         solver_state.pressures,
@@ -120,10 +138,10 @@ def take_step(
     if rule.integrator == "static":
         start = solver_state.positions
         iteration = _Iteration(start, *given)
-        found, pressures = iteration.passed(start, before)
+        found, pressures, squares = iteration.passed(start, before)
         found = iteration.calmed(start, found)
         still = jnp.zeros_like(found)
-        return SolverState(found, still, found, still, pressures)
+        return SolverState(found, still, found, still, pressures), squares
     now, earlier = rule.blend
     drag = rule.damping * rule.reach
     place = now * solver_state.positions - earlier * solver_state.earlier_positions
@@ -136,13 +154,14 @@ def take_step(
         predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * inputs.carried)
         start = solver_state.positions + rule.step * inputs.carried
     iteration = _Iteration(predicted, *given)
-    found, pressures = iteration.passed(start, before)
+    found, pressures, squares = iteration.passed(start, before)
     carried = 0.0 if inputs.carried is None else rule.step * inputs.carried
     found = iteration.calmed(solver_state.positions + carried, found)
     velocities = (found - place) / rule.reach
-    return SolverState(
+    after = SolverState(
         found, velocities, solver_state.positions, solver_state.velocities, pressures
     )
+    return after, squares
 
 
 class _Progress(NamedTuple):
@@ -155,6 +174,8 @@ class _Progress(NamedTuple):
     pressures: Array
     push: Array | float
     """Of the pressures on the free vertices, newtons."""
+    squares: Array
+    """‖δ‖² of the last iteration of every character, m²."""
 
 
 class _Iteration(NamedTuple):
@@ -172,8 +193,8 @@ class _Iteration(NamedTuple):
 
     def passed(
         self, start: Float[Array, "3 f B"], pressures: Float[Array, "P K B"]
-    ) -> tuple[Array, Array]:
-        """The free vertices and the pressures after the rule's iterations from a `start`.
+    ) -> tuple[Array, Array, Array]:
+        """The free vertices, the pressures and ‖δ‖² after the rule's iterations from a `start`.
 
         Pressures are corrected in odd iterations, and push in the next as well. Where something
         touches, the last iterate is a plain one: nothing overlaps.
@@ -186,6 +207,7 @@ class _Iteration(NamedTuple):
             no_history(self.predicted, options.people) if options.accelerated else None,
             pressures,
             0.0 if self.preservation is None else jnp.zeros_like(self.predicted),
+            jnp.zeros(start.shape[2], start.dtype),
         )
         if self.attachments is not None:
             springs, targets = self.attachments
@@ -201,7 +223,7 @@ class _Iteration(NamedTuple):
         held = (1.0 - 1.0 / self.rule.stiffening) * self.elastic(carried)
         return self._replace(inputs=self.inputs._replace(forces=self.inputs.forces - held))
 
-    def iterated(self, at: _Progress, count: int) -> tuple[Array, Array]:
+    def iterated(self, at: _Progress, count: int) -> tuple[Array, Array, Array]:
         """`count` iterations, and the plain one where something touches."""
         contact, options = self.contact, self.options
         if count > 0:
@@ -217,10 +239,11 @@ class _Iteration(NamedTuple):
         if single:
             at = self.once(self.pressed(self.corrected(at)))
         if contact is None:
-            return self.untangled(at.z, last=True), at.pressures
+            return self.untangled(at.z, last=True), at.pressures, at.squares
         if count % 2 == 1:
             at = self.pressed(self.corrected(at))
-        return self.untangled(at.z + self.delta(at)[0], last=True), at.pressures
+        moved = self.delta(at)[0]
+        return self.untangled(at.z + moved, last=True), at.pressures, _squares(moved)
 
     def calmed(
         self, carried: Float[Array, "3 f B"], found: Float[Array, "3 f B"]
@@ -262,9 +285,11 @@ class _Iteration(NamedTuple):
         """One local–global iteration."""
         moved, forces = self.delta(at)
         if at.history is None:
-            return at._replace(z=self.untangled(at.z + moved), forces=forces)
+            z = self.untangled(at.z + moved)
+            return at._replace(z=z, forces=forces, squares=_squares(moved))
         z, history = accelerated(at.z, moved, at.history, self.options.people)
-        return at._replace(z=self.untangled(z), forces=forces, history=history)
+        squares = jnp.sum(history.norm, axis=0)
+        return at._replace(z=self.untangled(z), forces=forces, history=history, squares=squares)
 
     def untangled(self, z: Array, last: bool = False) -> Array:
         """The free vertices with elements pushed open, where that is asked for; `last` ends a
@@ -307,3 +332,8 @@ class _Iteration(NamedTuple):
     def everything(self, z: Array) -> Array:
         """Free vertices, then anchored ones."""
         return jnp.concatenate([z, self.inputs.anchors], axis=1)
+
+
+def _squares(moved: Float[Array, "3 f B"]) -> Float[Array, "B"]:
+    """‖δ‖² of every character, m²."""
+    return jnp.sum(moved * moved, axis=(0, 1))
