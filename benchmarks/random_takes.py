@@ -82,19 +82,16 @@ def person_of(seed: int, template: Template) -> Person:
 def recording_of(
     person: Person, template: Template, job: Job, number: int
 ) -> tuple[str, Recording]:
-    """The motion of a take, and its name."""
+    """The motion of a take, a second of a longer one, and its name."""
     random = np.random.default_rng([job.seed, number])
-    seed = int(random.integers(2**31))
     if job.clips and number % 3 == 2:
-        clip = job.clips[int(random.integers(len(job.clips)))]
-        protocol = MocapProtocol((clip,), FPS)
-        (name,) = protocol.sequences()
-        whole = protocol.direct(person, template, name, seed)
-        first = int(random.integers(max(1, whole.motion.frame_count - int(FPS * SECONDS))))
-        return name, replace(whole, motion=part_of(whole.motion, first))
-    name = str(random.choice(list(MOTIONS)))
-    protocol = DynaProtocol(FPS, SECONDS, (name,))
-    return name, protocol.direct(person, template, name, seed)
+        protocol = MocapProtocol((job.clips[int(random.integers(len(job.clips)))],), FPS)
+    else:
+        protocol = DynaProtocol(FPS, WHOLE, (str(random.choice(list(MOTIONS))),))
+    (name,) = protocol.sequences()
+    whole = protocol.direct(person, template, name, int(random.integers(2**31)))
+    first = int(random.integers(max(1, whole.motion.frame_count - int(FPS * SECONDS))))
+    return name, replace(whole, motion=part_of(whole.motion, first))
 
 
 def part_of(motion: Motion, first: int) -> Motion:

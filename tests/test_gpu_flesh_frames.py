@@ -82,12 +82,12 @@ def both(clip: Clip, piece: int) -> tuple[list[FleshFrame], list[FleshFrame]]:
 
 
 def require_alike(here: list[FleshFrame], there: list[FleshFrame], residual: float) -> None:
-    """All vertices within `AGREED`, anchored ones among them; residuals within a share, or 20 nm,
-    what single precision leaves of one."""
+    """All vertices within `AGREED`, anchored ones among them; residuals within a share, or 60 nm,
+    the spacing of single precision at a metre."""
     assert len(here) == len(there)
     for one, other in zip(here, there, strict=True):
         assert np.linalg.norm(one.positions - other.positions, axis=1).max() < AGREED
-        assert other.residual == pytest.approx(one.residual, rel=residual, abs=2e-8)
+        assert other.residual == pytest.approx(one.residual, rel=residual, abs=6e-8)
 
 
 def test_moving_flesh_is_that_of_the_cpu() -> None:

@@ -17,6 +17,7 @@ class Reference(NamedTuple):
     """The skin where bones alone would put it."""
 
     positions: Float64[NumpyArray, "V 3"]
+    """Metres."""
     doubts: Float64[NumpyArray, "V"]
     """Metres that they are uncertain by."""
     overlapping: Bool[NumpyArray, "V"]
