@@ -137,6 +137,22 @@ def test_a_held_pose_is_judged_and_kept(tmp_path: Path):
     assert len(files) == 1
 
 
+def test_a_random_take_is_judged_and_kept(tmp_path: Path):
+    """One person, one take: every frame is looked at; a second run records nobody again."""
+    kept, out = tmp_path / "kept", tmp_path / "takes.json"
+    asked = ("--people", "1", "--takes", "1", "--deformers", "projective", "--workers", "1")
+    asked = (*asked, "--kept", str(kept), "--out", str(out))
+    run("random_takes.py", *asked)
+    first, (file,) = out.read_bytes(), list(kept.iterdir())
+    (take,) = json.loads(first)["takes"]
+    assert (take["frames"], take["sex"]) == (61, "female")
+    assert take["largest_stretch"] >= 1.0
+    written = file.stat().st_mtime_ns
+    run("random_takes.py", *asked)
+    assert out.read_bytes() == first
+    assert file.stat().st_mtime_ns == written
+
+
 def test_flesh_rings_down(tmp_path: Path):
     """One body of few vertices: a report with frequency and ratio of every region, damped more than
     without damping; refused, with a status that is not 0, where flesh does not swing."""
