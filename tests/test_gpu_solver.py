@@ -233,7 +233,7 @@ def touched_step(state: State, anchors: np.ndarray, contacts: Contacts, rule: St
     begun = row_places(rows, laid_out(state.positions[order]))
     options = SolverOptions(accelerated=False, rounds=24, unrolled=1)
     flesh, inverse = flesh_of(elements), DenseInverse(jnp.asarray(dense))
-    after = take_step(flesh, inverse, rule, solver_state, inputs, options, Contact(rows, begun))
+    after, _ = take_step(flesh, inverse, rule, solver_state, inputs, options, Contact(rows, begun))
     return np.asarray(after.positions[..., 0]).T
 
 

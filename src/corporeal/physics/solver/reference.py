@@ -93,10 +93,12 @@ class ReferenceSolver:
         """Slow down what lies around sleeping contacts, in place, and push open what that made
         small."""
         calm, parts = calm_vertices(contacts, self._near, ~self.system.anchored)
+        if len(calm) == 0:
+            return
         moved = 0.0 if carried is None else self.rule.step * carried[calm]
         z[calm] = calmed(z[calm], state.positions[calm] + moved, parts)
         if self._untangling is not None:
-            self._untangling.untangle(z, True, MOST_PUSHES, contacts)
+            self._untangling.untangle(z, False, MOST_PUSHES, contacts)
 
     @cached_property
     def _near(self) -> csr_array:

@@ -62,7 +62,7 @@ class PosedClip(NamedTuple):
     flesh: Float[Array, "N 3 f B"] | None
     """All free vertices, metres."""
     squares: Float[Array, "N B"]
-    """‖δ‖² of the last iteration of every frame, m²: see `measured_step`."""
+    """‖δ‖² of the last iteration of every frame, m²: see `take_step`."""
 
 
 class Wanted(NamedTuple):

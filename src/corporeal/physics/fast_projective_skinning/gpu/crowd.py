@@ -150,7 +150,7 @@ def run_people(
                 earlier_positions=solver_state.earlier_positions - shift,
             )
             inputs = jax.tree.map(lambda part, n=number: part[n], step_inputs)
-            solver_state = take_step(
+            solver_state, _ = take_step(
                 people.flesh,
                 people.inverse,
                 rule,

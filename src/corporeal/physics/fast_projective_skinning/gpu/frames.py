@@ -28,7 +28,7 @@ from corporeal.physics.solver.gpu.step import (
     SolverOptions,
     SolverState,
     StepInputs,
-    measured_step,
+    take_step,
 )
 from corporeal.physics.solver.integration import StepRule
 from corporeal.physics.volume_preservation.gpu import DevicePreservation
@@ -223,7 +223,7 @@ def _moving_step(
             engine, engine.world, given.around, skin, whole, speeds, inputs
         )
         found = found._replace(full=found.full | crowded)
-    solver_state, squares = measured_step(
+    solver_state, squares = take_step(
         engine.body.flesh, engine.inverse, engine.rule, solver_state, inputs, engine.options,
         contact, engine.preservation, springs,
     )  # fmt: skip
@@ -274,7 +274,7 @@ def _static_frame(
                 engine, engine.world, around, skin, whole, resting, inputs
             )
             found = found._replace(full=found.full | crowded)
-        after, squares = measured_step(
+        after, squares = take_step(
             body.flesh, engine.inverse, engine.rule, solver_state, pushed, engine.options, contact,
             engine.preservation, springs,
         )  # fmt: skip

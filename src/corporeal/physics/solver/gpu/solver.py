@@ -171,7 +171,7 @@ def _steps_taken(
     """Steps one after the other; what each is given lies along the first axis."""
 
     def go(solver_state: SolverState, inputs: StepInputs) -> tuple[SolverState, Array]:
-        solver_state = take_step(
+        solver_state, _ = take_step(
             flesh, inverse, rule, solver_state, inputs, options, preservation=preservation
         )
         return solver_state, solver_state.positions

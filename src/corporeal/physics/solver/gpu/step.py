@@ -108,29 +108,13 @@ def take_step(
     contact: Contact | None = None,
     preservation: DevicePreservation | None = None,
     springs: Springs | None = None,
-) -> SolverState:
-    """Algorithm 2.1: predict, alternate local and global steps, take the velocity.
+) -> tuple[SolverState, Float[Array, "B"]]:
+    """Algorithm 2.1: predict, alternate local and global steps, take the velocity. And ‖δ‖² of the
+    last iteration, m²: over the number of free vertices, the square of the residual that
+    `CpuSolver` tells.
 
     The `inverse` is that of the matrix with the `springs`.
     """
-    return measured_step(
-        flesh, inverse, rule, solver_state, inputs, options, contact, preservation, springs
-    )[0]
-
-
-def measured_step(
-    flesh: DeviceFlesh,
-    inverse: Inverse,
-    rule: StepRule,
-    solver_state: SolverState,
-    inputs: StepInputs,
-    options: SolverOptions,
-    contact: Contact | None = None,
-    preservation: DevicePreservation | None = None,
-    springs: Springs | None = None,
-) -> tuple[SolverState, Float[Array, "B"]]:
-    """`take_step`, and ‖δ‖² of its last iteration, m²: over the number of free vertices, the square
-    of the residual that `CpuSolver` tells."""
     given, before = (
         (flesh, inverse, rule, inputs, options, contact, preservation, springs),
         solver_state.pressures,
