@@ -204,9 +204,8 @@ def losing_volume(
 def rebuilt(body: SimulatedBody) -> VolumetricModel:
     """The volumetric model, made once more."""
     model = body.model
-    rigid = np.where(model.rigid, model.rigid_joints, -1)
     mesh = Mesh(model.skin, model.triangles)
-    return build_volumetric_model(mesh, body.stress_free.skeleton, rigid_vertices=rigid)
+    return build_volumetric_model(mesh, body.stress_free.skeleton, carriers=model.carriers)
 
 
 def acceleration(body: SimulatedBody, state: SimulationState) -> dict[str, dict[str, float]]:

@@ -13,6 +13,7 @@ from corporeal.physics.coupling.coupling import (
     node_positions,
     node_rotations,
 )
+from corporeal.physics.volumetric_mesh.carried_parts import followers
 from corporeal.physics.volumetric_mesh.model import build_volumetric_model
 from corporeal.skinning.kinematics import rest_to_world
 
@@ -22,8 +23,8 @@ BEND = {"middle": [0.0, 0.0, 1.4]}
 @pytest.fixture(scope="module")
 def arm():
     mesh, skeleton = limb()
-    rigid = np.where(mesh.vertices[:, 1] > 0.9, 2, -1)
-    return build_volumetric_model(mesh, skeleton, rigid_vertices=rigid), skeleton
+    carriers = followers(np.where(mesh.vertices[:, 1] > 0.9, 2, -1), skeleton.joint_count)
+    return build_volumetric_model(mesh, skeleton, carriers=carriers), skeleton
 
 
 def capsule_distances(points, model, nodes):
@@ -48,7 +49,7 @@ def test_at_rest_nothing_moves(arm, sliding):
     rest = posed(skeleton, {})
     coupling = Coupling(model, skeleton, sliding=sliding)
     np.testing.assert_allclose(coupling.inner_positions(rest), model.inner, atol=1e-14)
-    np.testing.assert_allclose(coupling.rigid_positions(rest), model.skin[model.rigid], atol=1e-15)
+    np.testing.assert_allclose(coupling.carried_skin(rest), model.skin[model.carried], atol=1e-15)
 
 
 @pytest.mark.parametrize("sliding", [True, False])
@@ -59,7 +60,7 @@ def test_a_rigid_motion_of_all_joints_carries_everything_rigidly(arm, sliding):
     coupling = Coupling(model, skeleton, sliding=sliding)
     for found, start in (
         (coupling.inner_positions(frames), model.inner),
-        (coupling.rigid_positions(frames), model.skin[model.rigid]),
+        (coupling.carried_skin(frames), model.skin[model.carried]),
     ):
         np.testing.assert_allclose(found, start @ motion[:3, :3].T + motion[:3, 3], atol=1e-13)
 
@@ -189,10 +190,10 @@ def test_a_batch_is_every_frame_alone(arm):
     model, skeleton = arm
     coupling = Coupling(model, skeleton)
     frames = np.stack([posed(skeleton, {"middle": [a, 0.0, 0.3]}) for a in (0.0, 0.5, 1.0)])
-    together, rigid = coupling.inner_positions(frames), coupling.rigid_positions(frames)
+    together, rigid = coupling.inner_positions(frames), coupling.carried_skin(frames)
     for i, frame in enumerate(frames):
         np.testing.assert_array_equal(together[i], coupling.inner_positions(frame))
-        np.testing.assert_allclose(rigid[i], coupling.rigid_positions(frame), atol=1e-15)
+        np.testing.assert_allclose(rigid[i], coupling.carried_skin(frame), atol=1e-15)
 
 
 def test_frames_of_another_skeleton_are_refused(arm):

@@ -148,8 +148,8 @@ def test_a_loose_flake_far_from_the_bones_follows_rigidly():
     triangles = np.concatenate([mesh.triangles, [[count, count + 1, count + 2]]])
     vertices = np.concatenate([mesh.vertices, flake])
     model = build_volumetric_model(Mesh(vertices, triangles), skeleton)
-    assert model.rigid[count:].all()
-    assert not model.rigid[:count].any()
+    assert model.carried[count:].all()
+    assert not model.carried[:count].any()
 
 
 def test_skin_that_only_hinges_on_the_bones_follows_rigidly():

@@ -11,14 +11,12 @@ from corporeal.assets.anatomy import SEXES, BoneMesh, read_anatomy
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.volumetric_mesh.rigid_parts import rigid_head_and_toes
-
-HANDS = ("left_hand", "right_hand")
+from corporeal.physics.volumetric_mesh.carried_parts import HANDS, carried_parts
 
 
 def layered_region(template: Template) -> Bool[NumpyArray, "V"]:
     """Vertices with layers apart: not of the head, its cavities, the hands or the toes."""
-    solid = rigid_head_and_toes(template) >= 0
+    solid = np.diff(carried_parts(template).indptr) > 0
     for hand in HANDS:
         solid[template.part(hand)] = True
     return ~solid

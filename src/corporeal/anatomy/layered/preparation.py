@@ -73,10 +73,10 @@ class LayeredPreparation:
         return self.mesh.rest
 
     def model(self, settings: ProjectiveControls) -> VolumetricModel:
-        """The skin over its bone lines; what has no layers is rigid in it."""
+        """The skin over its bone lines; what has no layers is carried in it."""
 
         def make() -> VolumetricModel:
-            return replace(self._two_layer.model(settings), rigid=~self.mesh.layered)
+            return replace(self._two_layer.model(settings), carried=~self.mesh.layered)
 
         return self._kept.get("model", (), make)
 

@@ -74,7 +74,7 @@ class SkinContacts:
         self._triangles = self.detection.triangles
         self._count = model.vertex_count
         self._rest = np.ascontiguousarray(model.skin, np.float64)
-        self._fixed = np.ascontiguousarray(model.rigid)
+        self._fixed = np.ascontiguousarray(model.carried)
         near = vertex_adjacency(self._triangles, self._count).astype(np.int64)
         reach = near.copy()
         for _ in range(_OWN_RINGS - 1):

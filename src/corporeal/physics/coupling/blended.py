@@ -39,8 +39,9 @@ class BlendedCarrier:
         batch = moved.shape[:-3]
         rows = np.moveaxis(moved.reshape(-1, *moved.shape[-3:]), -1, 2)  # k J 4 3
         stacked = np.moveaxis(rows, 0, 2).reshape(4 * moved.shape[-3], -1)
-        found = (self._matrix @ stacked).reshape(len(self.rest), -1, 3)
-        return np.ascontiguousarray(np.moveaxis(found, 1, 0)).reshape(*batch, -1, 3)
+        count = len(self.rest)
+        found = (self._matrix @ stacked).reshape(count, len(rows), 3)
+        return np.ascontiguousarray(np.moveaxis(found, 1, 0)).reshape(*batch, count, 3)
 
     def carry(
         self,

@@ -1,6 +1,7 @@
 """Vertices carried by joints through weights, on a device; see `blended_carrier`."""
 
 import jax.numpy as jnp
+import numpy as np
 
 from corporeal._typing import Array, Float, Int
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
@@ -8,12 +9,18 @@ from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 @pytree_dataclass()
 class DeviceBlend:
-    """What a `BlendedCarrier` knows: n vertices, each carried by up to w joints."""
+    """What a `BlendedCarrier` knows: p points, each carried by up to w joints."""
 
-    joints: Int[Array, "n w"]
-    """Joints that carry each vertex."""
-    shares: Float[Array, "n w 4"]
+    joints: Int[Array, "p w"]
+    """Joints that carry each point."""
+    shares: Float[Array, "p w 4"]
     """w_ij (x̄_i − j̄_j, 1): weighted places at rest, seen from the joint, metres; 0 for none."""
+
+    def filled(self, count: int, width: int) -> "DeviceBlend":
+        """With vertices and joints behind the last ones that nothing carries, and that carry
+        nothing."""
+        more = ((0, count - self.joints.shape[0]), (0, width - self.joints.shape[1]))
+        return DeviceBlend(np.pad(self.joints, more), np.pad(self.shares, (*more, (0, 0))))
 
 
 def blended_positions(blend: DeviceBlend, frames: Float[Array, "J 4 4"]) -> Float[Array, "3 n"]:

@@ -7,6 +7,7 @@ and the projection back onto bones and joints, which together let the skin slide
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.skeleton import Skeleton
@@ -18,6 +19,7 @@ from corporeal.geometry.rotations import (
     quaternion_from_matrix,
 )
 from corporeal.physics.coupling.anchors import Bindings, bind_sliding, bind_sticking, make_rings
+from corporeal.physics.coupling.blended import BlendedCarrier
 from corporeal.physics.coupling.loose_bones import bind_above
 from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
@@ -25,7 +27,7 @@ from corporeal.skinning.kinematics import motions_between
 
 
 class Coupling:
-    """Moves the inner surface and the rigid skin along with the joints.
+    """Moves the inner surface and the carried skin along with the joints.
 
     Joints may also move apart: a bone's inner vertices are then stretched along it. `twisting`
     names joints whose turn about the bone that ends in them is spread evenly along that bone, as
@@ -45,10 +47,14 @@ class Coupling:
         self.model = model
         self.skeleton = skeleton
         self.sliding = sliding
-        self.rigid_vertices = np.flatnonzero(model.rigid)
+        self.carried_vertices = np.flatnonzero(model.carried)
         plain = bind_sliding(model, make_rings(model.bones)) if sliding else bind_sticking(model)
         self.bindings, above = bind_above(model, skeleton, plain, follow_shares or {})
         self._joints = np.asarray(skeleton.joints, np.float64)
+        carried = self.carried_vertices
+        self.skin_carrier = BlendedCarrier(
+            csr_array(model.carriers[carried]), np.asarray(model.skin)[carried], self._joints
+        )
         self._parents = np.asarray(skeleton.parents, np.int64)
         self.anchor_points = anchor_points(model.bones, self.bindings)
         self._capsule_places = model.bones.capsule_places()
@@ -76,24 +82,21 @@ class Coupling:
         moved = np.stack([self._move(frame) for frame in frames])
         return moved.reshape(*world_from_joint.shape[:-3], -1, 3)
 
-    def rigid_positions(
+    def carried_skin(
         self, world_from_joint: Float[NumpyArray, "*batch J 4 4"]
     ) -> Float[NumpyArray, "*batch R 3"]:
-        """Where the skin vertices `rigid_vertices` are (metres)."""
+        """Where the skin vertices `carried_vertices` are (metres)."""
         self._frames(world_from_joint)
-        joints = self.model.rigid_joints[self.rigid_vertices]
-        offset = self.model.skin[self.rigid_vertices] - self._joints[joints]
-        frame = world_from_joint[..., joints, :, :]
-        return np.einsum("...rij,rj->...ri", frame[..., :3, :3], offset) + frame[..., :3, 3]
+        return self.skin_carrier.carriers(np.asarray(world_from_joint, np.float64))
 
     def carriers(
         self, world_from_joint: Float[NumpyArray, "*batch J 4 4"]
     ) -> Float[NumpyArray, "*batch n 3"]:
-        """Where bones put each of the 2V vertices: inner and rigid ones where they are, simulated
+        """Where bones put each of the 2V vertices: inner and carried ones where they are, simulated
         skin where its inner copy is (metres)."""
         inner = self.inner_positions(world_from_joint)
         carried = np.concatenate([inner, inner], axis=-2)
-        carried[..., self.rigid_vertices, :] = self.rigid_positions(world_from_joint)
+        carried[..., self.carried_vertices, :] = self.carried_skin(world_from_joint)
         return carried
 
     def carry(

@@ -1,4 +1,4 @@
-"""Coupling on a device: where bones carry inner vertices and rigid skin, as `coupling` does.
+"""Coupling on a device: where bones carry inner vertices and carried skin, as `coupling` does.
 
 The half-rotated joint, the mean of two quaternions, is the rotation closest to the sum of the two
 matrices: for rotations θ apart that sum is the one halfway times a symmetric matrix.
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from corporeal._typing import Array, Bool, Float, Int
+from corporeal.physics.coupling.blended_gpu import DeviceBlend, blended_positions
 from corporeal.physics.solver.gpu.polar import closest_rotation
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
@@ -18,7 +19,7 @@ _TINY = 1e-20
 
 @pytree_dataclass()
 class DeviceCoupling:
-    """What a `Coupling` knows, as arrays: m nodes, b bones, V inner vertices, R rigid ones."""
+    """What a `Coupling` knows, as arrays: m nodes, b bones, V inner vertices."""
 
     parents: Int[Array, "J"]
     """Parent of every joint; the root is its own."""
@@ -54,10 +55,8 @@ class DeviceCoupling:
     """Which vertices may not sink into bones."""
     allowed: Float[Array, "V"]
     """How deep they may be, 0 or negative, metres."""
-    rigid_joints: Int[Array, "R"]
-    """Joint that carries a rigid skin vertex."""
-    rigid_offsets: Float[Array, "R 3"]
-    """From the joint, at rest, metres."""
+    skin: DeviceBlend
+    """Skin that joints carry."""
 
 
 def rigid_moves(
@@ -76,7 +75,7 @@ def rigid_moves(
 def carried_positions(
     coupling: DeviceCoupling, frames: Float[Array, "J 4 4"]
 ) -> Float[Array, "3 m"]:
-    """Inner vertices, then rigid skin, while the joints are at `frames` (metres)."""
+    """Inner vertices, then carried skin, while the joints are at `frames` (metres)."""
     rotations, origins = frames[:, :3, :3], frames[:, :3, 3]
     owners = coupling.node_joints
     nodes = origins[owners] + _turned(rotations[owners], coupling.node_offsets)
@@ -97,10 +96,7 @@ def carried_positions(
     inner = jnp.where(
         coupling.projected[:, None], _outside(coupling, inner, nodes, low, high), inner
     )
-    skin = origins[coupling.rigid_joints] + _turned(
-        rotations[coupling.rigid_joints], coupling.rigid_offsets
-    )
-    return jnp.concatenate([inner, skin]).T
+    return jnp.concatenate([inner.T, blended_positions(coupling.skin, frames)], axis=1)
 
 
 def _outside(

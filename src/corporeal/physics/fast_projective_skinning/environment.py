@@ -97,7 +97,7 @@ def _grip(body: SimulatedBody, grab: Grab) -> tuple[Int[NumpyArray, "3"], Float6
     corners = np.asarray(skin.triangles[triangles[0]], np.int64)
     if body.system.anchored[corners].all():
         raise InputError(
-            f"grab holds vertices {grab.vertices.tolist()}, which follow a bone rigidly; grab a "
+            f"grab holds vertices {grab.vertices.tolist()}, which joints carry; grab a "
             f"place where flesh is simulated."
         )
     a, b, c = np.asarray(skin.vertices)[corners]

@@ -45,7 +45,7 @@ def flesh_system(
     anchored = anchored_vertices(model)
     attached = np.zeros_like(anchored)
     if crowded is not None:
-        attached[model.vertex_count :] = crowded & ~model.rigid
+        attached[model.vertex_count :] = crowded & ~model.carried
         attached &= anchored & _used(model)
         anchored = anchored & ~attached
     stiffness = material.stiffness * _spread(model, "stiffness_map", stiffness_map)
@@ -75,7 +75,7 @@ def _kept(
 ) -> VolumePreservation:
     """Smooth regions of the flesh below skin that moves."""
     triangles = np.asarray(model.triangles)
-    moving = triangles[~model.rigid[triangles].all(axis=1)]
+    moving = triangles[~model.carried[triangles].all(axis=1)]
     skin_shares = smooth_regions(model)
     shares = csr_array(vstack([skin_shares, csr_array(skin_shares.shape)]))  # none for inner ones
     prisms = np.concatenate([moving, moving + model.vertex_count], axis=1)
@@ -83,8 +83,8 @@ def _kept(
 
 
 def anchored_vertices(model: VolumetricModel) -> Bool[NumpyArray, "n"]:
-    """Inner vertices on bones, rigid skin, and what no tetrahedron holds."""
-    return np.concatenate([model.rigid, ~model.free_inner]) | ~_used(model)
+    """Inner vertices on bones, carried skin, and what no tetrahedron holds."""
+    return np.concatenate([model.carried, ~model.free_inner]) | ~_used(model)
 
 
 def attachment_springs(

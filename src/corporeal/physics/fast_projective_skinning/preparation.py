@@ -18,6 +18,7 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.body.identity import Identity
@@ -50,12 +51,12 @@ from corporeal.physics.tissue import (
     tissue_factors,
 )
 from corporeal.physics.upsampling.upsampling import Upsampler, build_upsampler
+from corporeal.physics.volumetric_mesh.carried_parts import carried_parts
 from corporeal.physics.volumetric_mesh.model import (
     VolumetricModel,
     bind_skin,
     build_volumetric_model,
 )
-from corporeal.physics.volumetric_mesh.rigid_parts import FEET, HEAD_PARTS, rigid_head_and_toes
 from corporeal.physics.volumetric_mesh.simulation_mesh import (
     DEFAULT_VERTEX_COUNT,
     SimulationMesh,
@@ -223,7 +224,7 @@ class Preparation:
         return build_volumetric_model(
             self.coarse.surface(stress_free_skin(skin, skeleton, self._repose)),
             pose.skeleton,
-            rigid_vertices=rigid_joints(self.template)[self.coarse.vertex_indices],
+            carriers=csr_array(carried_parts(self.template)[self.coarse.vertex_indices]),
             binding=binding,
         )
 
@@ -256,13 +257,6 @@ class Preparations:
                 self.template, identity, self._vertex_count, self._maps, extremes, stress_free
             )
         return known[stress_free]
-
-
-def rigid_joints(template: Template) -> Int[NumpyArray, "W"]:
-    """Joint that every vertex of face and toes follows; −1 elsewhere and on other bodies."""
-    if {HEAD_PARTS[0], *FEET} <= set(template.part_names):
-        return rigid_head_and_toes(template)
-    return np.full(template.mesh.vertex_count, -1, np.int64)
 
 
 def _system_key(settings: ProjectiveControls) -> tuple[float, ...]:

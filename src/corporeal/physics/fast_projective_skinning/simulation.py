@@ -210,7 +210,7 @@ class ProjectiveSimulation:
         return self.body(state.identity).skin(state.flesh.positions)
 
     def can_hold(self, state: SimulationState, grab: Grab) -> bool:
-        """Whether flesh is there to be held, and not skin that follows a bone rigidly."""
+        """Whether flesh is there to be held, and not skin that joints carry."""
         try:
             BoundEnvironment(self.body(state.identity), Environment(grabs=(grab,)))
         except InputError:

@@ -59,7 +59,7 @@ def _seed_distances(
     def away(seed: int) -> Float64[NumpyArray, "V"]:
         return dijkstra(graph, directed=False, indices=seed, limit=4.0 * size)
 
-    soft, mirror = np.flatnonzero(~model.rigid), model.mirror
+    soft, mirror = np.flatnonzero(~model.carried), model.mirror
     plane = soft[:0] if mirror is None else soft[mirror[soft] == soft]
     found: list[NumpyArray] = []
     nearest, seed = np.full(model.vertex_count, np.inf), int((*plane, *soft)[0])

@@ -7,6 +7,7 @@ section 3.4.1 (virtual bones).
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corporeal._typing import Bool, Float, Int, NumpyArray
 from corporeal.body.checks import require_indices
@@ -20,6 +21,7 @@ from corporeal.physics.volumetric_mesh.base_points import (
     smooth_base_points,
 )
 from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton, inflate_skeleton
+from corporeal.physics.volumetric_mesh.carried_parts import followers
 from corporeal.physics.volumetric_mesh.intersections import NO_HIT, ON_JOINT, Hits, shrink_lines
 from corporeal.physics.volumetric_mesh.mirrored_bones import MirroredBones, mirrored_bones
 from corporeal.physics.volumetric_mesh.prisms import (
@@ -29,6 +31,9 @@ from corporeal.physics.volumetric_mesh.prisms import (
 )
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
+SUM_TO_ONE = 1e-6
+"""How far the shares of the joints that carry a vertex may be from 1 together."""
+
 
 @dataclass(frozen=True)
 class VolumeReport:
@@ -36,8 +41,8 @@ class VolumeReport:
 
     smoothing_rounds: int
     """Rounds until the base points settled."""
-    rigid_tetrahedra: int
-    """Left out: all three skin corners follow a joint rigidly."""
+    carried_tetrahedra: int
+    """Left out: joints carry all three skin corners."""
     inverted_tetrahedra: int
     """Kept with two corners swapped: they overlap others, but their strain is as well defined."""
     degenerate_tetrahedra: int
@@ -73,10 +78,10 @@ class VolumetricModel:
     """Joint sphere (node) that an inner vertex lies on; −1 elsewhere."""
     free_inner: Bool[NumpyArray, "V"]
     """Inner vertices on no bone or joint."""
-    rigid: Bool[NumpyArray, "V"]
-    """Vertices that follow a joint rigidly instead of being simulated."""
-    rigid_joints: Int[NumpyArray, "V"]
-    """That joint; −1 for simulated vertices."""
+    carried: Bool[NumpyArray, "V"]
+    """Skin vertices that joints carry, instead of being simulated."""
+    carriers: csr_array
+    """Shares (V × J) of those joints, 1 together; none for simulated vertices."""
     bones: VolumetricSkeleton
     """Spheres and capsules that the inner copy lies on."""
     report: VolumeReport
@@ -145,22 +150,24 @@ def build_volumetric_model(
     *,
     radii: Float[NumpyArray, "J"] | None = None,
     radius_factor: float = 1.0,
-    rigid_vertices: Int[NumpyArray, "V"] | None = None,
+    carriers: csr_array | None = None,
     virtual_bones: tuple[str, ...] = (),
     binding: Binding | None = None,
 ) -> VolumetricModel:
     """Shrink a skin onto its bones and fill the space between with tetrahedra.
 
     The skin may have holes, noise and self-intersections. `radii` (metres), `radius_factor` and
-    `virtual_bones` are those of `inflate_skeleton`; `rigid_vertices` names the joint that a vertex
-    follows rigidly, −1 for vertices that are simulated (all of them, if None). A `binding` found in
-    another pose, its bones moved to that of `mesh`, takes the place of radii and virtual bones.
+    `virtual_bones` are those of `inflate_skeleton`; `carriers` are the shares (V × J) of the
+    joints that carry a vertex (`carried_parts`), none for vertices that are simulated (all of them,
+    if None). A `binding` found in another pose, its bones moved to that of `mesh`, takes the place
+    of radii and virtual bones.
     """
     skin = np.asarray(mesh.vertices, np.float64)
     triangles = np.asarray(mesh.triangles, np.int64)
     if len(triangles) == 0:
         raise InputError("skin mesh has no triangles; a volumetric model needs a surface.")
-    rigid_joints = _rigid_joints(rigid_vertices, len(skin), skeleton)
+    carriers = _checked_carriers(carriers, len(skin), skeleton.joint_count)
+    carried = np.diff(carriers.indptr) > 0
     binding = binding or bind_skin(
         mesh, skeleton, radii=radii, radius_factor=radius_factor, virtual_bones=virtual_bones
     )
@@ -175,11 +182,12 @@ def build_volumetric_model(
             mirrored, inner, base, bones, inner_bones, inner_nodes
         )
     free = _on_virtual(inner_bones, inner_nodes, bones)
-    tetrahedra, owners, counts = _elements(skin, inner, triangles, rigid_joints >= 0, mesh.mirror)
-    held = _held(tetrahedra, rigid_joints >= 0, free)
-    unsupported = (rigid_joints < 0) & (~held | _loose(skin, inner, triangles))
-    _require_flesh(rigid_joints, unsupported, len(triangles))
-    rigid_joints = np.where(unsupported, bones.bone_joints[binding.nearest.bones], rigid_joints)
+    tetrahedra, owners, counts = _elements(skin, inner, triangles, carried, mesh.mirror)
+    held = _held(tetrahedra, carried, free)
+    unsupported = ~carried & (~held | _loose(skin, inner, triangles))
+    _require_flesh(carried, unsupported, len(triangles))
+    own = np.where(unsupported, bones.bone_joints[binding.nearest.bones], -1)
+    carriers = csr_array(carriers + followers(own, skeleton.joint_count))
     report = VolumeReport(
         binding.rounds,
         *counts,
@@ -197,26 +205,31 @@ def build_volumetric_model(
         inner_bones,
         inner_nodes,
         free,
-        rigid_joints >= 0,
-        rigid_joints,
+        carried | unsupported,
+        carriers,
         bones,
         report,
         mesh.mirror,
     )
 
 
-def _rigid_joints(
-    rigid_vertices: Int[NumpyArray, "V"] | None, count: int, skeleton: Skeleton
-) -> Int[NumpyArray, "V"]:
-    if rigid_vertices is None:
-        return np.full(count, -1)
-    require_indices("joints of rigid vertices", rigid_vertices + 1, skeleton.joint_count + 1)
-    if len(rigid_vertices) != count:
+def _checked_carriers(carriers: csr_array | None, count: int, joint_count: int) -> csr_array:
+    if carriers is None:
+        return csr_array((count, joint_count))
+    rows, columns = carriers.shape  # pyright: ignore[reportGeneralTypeIssues]
+    if (rows, columns) != (count, joint_count):
         raise InputError(
-            f"rigid_vertices has {len(rigid_vertices)} entries for {count} vertices; expected one "
-            f"joint index a vertex, -1 where the vertex is simulated."
+            f"carriers have {rows} × {columns} shares; expected {count} × {joint_count}, one row a "
+            f"vertex and one column a joint."
         )
-    return np.asarray(rigid_vertices, np.int64)
+    total = np.asarray(carriers.sum(axis=1)).ravel()[np.diff(carriers.indptr) > 0]
+    off = float(np.abs(total - 1.0).max(initial=0.0))
+    if not off < SUM_TO_ONE or float(carriers.data.min(initial=0.0)) < 0.0:
+        raise InputError(
+            f"shares of the joints that carry a vertex sum to 1 ± {off:.3g}, the smallest is "
+            f"{carriers.data.min(initial=0.0):.3g}; expected 1, none below 0, or an empty row."
+        )
+    return csr_array(carriers)
 
 
 def _along(
@@ -285,32 +298,32 @@ def _elements(
     skin: Float[NumpyArray, "V 3"],
     inner: Float[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
-    rigid: Bool[NumpyArray, "V"],
+    carried: Bool[NumpyArray, "V"],
     mirror: Int[NumpyArray, "V"] | None,
 ) -> tuple[Int[NumpyArray, "T 4"], Int[NumpyArray, "T"], tuple[int, int, int]]:
-    """Usable tetrahedra, their triangles, and how many were rigid, inverted and degenerate."""
+    """Usable tetrahedra, their triangles, and how many were carried, inverted and degenerate."""
     points = np.concatenate([skin, inner])
     tetrahedra, owners = split_prisms(triangles, len(skin), mirror)
-    soft = np.any(~rigid[triangles], axis=1)[owners]
-    rigid_count = int((~soft).sum())
+    soft = np.any(~carried[triangles], axis=1)[owners]
+    carried_count = int((~soft).sum())
     tetrahedra, owners = tetrahedra[soft], owners[soft]
     degenerate = degenerate_elements(points, tetrahedra, triangles, owners)
     tetrahedra, owners = tetrahedra[~degenerate], owners[~degenerate]
     inverted = signed_volumes(points, tetrahedra) < 0
     tetrahedra[inverted] = tetrahedra[inverted][:, [0, 1, 3, 2]]
-    return tetrahedra, owners, (rigid_count, int(inverted.sum()), int(degenerate.sum()))
+    return tetrahedra, owners, (carried_count, int(inverted.sum()), int(degenerate.sum()))
 
 
 def _require_flesh(
-    rigid_joints: Int[NumpyArray, "V"], unsupported: Bool[NumpyArray, "V"], triangle_count: int
+    carried: Bool[NumpyArray, "V"], unsupported: Bool[NumpyArray, "V"], triangle_count: int
 ) -> None:
     """Refuse a skin of which nothing can be simulated."""
-    if ((rigid_joints < 0) & ~unsupported).any():
+    if (~carried & ~unsupported).any():
         return
     raise InputError(
         f"no vertex of the skin ({len(unsupported)} vertices, {triangle_count} triangles) is held "
         f"by flesh: {int(unsupported.sum())} are in pieces too small or flat for their distance to "
-        f"the bones, {int((rigid_joints >= 0).sum())} were asked to be rigid. Join the pieces, or "
+        f"the bones, {int(carried.sum())} are carried by joints. Join the pieces, or "
         f"put the skeleton inside the skin."
     )
 
@@ -335,16 +348,16 @@ def _loose(
 
 def _held(
     tetrahedra: Int[NumpyArray, "T 4"],
-    rigid: Bool[NumpyArray, "V"],
+    carried: Bool[NumpyArray, "V"],
     free_inner: Bool[NumpyArray, "V"],
 ) -> Bool[NumpyArray, "V"]:
     """Skin vertices that cannot move without strain.
 
-    Rigid skin and inner vertices on bones are held, and so is the fourth corner of a tetrahedron
+    Carried skin and inner vertices on bones are held, and so is the fourth corner of a tetrahedron
     with three held ones, and so on. What is not reached hangs on a line or a point, about which its
     weight would turn it. Where inner vertices are free, any tetrahedron holds.
     """
-    held = np.concatenate([rigid, np.ones(len(rigid), bool)])
+    held = np.concatenate([carried, np.ones(len(carried), bool)])
     open_ones = tetrahedra
     while len(open_ones):
         known = held[open_ones]
@@ -353,7 +366,7 @@ def _held(
             break
         held[open_ones[ready][~known[ready]]] = True
         open_ones = open_ones[~ready & ~known.all(axis=1)]
-    hanging_free = np.concatenate([np.zeros(len(rigid), bool), free_inner])
+    hanging_free = np.concatenate([np.zeros(len(carried), bool), free_inner])
     touching = hanging_free[tetrahedra].any(axis=1)
     held[tetrahedra[touching].ravel()] = True
-    return held[: len(rigid)]
+    return held[: len(carried)]

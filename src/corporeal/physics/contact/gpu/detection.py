@@ -60,7 +60,7 @@ class DeviceSkin:
     ignored: Int[Array, "q"]
     """Triangles that vertices overlap at rest: F vertex + triangle, ascending; at least one."""
     fixed: Bool[Array, "V"]
-    """Vertices that follow a joint rigidly."""
+    """Vertices that joints carry."""
     rest: Float[Array, "V 3"]
     """Metres."""
     cell: Float[Array, "3"]

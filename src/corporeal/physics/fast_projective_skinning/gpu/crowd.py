@@ -80,9 +80,10 @@ def assembled_people(
     free = -(-max(body.free_count for body in bodies) // CLUSTER) * CLUSTER
     fixed = max(len(body.order) - body.free_count for body in bodies)
     width = max(body.flesh.weights.shape[1] for body in bodies)
-    rigid = max(len(coupling.rigid_joints) for coupling in couplings)
+    sizes = [coupling.skin.joints.shape for coupling in couplings]
+    carried = max(count for count, _ in sizes), max(joints for _, joints in sizes)
     filled = [
-        _filled(body, coupling, free, fixed, width, rigid)
+        _filled(body, coupling, free, fixed, width, carried)
         for body, coupling in zip(bodies, couplings, strict=True)
     ]
     numbers = range(len(bodies))
@@ -227,7 +228,12 @@ class _Filled(NamedTuple):
 
 
 def _filled(
-    body: DeviceBody, coupling: DeviceCoupling, free: int, fixed: int, width: int, rigid: int
+    body: DeviceBody,
+    coupling: DeviceCoupling,
+    free: int,
+    fixed: int,
+    width: int,
+    carried: tuple[int, int],
 ) -> _Filled:
     """The same body with more free and anchored vertices, which nothing holds or needs."""
     count, flesh = body.free_count, body.flesh
@@ -246,11 +252,7 @@ def _filled(
         longer(corners, 1, free),
         own,
     )
-    coupling = replace(
-        coupling,
-        rigid_joints=longer(np.asarray(coupling.rigid_joints), 0, rigid),
-        rigid_offsets=longer(np.asarray(coupling.rigid_offsets), 0, rigid),
-    )
+    coupling = replace(coupling, skin=coupling.skin.filled(*carried))
     return _Filled(
         DeviceFlesh(
             corners.astype(np.int32),

@@ -114,16 +114,10 @@ def _coupling(coupling: DeviceCoupling | DeviceBlend) -> DeviceCoupling | Device
     """Joints that carry nothing, behind those of every vertex; or skin that is of no vertex."""
     if isinstance(coupling, DeviceBlend):
         width = whole_multiple(coupling.joints.shape[1], LISTED)
-        return DeviceBlend(
-            longer(np.asarray(coupling.joints), 1, width),
-            longer(np.asarray(coupling.shares), 1, width),
-        )
-    rigid = whole_multiple(len(coupling.rigid_joints), VERTICES)
-    return replace(
-        coupling,
-        rigid_joints=longer(np.asarray(coupling.rigid_joints), 0, rigid),
-        rigid_offsets=longer(np.asarray(coupling.rigid_offsets), 0, rigid),
-    )
+        return coupling.filled(len(coupling.joints), width)
+    count, width = coupling.skin.joints.shape
+    skin = coupling.skin.filled(whole_multiple(count, VERTICES), whole_multiple(width, LISTED))
+    return replace(coupling, skin=skin)
 
 
 def _volume(volume: DeviceVolume, place: Int[NumpyArray, "n"], free: int) -> DeviceVolume:

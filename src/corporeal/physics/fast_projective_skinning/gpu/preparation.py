@@ -62,10 +62,10 @@ def _carrier(
 
 
 def _sources(coupling: Coupling) -> Int[NumpyArray, "n"]:
-    """Inner vertices carry themselves and the skin above; rigid skin is carried by its joint."""
+    """Inner vertices carry themselves and the skin above; carried skin goes with its joints."""
     count = coupling.model.vertex_count
     sources = np.tile(np.arange(count, dtype=np.int32), 2)
-    sources[coupling.rigid_vertices] = count + np.arange(len(coupling.rigid_vertices))
+    sources[coupling.carried_vertices] = count + np.arange(len(coupling.carried_vertices))
     return sources
 
 
@@ -79,7 +79,6 @@ def device_coupling(coupling: Coupling) -> DeviceCoupling:
     model, bones, bindings = coupling.model, coupling.model.bones, coupling.bindings
     joints = np.asarray(coupling.skeleton.joints, np.float64)
     parents = np.asarray(coupling.skeleton.parents, np.int32)
-    rigid_joints = model.rigid_joints[coupling.rigid_vertices]
     return DeviceCoupling(
         np.where(parents < 0, np.arange(len(parents)), parents).astype(np.int32),
         bones.node_joints.astype(np.int32),
@@ -98,8 +97,7 @@ def device_coupling(coupling: Coupling) -> DeviceCoupling:
         coupling.anchor_points[2].astype(np.float32),
         np.broadcast_to(coupling.projected, len(model.inner)).copy(),
         coupling.allowed.astype(np.float32),
-        rigid_joints.astype(np.int32),
-        (model.skin[coupling.rigid_vertices] - joints[rigid_joints]).astype(np.float32),
+        device_blend(coupling.skin_carrier),
     )
 
 
@@ -163,7 +161,7 @@ def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
         detection.base.places.astype(np.float32),
         _listed(*contacts.near, vertices),
         (ignored if len(ignored) else np.array([-1])).astype(np.int32),
-        np.asarray(model.rigid, bool),
+        np.asarray(model.carried, bool),
         np.asarray(model.skin, np.float32),
         (_CELL * detection.mean_edge).astype(np.float32),
         np.pad(reference.carriers, fewer).astype(np.int32),
@@ -181,7 +179,7 @@ def _listed(
 ) -> Int[NumpyArray, "V r"]:
     """Sparse rows as a table, −1 behind the last of each."""
     lengths = np.diff(starts)
-    table = np.full((count, max(1, int(lengths.max()))), -1, np.int32)
+    table = np.full((count, int(lengths.max(initial=1))), -1, np.int32)
     slot = np.arange(len(items)) - np.repeat(starts[:-1], lengths)
     table[np.repeat(np.arange(count), lengths), slot] = items
     return table
