@@ -16,7 +16,7 @@ from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
-from corporeal.capture.tissue import PersonTissue, tissue_of
+from corporeal.capture.tissue import SPREAD, PersonTissue, tissue_of
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
@@ -131,10 +131,12 @@ def flesh_of(
     deformer: DeformerName,
     seed: int | None,
     device: str = "cpu",
+    tissue_spread: float = SPREAD,
 ) -> PersonFlesh:
-    """Prepare a person; `seed` draws what composition does not say of the tissue, if not None.
+    """Prepare a person; `seed` draws what composition does not say of the tissue, if not None, as
+    widely as `tissue_spread` says (standard deviation of ln(modulus)).
     Movements are simulated by the `device`: `cpu`, or `gpu` (`gpu:N`) through JAX."""
-    tissue, clips = tissue_of(person, seed), clips_on(device)
+    tissue, clips = tissue_of(person, seed, tissue_spread), clips_on(device)
     if deformer == ProjectiveSkinning.name:
         return PersonFlesh(person, ProjectiveSkinning(template), tissue, None, clips)
     layers = fit_layers(person.identity, person.sex, person.composition)

@@ -15,6 +15,7 @@ from corporeal.capture.flesh import DeformerName, PersonFlesh, Touch, flesh_of
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import CaptureProtocol, Recording
 from corporeal.capture.seeds import seed_of
+from corporeal.capture.tissue import SPREAD
 from corporeal.errors import CapacityError, SolverError
 from corporeal.physics.fast_projective_skinning.flesh_frames import FleshFrame
 
@@ -38,6 +39,8 @@ class SessionSettings:
     """Also record the quasi-static twin of every movement."""
     device: str = "cpu"
     """What simulates movements and their twins: `cpu`, `gpu` or `gpu:N`."""
+    tissue_spread: float = SPREAD
+    """Standard deviation of ln(modulus) between people of one composition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,14 @@ def record(
     """
     if not sequences:
         return
-    flesh = flesh_of(person, template, settings.deformer, settings.seed, settings.device)
+    flesh = flesh_of(
+        person,
+        template,
+        settings.deformer,
+        settings.seed,
+        settings.device,
+        settings.tissue_spread,
+    )
     studio = _Studio(flesh, settings, checkup)
     subject = subject_of(flesh)
     for sequence in sequences:

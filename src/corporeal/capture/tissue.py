@@ -67,11 +67,12 @@ class PersonTissue:
         }
 
 
-def tissue_of(person: Person, seed: int | None) -> PersonTissue:
-    """The soft tissue of a person; `seed` draws what composition does not say, None leaves it."""
+def tissue_of(person: Person, seed: int | None, spread: float = SPREAD) -> PersonTissue:
+    """The soft tissue of a person; `seed` draws what composition does not say, with a standard
+    deviation `spread` of ln(modulus), None leaves it."""
     own = 1.0
     if seed is not None:
-        own = math.exp(SPREAD * generator("tissue", seed, person.name).standard_normal())
+        own = math.exp(spread * generator("tissue", seed, person.name).standard_normal())
     fat, muscle = own * FAT.modulus, own * aged_muscle(person.age)
     share = soft_fat_share(person.composition.fat_mass, person.composition.muscle_mass)
     density = two_compartment_density(person.fat_share)

@@ -15,6 +15,7 @@ from corporeal.pipelines.dataset import (
     export_dataset,
     import_dataset,
 )
+from corporeal.pipelines.pack_config import PackConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,47 @@ class Import:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pack:
+    """Pack captures into one small file, with an error that is stated.
+
+    Frames become poses and offsets in the rest pose, told by few coefficients. What reads sets
+    reads such files as well; `dataset import` unpacks them into a store. Layers and the records of
+    health are not carried: the worst values of every take are.
+    """
+
+    data: Positional[Path]
+    """Zarr store of captures."""
+    out: Path
+    """File to write (.packed.npz)."""
+    error: float = PackConfig.error
+    """Of frames, metres, root mean square."""
+    largest: float = PackConfig.largest
+    """Of any vertex, metres, about."""
+    jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Processes to use; all cores by default."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    def run(self) -> int:
+        """Pack, and say what was lost."""
+        from corporeal.pipelines.pack_dataset import pack_dataset
+
+        config = PackConfig(data=self.data, out=self.out, error=self.error, largest=self.largest)
+        made = pack_dataset(config, self.jobs)
+        if self.json:
+            print_json(made)
+            return 0
+        print(f"wrote {made.out}: {made.frames} frames in {made.bytes / 1e6:.1f} MB")
+        for what, error in made.errors.items():
+            print(
+                f"  {what:<8} {1e3 * error.rms:.3f} mm rms, one vertex in a hundred beyond "
+                f"{1e3 * error.percentile99:.2f} mm, {1e3 * error.largest:.2f} mm at most"
+            )
+        print("it does not carry: layers, records of health, raw scans")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Validate:
     """Check a set: damage, values that are not finite, explosions, collapsed or torn flesh.
 
@@ -159,6 +201,8 @@ class Dataset:
       corporeal dataset export dyna.zarr --subject p00003 --out p00003.mp4
       corporeal dataset import registrations_m.hdf5 registrations_f.hdf5 --out dfaust.zarr
       corporeal dataset import FAUST/training/registrations --out faust.zarr
+      corporeal dataset pack dyna.zarr --out dyna.packed.npz
+      corporeal dataset import dyna.packed.npz --out unpacked.zarr
       corporeal dataset validate dyna.zarr
     """
 
@@ -166,6 +210,7 @@ class Dataset:
         Annotated[Info, tyro.conf.subcommand("info")]
         | Annotated[Export, tyro.conf.subcommand("export")]
         | Annotated[Import, tyro.conf.subcommand("import")]
+        | Annotated[Pack, tyro.conf.subcommand("pack")]
         | Annotated[Validate, tyro.conf.subcommand("validate")]
     )
     """What to do."""

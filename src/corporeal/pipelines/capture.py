@@ -1,7 +1,7 @@
 """People in, registrations out: the virtual 4D scanner as one run over many processes."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from corporeal.capture.scanner.scanner import Scanner, ScannerSettings, marks_on
 from corporeal.capture.seeds import generator
 from corporeal.capture.selection import half_of, spread_over
 from corporeal.capture.session import SessionSettings, record
+from corporeal.capture.tissue import SPREAD
 from corporeal.errors import InputError
 from corporeal.evaluation.flesh_recorder import FleshRecorders
 from corporeal.evaluation.health_limits import HealthLimits
@@ -38,6 +39,8 @@ from corporeal.runtime.manifest import package_versions, to_json
 
 ProtocolName = Literal["shapes", "poses", "dyna", "mocap"]
 Halves = Literal["train", "test", "both"]
+_JOBS_A_WORKER = 4
+_LATER = {"turned": 0.0, "tissue_spread": SPREAD}
 GPU_WORKERS = 4
 """Processes that share a GPU by default: it waits while they find first frames, measure health and
 write, and each keeps matrices of some hundred megabytes there."""
@@ -67,6 +70,8 @@ class CaptureOptions:
     """Seconds a motion, for the protocol dyna."""
     motions: tuple[str, ...] = tuple(MOTIONS)
     """Authored motions, for the protocol dyna."""
+    turned: float = 0.0
+    """Share of takes in which the body lies or is upside down, for the protocol dyna."""
     clips: tuple[Path, ...] = ()
     """Motion files (.bvh, .npz), for the protocol mocap."""
     deformer: DeformerName = "layered"
@@ -77,6 +82,8 @@ class CaptureOptions:
     """Also record the quasi-static twin of every movement: the same poses without momentum."""
     device: str = "cpu"
     """What simulates movements and their twins: cpu, gpu or gpu:N; held poses need the cpu."""
+    tissue_spread: float = SPREAD
+    """Standard deviation of ln(modulus) between people of one composition."""
     seed: int = 0
     """Draws poses, motions, tissue and noise."""
     scan_every: int = 1
@@ -103,6 +110,8 @@ class CaptureJob:
     """Of the person."""
     split: Split
     """Whether the person trains or tests."""
+    sequences: tuple[str, ...] = ()
+    """What of the protocol; all of it where this is empty."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ def capture(
     store = _store(config, people, template)
     report = run_jobs(
         capture_person,
-        jobs,
+        shared_out(jobs, 1 if in_process else workers or default_workers()),
         workers=workers,
         scheduler=scheduler,
         in_process=in_process,
@@ -169,6 +178,20 @@ def capture_jobs(config: CaptureConfig, people: People) -> dict[str, CaptureJob]
     return {people.names[i]: CaptureJob(config, i, people.names[i], halves[i]) for i in chosen}
 
 
+def shared_out(jobs: Mapping[str, CaptureJob], workers: int) -> dict[str, CaptureJob]:
+    """The same work in smaller pieces, some sequences of a person each, where there are few people
+    for so many processes: the last ones would work while the others wait."""
+    parts = -(-_JOBS_A_WORKER * workers // len(jobs)) if workers > 1 else 1
+    shared = {}
+    for name, job in jobs.items():
+        sequences = protocol_of(job.config).sequences()
+        count = min(parts, len(sequences))
+        for number in range(count):
+            some = sequences[number::count] if count > 1 else ()
+            shared[name if count == 1 else f"{name} ({number + 1})"] = replace(job, sequences=some)
+    return shared
+
+
 def _said(split: str) -> Literal["train", "test"] | None:
     """The half that a table gave somebody; None where it gave none."""
     return "train" if split == "train" else "test" if split == "test" else None
@@ -182,7 +205,7 @@ def protocol_of(config: CaptureConfig) -> CaptureProtocol:
         case "poses":
             return PosesProtocol(config.poses)
         case "dyna":
-            return DynaProtocol(config.fps, config.duration, config.motions)
+            return DynaProtocol(config.fps, config.duration, config.motions, config.turned)
         case "mocap":
             return MocapProtocol(config.clips, config.fps)
 
@@ -203,7 +226,12 @@ def capture_person(job: CaptureJob) -> Captured:
     store, people = RegistrationsStore.open(config.out), read_people(config.people)
     person = person_of(people, job.index)
     settings = SessionSettings(
-        config.deformer, config.touch, config.seed, config.twin, config.device
+        config.deformer,
+        config.touch,
+        config.seed,
+        config.twin,
+        config.device,
+        config.tissue_spread,
     )
     scanner, protocol = scanner_of(config, template), protocol_of(config)
     counts, left_out, missing = [], [], _missing(store, job)
@@ -270,7 +298,7 @@ def _scan(store: RegistrationsStore, scanner: Scanner, take: Take, config: Captu
 
 
 def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
-    names = protocol_of(job.config).sequences()
+    names = job.sequences or protocol_of(job.config).sequences()
     known = (store.has_take, store.is_left_out)
     return tuple(name for name in names if not any(has(job.name, name) for has in known))
 
@@ -279,6 +307,9 @@ def _store(config: CaptureConfig, people: People, template: Template) -> Registr
     report: Mapping[str, Any] = to_json(config)
     places = ("people", "out", "clips")
     run = {name: value for name, value in report.items() if name not in places}
+    for name, usual in _LATER.items():  # stores of before these options were there go on
+        if run[name] == usual:
+            del run[name]
     run["people"] = dict(people.run)
     run["clips"] = [file_sha256(clip) for clip in config.clips]
     provenance = {
@@ -300,6 +331,10 @@ def _require(config: CaptureConfig, people: People, template: Template) -> None:
     if config.scan_every < 1:
         raise InputError(
             f"every {config.scan_every}th frame was to be scanned; expected 1 or more."
+        )
+    if not 0.0 <= config.tissue_spread <= 1.0:
+        raise InputError(
+            f"tissue was to vary by {config.tissue_spread} in ln(modulus); expected 0 to 1."
         )
     for clip in config.clips:
         if not clip.is_file():

@@ -21,8 +21,10 @@ from corporeal.body.weights import SkinWeights
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.hdf5 import lost_in_hdf5, read_dfaust, write_dfaust
 from corporeal.formats.npz import write_npz
+from corporeal.formats.packed_registrations import is_packed
 from corporeal.formats.ply_folder import read_ply_folder, write_ply_folder
 from corporeal.formats.registrations import RegistrationsStore
+from corporeal.pipelines.packed_dataset import read_packed_dataset
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.progress import progress
 from corporeal.skinning.kinematics import forward_kinematics
@@ -100,13 +102,15 @@ def read_dataset(path: Path, template: str = "") -> Registrations:
     """A set in any format that holds one; vertices are read when they are asked for."""
     if path.suffix.lower() in _HDF5:
         return read_dfaust(path, template)
+    if is_packed(path):
+        return read_packed_dataset(path)
     if is_store(path):
         return RegistrationsStore.open(path).read()
     if path.is_dir():
         return read_ply_folder(path, template)
     raise InputError(
-        f"{path} is no set of registrations; expected a Zarr store, an .hdf5 file in DFAUST's "
-        f"layout, or a folder of .ply files."
+        f"{path} is no set of registrations; expected a Zarr store, a packed one "
+        f"(.packed.npz), an .hdf5 file in DFAUST's layout, or a folder of .ply files."
     )
 
 

@@ -1,6 +1,7 @@
 """The fourteen motions of the Dyna protocol (Pons-Moll et al. 2015, section 3.2)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from corporeal.body.template import Template
 from corporeal.capture.moving_clearance import cleared_motion
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
+from corporeal.capture.protocols.turned import drawn_turn, turned
 from corporeal.errors import InputError
 from corporeal.motions.library import MOTIONS, make_motion, require_timing
 
@@ -22,10 +24,14 @@ class DynaProtocol:
     """Seconds a motion."""
     motions: tuple[str, ...] = tuple(MOTIONS)
     """Names of authored motions."""
+    turned: float = 0.0
+    """Share of takes in which the body lies or is upside down, drawn for each."""
     name = "dyna"
 
     def __post_init__(self) -> None:
         require_timing(self.fps, self.duration)
+        if not 0.0 <= self.turned <= 1.0:
+            raise InputError(f"a share of {self.turned} takes was to be turned; expected 0 to 1.")
         unknown = [motion for motion in self.motions if motion not in MOTIONS]
         if unknown or not self.motions or len(set(self.motions)) != len(self.motions):
             raise InputError(
@@ -50,4 +56,8 @@ class DynaProtocol:
         )
         stand = np.asarray(motion.joint_rotations[0], np.float64)
         clear, share = cleared_motion(motion, person, template, stand)
-        return Recording(clear, moving=True, notes={"share_of_arm_turns_kept": round(share, 3)})
+        notes: dict[str, Any] = {"share_of_arm_turns_kept": round(share, 3)}
+        how = drawn_turn(seed, self.turned)
+        if how is not None:
+            clear, notes = turned(clear, how), {**notes, "turned": how}
+        return Recording(clear, moving=True, notes=notes)

@@ -1,0 +1,143 @@
+"""Many similar rows in few bytes, with an error that is stated: transform coding.
+
+Rows are told by coefficients along principal directions, in whole steps. All coefficients have the
+same step Δ: one that varies by less than Δ/√12 is dropped, since leaving it out costs less than
+rounding it (reverse water-filling: Cover, Thomas, Elements of Information Theory, 2006, section
+10.3.3). The directions, each times the standard deviation along it, are rounded to steps as well.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from corporeal._typing import Float32, Float64, Int, NumpyArray
+from corporeal.errors import InputError
+from corporeal.numerics.streamed_pca import PrincipalComponents, principal_components
+
+_FIRST_COUNT: Final = 256
+MOST_DIRECTIONS: Final = 2048
+"""Directions at most: beyond them a code says what it reached, not what was asked for."""
+_BASIS_SHARE: Final = 0.15
+"""Of the squared error, for rounding the directions."""
+_PIECE: Final = 512
+"""Rows that are made double at a time."""
+_INT16: Final = np.iinfo(np.int16).max
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """What turns rows into whole numbers and back: x ≈ mean + δ Σ_i z_i b_i, z_i = n_i Δ/σ_i."""
+
+    mean: Float32[NumpyArray, "d"]
+    """Of the rows, in their unit."""
+    basis: Int[NumpyArray, "c d"]
+    """Directions times standard deviations, in steps δ."""
+    basis_step: float
+    """δ, in the rows' unit."""
+    deviations: Float32[NumpyArray, "c"]
+    """σ of every coefficient, in the rows' unit."""
+    step: float
+    """Δ of the coefficients, in the rows' unit."""
+
+    @property
+    def count(self) -> int:
+        """Number c of directions."""
+        return len(self.deviations)
+
+    def encoded(self, rows: Float32[NumpyArray, "n d"]) -> Int[NumpyArray, "n c"]:
+        """Coefficients in whole steps."""
+        if not self.count:
+            return np.zeros((len(rows), 0), np.int32)
+        pulled = (rows - self.mean) @ self._directions.T
+        return np.round(pulled / self.step).astype(np.int32)
+
+    def decoded(self, steps: Int[NumpyArray, "n c"]) -> Float32[NumpyArray, "n d"]:
+        """The rows that whole steps stand for."""
+        if not self.count:
+            return np.repeat(self.mean[None], len(steps), axis=0)
+        weights = steps * (self.step * self.basis_step / self.deviations)
+        return self.mean + weights.astype(np.float32) @ self.basis.astype(np.float32)
+
+    @property
+    def _directions(self) -> Float32[NumpyArray, "c d"]:
+        """The rounded directions' duals are theirs to a part in thousands: unit again is enough."""
+        made = self.basis.astype(np.float32)
+        return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+def make_code(
+    rows: Float32[NumpyArray, "n d"], error: float, seed: int = 0, width: int = 3
+) -> Code:
+    """A code whose error on these rows is `error` at most, root mean square over groups of `width`
+    numbers (vertices), in the rows' unit; as near as `MOST_DIRECTIONS` come where that is more."""
+    if not error > 0:
+        raise InputError(f"an error of {error} was asked for; expected more than 0.")
+    total = error**2 * rows.shape[1] / width  # squared error a row
+    allowed = (1.0 - _BASIS_SHARE) * total
+    mean = rows.mean(axis=0, dtype=np.float64)
+    if len(rows) < 2 or _variance(rows, mean) <= allowed:
+        nothing = np.zeros((0, rows.shape[1]), np.int16)
+        return Code(mean.astype(np.float32), nothing, 1.0, np.zeros(0, np.float32), 1.0)
+    found = _components(rows, allowed, seed)
+    variances, tail = found.deviations**2, found.variance - float(np.sum(found.deviations**2))
+    level = water_level(variances, allowed - tail)
+    kept = variances > level
+    step = float(np.sqrt(12.0 * level))
+    scaled = found.deviations[kept, None] * found.directions[kept]
+    basis_step = np.sqrt(12.0 * _BASIS_SHARE * total / (kept.sum() * rows.shape[1]))
+    basis_step = float(max(basis_step, np.abs(scaled).max() / _INT16))
+    return Code(
+        found.mean.astype(np.float32),
+        np.round(scaled / basis_step).astype(np.int16),
+        basis_step,
+        found.deviations[kept].astype(np.float32),
+        step,
+    )
+
+
+def water_level(variances: Float64[NumpyArray, "c"], allowed: float) -> float:
+    """θ with Σ min(variance, θ) = `allowed`; a tenth of the least variance where nothing is."""
+    ordered = np.sort(variances)
+    if allowed <= 0:
+        return 0.1 * float(ordered[0])
+    below = np.concatenate([[0.0], np.cumsum(ordered)[:-1]])
+    levels = (allowed - below) / np.arange(len(ordered), 0, -1)
+    fits = levels <= ordered
+    return float(levels[np.argmax(fits)]) if fits.any() else float(ordered[-1])
+
+
+def _components(rows: Float32[NumpyArray, "n d"], allowed: float, seed: int) -> PrincipalComponents:
+    """So many directions that what they leave fits twice into what is allowed."""
+    most = min(len(rows) - 1, rows.shape[1], MOST_DIRECTIONS)
+    count = min(_FIRST_COUNT, most)
+    while True:
+        found = principal_components(lambda: _pieces(rows), count, seed)
+        tail = found.variance - float(np.sum(found.deviations**2))
+        if tail < 0.5 * allowed or count == most:
+            return found
+        count = min(2 * count, most)
+
+
+def _pieces(rows: Float32[NumpyArray, "n d"]) -> Sequence[NumpyArray]:
+    return [rows[first : first + _PIECE] for first in range(0, len(rows), _PIECE)]
+
+
+def _variance(rows: Float32[NumpyArray, "n d"], mean: Float64[NumpyArray, "d"]) -> float:
+    squares = sum(float(np.sum((piece - mean) ** 2)) for piece in _pieces(rows))
+    return squares / max(len(rows), 1)
+
+
+def differences(steps: Int[NumpyArray, "n c"], order: int) -> Int[NumpyArray, "n c"]:
+    """Differences of whole numbers along the first axis, so often; the first rows stay."""
+    for _ in range(order):
+        steps = np.diff(steps, axis=0, prepend=np.zeros_like(steps[:1]))
+    return steps
+
+
+def sums(steps: Int[NumpyArray, "n c"], order: int) -> Int[NumpyArray, "n c"]:
+    """The way back from `differences`."""
+    for _ in range(order):
+        steps = np.cumsum(steps, axis=0)
+    return steps
