@@ -12,7 +12,8 @@
 | `dyna_wide` | 30 women, 30 men | 14 motions × 2 s, tissue varied, a third lying | `--device` |
 
 The CPU's sets are recorded one after the other, `dyna_wide` beside them. SMPL is trained by the
-verb as soon as its two sets are there. Every set is packed (`corporeal dataset pack`) when it is
+verb as soon as its two sets are there. Where the device records nothing, the CPU does it last
+(`dyna_wide_cpu`). Every set is packed (`corporeal dataset pack`) when it is
 recorded, or, as far as it came, when time is up; then its dynamic offsets are decomposed and it is
 checked. Everything is one of corporeal's own commands, with a log of its own in HOME/logs, and goes
 on where it stopped when the same call is given again. HOME/status.json says what became of each.
@@ -32,6 +33,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VERB = (sys.executable, "-m", "corporeal.cli.main")
+ELSEWHERE = "_cpu"
+"""Behind the name of a set that the device did not record."""
 PATIENCE = 5.0
 """Seconds that a stopped command has to end."""
 LOOK = 1.0
@@ -56,6 +59,10 @@ class Plan:
     def store(self, name: str) -> str:
         """Where a set lies."""
         return str(self.home / f"{name}.zarr")
+
+    def takes(self, name: str) -> int:
+        """How many recordings a set has so far."""
+        return len(list((self.home / f"{name}.zarr" / "sequences").glob("*__*")))
 
     def people(self) -> list[str]:
         """Everybody; twice as many as stand, at least enough to choose from."""
@@ -98,21 +105,29 @@ class Plan:
             "dyna_wide": (
                 "--protocol", "dyna", "--women", str(wide), "--men", str(wide), "--duration", "2",
                 *motions, "--turned", "0.33", "--tissue-spread", "0.35", "--seed", "2",
-                "--device", self.device,
             ),
-        }[name]  # fmt: skip
+        }[name.removesuffix(ELSEWHERE)]  # fmt: skip
         jobs = self.device_jobs if name == "dyna_wide" else self.cpu_jobs
+        if name == "dyna_wide":
+            flags = (*flags, "--device", self.device)
         start = [*VERB, "capture", "--people", self.store("people"), "--out", self.store(name)]
         return [*start, *flags, "--jobs", str(jobs)]
 
-    def training(self, sparse: bool) -> list[str]:
+    def training(self, name: str, sparse: bool) -> list[str]:
         """SMPL by the verb."""
-        out = self.home / ("smpl_sparse.npz" if sparse else "smpl.npz")
         shapes = min(100, self.count(1000, 3))
         return [
             *VERB, "train", "smpl", "--poses", self.store("multipose"), "--shapes",
-            self.store("multishape"), "--shape-count", str(shapes), "--out", str(out),
-            *(["--sparse"] if sparse else []),
+            self.store("multishape"), "--shape-count", str(shapes), "--out",
+            str(self.home / f"{name}.npz"), *(["--sparse"] if sparse else []),
+        ]  # fmt: skip
+
+    def building(self, name: str, sparse: bool) -> list[str]:
+        """The model as the package would ship it, but with all of its blend shapes."""
+        kind = ["--sparse"] if sparse else ["--count", "207"]
+        return [
+            sys.executable, str(ROOT / "tools/build_smpl.py"), "--model",
+            str(self.home / f"{name}.npz"), "--out", str(self.home / "models"), *kind,
         ]  # fmt: skip
 
     def packing(self, name: str) -> list[str]:
@@ -120,7 +135,11 @@ class Plan:
         out = str(self.home / f"{name}.packed.npz")
         error = "0.00015" if name.startswith("multi") else "0.0001"
         return [*VERB, "dataset", "pack", self.store(name), "--out", out, "--error", error,
-                "--jobs", str(max(2, self.all_jobs // 2))]  # fmt: skip
+                "--jobs", str(self.side_jobs(name))]  # fmt: skip
+
+    def side_jobs(self, name: str) -> int:
+        """Processes for what is done with a set: few while movements are being recorded."""
+        return max(2, self.all_jobs // (2 if name.startswith("dyna") else 4))
 
     def offsets(self, name: str) -> list[str]:
         """How many components dynamic offsets have."""
@@ -130,7 +149,7 @@ class Plan:
     def checking(self, name: str) -> list[str]:
         """What is wrong with a set."""
         return [*VERB, "dataset", "validate", self.store(name), "--thorough", "1", "--json",
-                "--jobs", str(max(2, self.all_jobs // 2))]  # fmt: skip
+                "--jobs", str(self.side_jobs(name))]  # fmt: skip
 
 
 @dataclass
@@ -163,8 +182,9 @@ class Runner:
         self.plan, self.board = plan, board
         self.recording_ends, self.all_ends = recording_ends, all_ends
 
-    def run(self, name: str, command: list[str], until: float) -> bool:
-        """Whether a command came to a good end before `until`."""
+    def run(self, name: str, command: list[str], until: float, threads: int = 2) -> bool:
+        """Whether a command came to a good end before `until`; `threads` are for its products of
+        matrices."""
         if time.monotonic() > until:
             self.board.tell(name, "no time was left")
             return False
@@ -174,7 +194,7 @@ class Runner:
             log.write(f"$ {' '.join(command)}\n")
             log.flush()
             child = subprocess.Popen(
-                command, stdout=log, stderr=log, start_new_session=True, env=environment()
+                command, stdout=log, stderr=log, start_new_session=True, env=environment(threads)
             )
             while child.poll() is None and time.monotonic() < until:
                 time.sleep(LOOK)
@@ -194,19 +214,26 @@ class Runner:
         """Pack a set, decompose its offsets, check it."""
         if not (self.plan.home / f"{name}.zarr").exists():
             return
-        self.run(f"pack {name}", self.plan.packing(name), self.all_ends)
+        threads = self.plan.side_jobs(name)
+        self.run(f"pack {name}", self.plan.packing(name), self.all_ends, threads)
         if name.startswith("dyna"):
-            self.run(f"offsets {name}", self.plan.offsets(name), self.all_ends)
+            self.run(f"offsets {name}", self.plan.offsets(name), self.all_ends, threads)
         self.run(f"check {name}", self.plan.checking(name), self.all_ends)
 
+    def train(self, name: str, sparse: bool) -> None:
+        """SMPL by the verb, and what of it may ship."""
+        plan = self.plan
+        if self.run(f"train {name}", plan.training(name, sparse), self.all_ends, 3):
+            self.run(f"build {name}", plan.building(name, sparse), self.all_ends)
 
-def environment() -> dict[str, str]:
-    """One thread a process, the package found, programs compiled once."""
+
+def environment(threads: int) -> dict[str, str]:
+    """The package found, so many threads a process, programs compiled once."""
     given = dict(os.environ)
     path = [str(ROOT / "src"), str(ROOT / "benchmarks"), given.get("PYTHONPATH", "")]
     given["PYTHONPATH"] = os.pathsep.join(part for part in path if part)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        given.setdefault(name, "2")
+        given[name] = str(threads)
     given.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path.home() / ".cache" / "corporeal-jax"))
     given.setdefault("PYTHONUNBUFFERED", "1")
     return given
@@ -239,21 +266,34 @@ def record_all(runner: Runner) -> None:
         return
     followers: list[threading.Thread] = []
 
+    refused = threading.Event()
+
     def wide() -> None:
-        runner.record("dyna_wide")
+        if not runner.record("dyna_wide") and not plan.takes("dyna_wide"):
+            refused.set()
+            return
         runner.wrap_up("dyna_wide")
 
+    def held() -> None:
+        for name in ("multishape", "multipose", "multipose_test"):
+            runner.wrap_up(name)
+
     def train() -> None:
-        if runner.run("train smpl", plan.training(sparse=False), runner.all_ends):
-            runner.run("train smpl sparse", plan.training(sparse=True), runner.all_ends)
+        runner.train("smpl", sparse=False)
+        runner.train("smpl_sparse", sparse=True)
 
     followers.append(beside(wide))
-    both = [runner.record(name) for name in ("multishape", "multipose")]
-    if all(both):
+    whole = [runner.record(name) for name in ("multishape", "multipose", "multipose_test")]
+    followers.append(beside(held))
+    if all(whole[:2]):
         followers.append(beside(train))
-    for name in ("dyna", "dyna_test", "multipose_test"):
+    moving = ["dyna", "dyna_test"]
+    for name in moving:
         runner.record(name)
-    for name in ("multipose", "dyna", "dyna_test", "multishape", "multipose_test"):
+    if refused.is_set():
+        moving.append(f"dyna_wide{ELSEWHERE}")
+        runner.record(moving[-1])
+    for name in moving:
         runner.wrap_up(name)
     for follower in followers:
         follower.join()

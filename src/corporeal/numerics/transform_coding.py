@@ -14,15 +14,15 @@ import numpy as np
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.errors import InputError
-from corporeal.numerics.streamed_pca import PrincipalComponents, principal_components
 
-_FIRST_COUNT: Final = 256
 MOST_DIRECTIONS: Final = 2048
 """Directions at most: beyond them a code says what it reached, not what was asked for."""
 _BASIS_SHARE: Final = 0.15
 """Of the squared error, for rounding the directions."""
 _PIECE: Final = 512
 """Rows that are made double at a time."""
+_COLUMNS: Final = 4096
+"""Numbers of every row that are made double at a time, likewise."""
 _INT16: Final = np.iinfo(np.int16).max
 
 
@@ -67,11 +67,13 @@ class Code:
         return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
-def make_code(
-    rows: Float32[NumpyArray, "n d"], error: float, seed: int = 0, width: int = 3
-) -> Code:
+def make_code(rows: Float32[NumpyArray, "n d"], error: float, width: int = 3) -> Code:
     """A code whose error on these rows is `error` at most, root mean square over groups of `width`
-    numbers (vertices), in the rows' unit; as near as `MOST_DIRECTIONS` come where that is more."""
+    numbers (vertices), in the rows' unit; as near as `MOST_DIRECTIONS` come where that is more.
+
+    Takes time with the third power of the number of rows: some thousands are enough to find
+    directions for many more.
+    """
     if not error > 0:
         raise InputError(f"an error of {error} was asked for; expected more than 0.")
     total = error**2 * rows.shape[1] / width  # squared error a row
@@ -80,20 +82,20 @@ def make_code(
     if len(rows) < 2 or _variance(rows, mean) <= allowed:
         nothing = np.zeros((0, rows.shape[1]), np.int16)
         return Code(mean.astype(np.float32), nothing, 1.0, np.zeros(0, np.float32), 1.0)
-    found = _components(rows, allowed, seed)
-    variances, tail = found.deviations**2, found.variance - float(np.sum(found.deviations**2))
+    found = _components(rows, mean)
+    usable = min(MOST_DIRECTIONS, int((found.variances > 0).sum()))
+    variances, tail = found.variances[:usable], float(found.variances[usable:].sum())
     level = water_level(variances, allowed - tail)
-    kept = variances > level
-    step = float(np.sqrt(12.0 * level))
-    scaled = found.deviations[kept, None] * found.directions[kept]
-    basis_step = np.sqrt(12.0 * _BASIS_SHARE * total / (kept.sum() * rows.shape[1]))
+    count = max(1, int((variances > level).sum()))
+    scaled = found.scaled(rows, mean, count)
+    basis_step = np.sqrt(12.0 * _BASIS_SHARE * total / (count * rows.shape[1]))
     basis_step = float(max(basis_step, np.abs(scaled).max() / _INT16))
     return Code(
-        found.mean.astype(np.float32),
+        mean.astype(np.float32),
         np.round(scaled / basis_step).astype(np.int16),
         basis_step,
-        found.deviations[kept].astype(np.float32),
-        step,
+        np.sqrt(variances[:count]).astype(np.float32),
+        float(np.sqrt(12.0 * level)),
     )
 
 
@@ -108,16 +110,33 @@ def water_level(variances: Float64[NumpyArray, "c"], allowed: float) -> float:
     return float(levels[np.argmax(fits)]) if fits.any() else float(ordered[-1])
 
 
-def _components(rows: Float32[NumpyArray, "n d"], allowed: float, seed: int) -> PrincipalComponents:
-    """So many directions that what they leave fits twice into what is allowed."""
-    most = min(len(rows) - 1, rows.shape[1], MOST_DIRECTIONS)
-    count = min(_FIRST_COUNT, most)
-    while True:
-        found = principal_components(lambda: _pieces(rows), count, seed)
-        tail = found.variance - float(np.sum(found.deviations**2))
-        if tail < 0.5 * allowed or count == most:
-            return found
-        count = min(2 * count, most)
+def _components(rows: Float32[NumpyArray, "n d"], mean: Float64[NumpyArray, "d"]) -> "_Spectrum":
+    """All principal directions, from the products of rows with each other."""
+    gram = np.zeros((len(rows), len(rows)))
+    for first in range(0, rows.shape[1], _COLUMNS):
+        some = slice(first, first + _COLUMNS)
+        part = rows[:, some].astype(np.float64) - mean[some]
+        gram += part @ part.T
+    values, vectors = np.linalg.eigh(gram)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    return _Spectrum(values / len(rows), vectors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """Variances along principal directions, and each as a mixture of the rows."""
+
+    variances: Float64[NumpyArray, "n"]
+    """Largest first, in the rows' unit squared."""
+    vectors: Float64[NumpyArray, "n n"]
+    """Columns: shares of the centred rows in a direction times its length."""
+
+    def scaled(
+        self, rows: Float32[NumpyArray, "n d"], mean: Float64[NumpyArray, "d"], count: int
+    ) -> Float32[NumpyArray, "c d"]:
+        """The first directions, each times the standard deviation along it: Uᵀ (X − mean)/√n."""
+        shares = (self.vectors[:, :count].T / np.sqrt(len(rows))).astype(np.float32)
+        return shares @ rows - np.outer(shares.sum(axis=1), mean).astype(np.float32)
 
 
 def _pieces(rows: Float32[NumpyArray, "n d"]) -> Sequence[NumpyArray]:

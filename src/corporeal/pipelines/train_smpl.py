@@ -1,5 +1,6 @@
 """Registrations in, a trained body model out."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from corporeal.formats.native import read_body
 from corporeal.formats.npz import open_npz
 from corporeal.formats.smpl import read_smpl, write_smpl
 from corporeal.models.smpl.model import SmplModel
-from corporeal.models.smpl.train import SmplTrainer, TrainedSmpl
+from corporeal.models.smpl.train import SmplTrainer, TrainedSmpl, few_registrations
 from corporeal.models.smpl.training.pose_training import PoseTraining
 from corporeal.models.smpl.training.shape_training import ShapeTraining
 from corporeal.pipelines.dataset import read_dataset
@@ -123,7 +124,14 @@ def train_smpl_model(
         replace(PoseTraining(), blending=options.skinning, sparse=options.sparse),
         replace(ShapeTraining(), count=_count(options, posed, shaped)),
     )
-    made = trainer.fit(posed.held, shaped.held, template, callback=callback, checkpoints=checkpoint)
+    few = few_registrations(posed.held.frame_count, template)
+    if few is not None:
+        notes.append(few)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r".* registrations came for")  # said by the notes
+        made = trainer.fit(
+            posed.held, shaped.held, template, callback=callback, checkpoints=checkpoint
+        )
     return made, tuple(notes)
 
 

@@ -62,6 +62,9 @@ class SmplTrainer:
         """
         _warn_of_test_takes(poses, shapes)
         meshes, names = posed_meshes(poses, template)
+        few = few_registrations(len(meshes.subjects), template)
+        if few is not None and self.pose.learn_pose_shapes:
+            warnings.warn(few, stacklevel=2)
         standing = standing_meshes(shapes, template, without=names)
         identifier = pose_identifier(meshes, template, self.pose)
         kept = None if checkpoints is None else Checkpoints(checkpoints, identifier)
@@ -85,6 +88,18 @@ class SmplTrainer:
             "explained": found.explained.tolist(),
         }
         return TrainedSmpl(model, report)
+
+
+def few_registrations(count: int, template: Template) -> str | None:
+    """What to say of so few registrations that pose blend shapes can copy each of them."""
+    features = 9 * (template.skeleton.joint_count - 1)
+    if count >= features:
+        return None
+    return (
+        f"{count} registrations came for {features} pose features: pose blend shapes can copy all "
+        f"of them, so the training distance says nothing of new poses. Record more, or measure on "
+        f"takes kept for tests (corporeal evaluate models)."
+    )
 
 
 def posed_meshes(
