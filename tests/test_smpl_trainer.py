@@ -10,7 +10,7 @@ import smpl_truth
 
 from corporeal.body.registrations import Registrations, Take
 from corporeal.errors import InputError
-from corporeal.models.smpl.train import SmplTrainer, pose_identifier
+from corporeal.models.smpl.train import SmplTrainer, few_registrations, pose_identifier
 from corporeal.models.smpl.training.checkpoints import Checkpoints
 from corporeal.models.smpl.training.pose_training import PoseTraining
 from corporeal.models.smpl.training.shape_training import ShapeTraining
@@ -84,6 +84,15 @@ def test_checkpoints_that_say_dqbs_go_on(tmp_path: Path) -> None:
     ):  # fmt: skip
         digest.update(np.ascontiguousarray(array).data)
     assert pose_identifier(meshes, template, settings) == digest.hexdigest()
+
+
+def test_fewer_registrations_than_pose_features_are_warned_of() -> None:
+    """16 registrations for 207 features; as many as features say nothing."""
+    registrations, template = data()
+    with pytest.warns(UserWarning, match="16 registrations came for 207 pose features"):
+        TRAINER.fit(registrations, registrations, template)
+    assert few_registrations(206, template) is not None
+    assert few_registrations(207, template) is None
 
 
 def test_takes_marked_as_test_are_warned_of() -> None:

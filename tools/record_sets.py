@@ -297,6 +297,7 @@ def record_all(runner: Runner) -> None:
         runner.wrap_up(name)
     for follower in followers:
         follower.join()
+    runner.board.tell("all", "done")
 
 
 def main() -> None:

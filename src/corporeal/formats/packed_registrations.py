@@ -121,9 +121,7 @@ def read_packed(path: Path) -> PackedRegistrations:
         try:
             about = json.loads(file.array("about", "i", ("b",)).astype(np.uint8).tobytes())
         except ValueError as error:
-            raise FormatError(
-                f"{path}: what it says of itself cannot be read ({error})."
-            ) from error
+            raise FormatError(f"{path} does not say what it holds ({error}).") from error
         if not isinstance(about, dict):
             raise FormatError(f"{path} does not say what it holds.")
         weights = file.array("skin_weights", "f", ("V", "K"))

@@ -8,6 +8,7 @@ rounding it (reverse water-filling: Cover, Thomas, Elements of Information Theor
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -50,8 +51,10 @@ class Code:
         """Coefficients in whole steps."""
         if not self.count:
             return np.zeros((len(rows), 0), np.int32)
-        pulled = (rows - self.mean) @ self._directions.T
-        return np.round(pulled / self.step).astype(np.int32)
+        weights = (rows - self.mean) @ self._duals.T
+        return np.round(weights * (self.deviations / (self.step * self.basis_step))).astype(
+            np.int32
+        )
 
     def decoded(self, steps: Int[NumpyArray, "n c"]) -> Float32[NumpyArray, "n d"]:
         """The rows that whole steps stand for."""
@@ -60,11 +63,12 @@ class Code:
         weights = steps * (self.step * self.basis_step / self.deviations)
         return self.mean + weights.astype(np.float32) @ self.basis.astype(np.float32)
 
-    @property
-    def _directions(self) -> Float32[NumpyArray, "c d"]:
-        """The rounded directions' duals are theirs to a part in thousands: unit again is enough."""
+    @cached_property
+    def _duals(self) -> Float32[NumpyArray, "c d"]:
+        """(B Bᵀ)⁻¹ B: rounded directions are not quite orthogonal, so nearest points need them."""
         made = self.basis.astype(np.float32)
-        return made / np.linalg.norm(made, axis=1, keepdims=True)
+        gram = made.astype(np.float64) @ made.T
+        return np.linalg.solve(gram, made).astype(np.float32)
 
 
 def make_code(rows: Float32[NumpyArray, "n d"], error: float, width: int = 3) -> Code:

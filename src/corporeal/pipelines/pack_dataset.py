@@ -107,7 +107,9 @@ class _Summed:
         return PackedError(rms, float(np.mean(self.percentiles or [0.0])), self.largest)
 
 
-def pack_dataset(config: PackConfig, workers: int | None = None) -> Packed:
+def pack_dataset(
+    config: PackConfig, workers: int | None = None, in_process: bool = False
+) -> Packed:
     """Pack a store of captures; poses and rest shapes must be known, as those of captures are."""
     if not is_packed(config.out):
         raise InputError(f"cannot pack into {config.out}; expected a name that ends in {SUFFIX}.")
@@ -117,7 +119,7 @@ def pack_dataset(config: PackConfig, workers: int | None = None) -> Packed:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         shapes, shape_error = _code_shapes(held, scratch)
-        found = _code_takes(held, config, scratch, workers)
+        found = _code_takes(held, config, scratch, workers, in_process)
     about, arrays = _about(held, config), _rig()
     codes = {"shape": shapes, **found.codes}
     errors = {"shapes": shape_error, **found.errors}
@@ -170,7 +172,7 @@ def _code_shapes(held: Registrations, scratch: Path) -> tuple[CodedRows, PackedE
 
 
 def _code_takes(
-    held: Registrations, config: PackConfig, scratch: Path, workers: int | None
+    held: Registrations, config: PackConfig, scratch: Path, workers: int | None, in_process: bool
 ) -> _Found:
     """Directions from a sample of frames, then every take in whole numbers."""
     every = max(1, -(-held.frame_count // SAMPLE))
@@ -183,7 +185,9 @@ def _code_takes(
         )
         for t in held.takes
     }
-    sampled = run_jobs(_sampled, jobs, workers=workers, label="sampling takes")
+    sampled = run_jobs(
+        _sampled, jobs, workers=workers, in_process=in_process, label="sampling takes"
+    )
     if (error := sampled.error()) is not None:
         raise error
     moving = any(take.twin is not None for take in held.takes)
@@ -195,7 +199,7 @@ def _code_takes(
             _save_code(scratch / f"{name}.npz", code, config.largest)
     sampled.done.clear()
     whole = {k: _TakeJob(j.data, j.subject, j.sequence, scratch) for k, j in jobs.items()}
-    report = run_jobs(_encode, whole, workers=workers, label="packing takes")
+    report = run_jobs(_encode, whole, workers=workers, in_process=in_process, label="packing takes")
     if (error := report.error()) is not None:
         raise error
     return _joined([report.done[key] for key in whole], scratch)

@@ -66,7 +66,7 @@ def rounded_poses(take: Take) -> Int[NumpyArray, "N q"]:
 def pose_of(steps: Int[NumpyArray, "N q"]) -> Pose:
     """The poses that steps stand for."""
     values = POSE_STEP * steps.astype(np.float64)
-    turns = values[:, 3:].reshape(len(values), -1, 3)
+    turns = values[:, 3:].reshape(len(values), values.shape[1] // 3 - 1, 3)
     return Pose(turns.astype(np.float32), values[:, :3].astype(np.float32))
 
 
@@ -81,7 +81,9 @@ class Carrier:
     ) -> Float32[NumpyArray, "N d"]:
         """Offsets in the rest pose of posed vertices, one row a frame, metres."""
         found = unpose(self._skinning, identity, pose, vertices).rest_vertices
-        return (np.asarray(found) - identity.rest_vertices).reshape(len(vertices), -1)
+        return (np.asarray(found) - identity.rest_vertices).reshape(
+            len(vertices), identity.rest_vertices.size
+        )
 
     def posed(
         self, identity: Identity, pose: Pose, offsets: Float32[NumpyArray, "N d"]
@@ -89,12 +91,12 @@ class Carrier:
         """The way back."""
         rest = np.asarray(identity.rest_vertices)
         shapes = rest + offsets.reshape(len(offsets), *rest.shape)
-        skins = []
+        skins = np.empty(shapes.shape, np.float32)
         for first in range(0, len(offsets), _FRAMES_AT_ONCE):
             some = slice(first, first + _FRAMES_AT_ONCE)
             part = Pose(pose.joint_rotations[some], pose.root_translation[some])
-            skins.append(move_points(self._skinning.vertex_motions(identity, part), shapes[some]))
-        return np.concatenate(skins).astype(np.float32)
+            skins[some] = move_points(self._skinning.vertex_motions(identity, part), shapes[some])
+        return skins
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,9 @@ class CodedRows:
         found = self.code.decoded(self.steps[first:end])
         begin, stop = np.searchsorted(self.far_rows, (first, end))
         places = self.far_rows[begin:stop] - first, self.far_vertices[begin:stop]
-        found.reshape(len(found), -1, 3)[places] += self.far_step * self.far_steps[begin:stop]
+        found.reshape(len(found), found.shape[1] // 3, 3)[places] += (
+            self.far_step * self.far_steps[begin:stop]
+        )
         return found
 
 
@@ -240,9 +244,7 @@ def _coded(
 ) -> CodedRows:
     basis_step, step, far_step = (float(about["codes"][name][key]) for key in _ABOUT_CODES)
     if sum(lengths) != len(packed.steps):
-        raise FormatError(
-            f"takes have {sum(lengths)} rows of {name}; {len(packed.steps)} are there."
-        )
+        raise FormatError(f"{len(packed.steps)} rows of {name} came; takes have {sum(lengths)}.")
     code = Code(packed.mean.astype(np.float32), packed.basis, basis_step, packed.deviations, step)
     return CodedRows(
         code,
