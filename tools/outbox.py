@@ -17,7 +17,7 @@ from pathlib import Path
 ORDER = (
     "dyna.packed.npz", "multipose.packed.npz", "multishape.packed.npz", "dyna_test.packed.npz",
     "multipose_test.packed.npz", "models/smpl.npz.xz", "models/smpl_sparse.npz.xz",
-    "dyna_wide.packed.npz", "dyna_wide_cpu.packed.npz",
+    "dyna_wide.packed.npz",
 )  # fmt: skip
 REPORTS = ("*.json", "logs/*.log", "models/*.json", "*.log")
 REPORT_MOST = 1_000_000

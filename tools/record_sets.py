@@ -8,15 +8,16 @@
 | --- | --- | --- | --- |
 | `multishape` | 1 000 women, 1 000 men | one stand, two-layer flesh, no contacts | CPU |
 | `multipose`, `multipose_test` | 40 who train × 45, 6 who test × 20 | held poses | CPU |
-| `dyna`, `dyna_test` | 10 who train, 6 who test | 14 motions × 5 s, with twins | CPU |
+| `dyna`, `dyna_test` | 10 who train, 6 who test | 14 motions × 5 s, with twins | `--device` |
 | `dyna_wide` | 30 women, 30 men | 14 motions × 2 s, tissue varied, a third lying | `--device` |
 
-The CPU's sets are recorded one after the other, `dyna_wide` beside them. SMPL is trained by the
-verb as soon as its two sets are there. Where the device records nothing, the CPU does it last
-(`dyna_wide_cpu`). Every set is packed (`corporeal dataset pack`) when it is
-recorded, or, as far as it came, when time is up; then its dynamic offsets are decomposed and it is
-checked. Everything is one of corporeal's own commands, with a log of its own in HOME/logs, and goes
-on where it stopped when the same call is given again. HOME/status.json says what became of each.
+The CPU's sets are recorded one after the other, those of the device beside them; when the CPU has
+done its own it helps with the movements, or makes all, where the device records nothing. SMPL
+is trained by the verb as soon as its two sets are there. Every set is packed (`corporeal dataset
+pack`) when it is recorded, or, as far as it came, when time is up; then its dynamic offsets are
+decomposed and it is checked. Everything is one of corporeal's own commands, with a log of its own
+in HOME/logs, and goes on where it stopped when the same call is given again. HOME/status.json says
+what became of each.
 """
 
 import argparse
@@ -33,8 +34,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VERB = (sys.executable, "-m", "corporeal.cli.main")
-ELSEWHERE = "_cpu"
-"""Behind the name of a set that the device did not record."""
+HELD = ("multipose", "multishape", "multipose_test")
+MOVING = ("dyna", "dyna_test", "dyna_wide")
+"""Sets of held poses, which the CPU records, and of movements, which the device does."""
 PATIENCE = 5.0
 """Seconds that a stopped command has to end."""
 LOOK = 1.0
@@ -60,6 +62,10 @@ class Plan:
         """Where a set lies."""
         return str(self.home / f"{name}.zarr")
 
+    def begun(self, name: str) -> bool:
+        """Whether a set's recording has begun."""
+        return (self.home / f"{name}.zarr").exists()
+
     def takes(self, name: str) -> int:
         """How many recordings a set has so far."""
         return len(list((self.home / f"{name}.zarr" / "sequences").glob("*__*")))
@@ -75,8 +81,8 @@ class Plan:
         """While nothing runs beside it."""
         return self.cpu_jobs + self.device_jobs
 
-    def recording(self, name: str) -> list[str]:
-        """The command that records a set."""
+    def recording(self, name: str, on_cpu: bool = False) -> list[str]:
+        """The command that records a set, or helps to."""
         each = self.count(1000, 3)
         some = self.count(20, 1)
         half = ("--women", str(self.count(5)), "--men", str(self.count(5)))
@@ -106,10 +112,12 @@ class Plan:
                 "--protocol", "dyna", "--women", str(wide), "--men", str(wide), "--duration", "2",
                 *motions, "--turned", "0.33", "--tissue-spread", "0.35", "--seed", "2",
             ),
-        }[name.removesuffix(ELSEWHERE)]  # fmt: skip
-        jobs = self.device_jobs if name == "dyna_wide" else self.cpu_jobs
-        if name == "dyna_wide":
-            flags = (*flags, "--device", self.device)
+        }[name]  # fmt: skip
+        jobs = self.cpu_jobs
+        if on_cpu:
+            flags = (*flags, "--join")
+        elif name in MOVING:
+            flags, jobs = (*flags, "--device", self.device), self.device_jobs
         start = [*VERB, "capture", "--people", self.store("people"), "--out", self.store(name)]
         return [*start, *flags, "--jobs", str(jobs)]
 
@@ -206,9 +214,15 @@ class Runner:
         self.board.tell(name, "done" if good else "stopped" if stopped else "failed", took)
         return good
 
-    def record(self, name: str) -> bool:
-        """Record a set, as far as time lets."""
-        return self.run(name, self.plan.recording(name), self.recording_ends)
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is recorded any more."""
+        return time.monotonic() > self.recording_ends
+
+    def record(self, name: str, on_cpu: bool = False) -> bool:
+        """Record a set, as far as time lets; or help the device with it."""
+        title = f"{name} on the CPU" if on_cpu else name
+        return self.run(title, self.plan.recording(name, on_cpu), self.recording_ends)
 
     def wrap_up(self, name: str) -> None:
         """Pack a set, decompose its offsets, check it."""
@@ -261,41 +275,36 @@ def beside(work: Callable[[], None]) -> threading.Thread:
 
 def record_all(runner: Runner) -> None:
     """Everything, in the order in which it is needed."""
-    plan = runner.plan
+    plan, refused = runner.plan, threading.Event()
     if not runner.run("people", plan.people(), runner.recording_ends):
         return
-    followers: list[threading.Thread] = []
 
-    refused = threading.Event()
-
-    def wide() -> None:
-        if not runner.record("dyna_wide") and not plan.takes("dyna_wide"):
-            refused.set()
-            return
-        runner.wrap_up("dyna_wide")
+    def moving() -> None:
+        for name in MOVING:
+            if not runner.record(name) and not plan.takes(name):
+                refused.set()
+                return
 
     def held() -> None:
-        for name in ("multishape", "multipose", "multipose_test"):
+        for name in HELD:
             runner.wrap_up(name)
 
     def train() -> None:
         runner.train("smpl", sparse=False)
         runner.train("smpl_sparse", sparse=True)
 
-    followers.append(beside(wide))
-    whole = [runner.record(name) for name in ("multishape", "multipose", "multipose_test")]
-    followers.append(beside(held))
-    if all(whole[:2]):
+    on_device = beside(moving)
+    whole = {name: runner.record(name) for name in HELD}
+    followers = [beside(held)]
+    if whole["multishape"] and whole["multipose"]:
         followers.append(beside(train))
-    moving = ["dyna", "dyna_test"]
-    for name in moving:
-        runner.record(name)
-    if refused.is_set():
-        moving.append(f"dyna_wide{ELSEWHERE}")
-        runner.record(moving[-1])
-    for name in moving:
-        runner.wrap_up(name)
-    for follower in followers:
+    for name in MOVING if plan.device != "cpu" else ():
+        while not (plan.begun(name) or refused.is_set() or runner.is_over):
+            time.sleep(LOOK)
+        runner.record(name, on_cpu=True)
+    on_device.join()
+    packing = [beside(lambda name=name: runner.wrap_up(name)) for name in MOVING]
+    for follower in (*followers, *packing):
         follower.join()
     runner.board.tell("all", "done")
 

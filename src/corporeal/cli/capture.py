@@ -42,6 +42,8 @@ class Capture(CaptureOptions):
     """Points a scan, about."""
     landmarks: bool = False
     """Put marks on the skin that scans find."""
+    join: bool = False
+    """Help a run of the same set on another device, from the other end; takes say which."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Processes to use; all cores by default, four where a GPU simulates."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
@@ -53,7 +55,7 @@ class Capture(CaptureOptions):
         """Record, and say what came of it."""
         config = self.config()
         say(f"recording people of {self.people} ({self.protocol}) into {self.out}")
-        report = capture(config, self.jobs, self.scheduler)
+        report = capture(config, self.jobs, self.scheduler, join=self.join)
         code = tell_batch(report, as_json=self.json)
         tell_left_out(RegistrationsStore.open(self.out).left_out())
         if code == 0 and not self.json:

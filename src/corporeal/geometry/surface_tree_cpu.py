@@ -58,19 +58,32 @@ def node_moments(corners, nodes):
     for node in range(len(nodes)):
         total = 0.0
         for slot in range(nodes[node, 0], nodes[node, 1]):
-            a, b, c = corners[slot, 0], corners[slot, 1], corners[slot, 2]
-            normal = 0.5 * np.cross(b - a, c - a)
-            area = math.sqrt((normal * normal).sum())
+            ax, ay, az = corners[slot, 0, 0], corners[slot, 0, 1], corners[slot, 0, 2]
+            bx, by, bz = corners[slot, 1, 0], corners[slot, 1, 1], corners[slot, 1, 2]
+            cx, cy, cz = corners[slot, 2, 0], corners[slot, 2, 1], corners[slot, 2, 2]
+            ux, uy, uz = bx - ax, by - ay, bz - az
+            vx, vy, vz = cx - ax, cy - ay, cz - az
+            nx = 0.5 * (uy * vz - uz * vy)
+            ny = 0.5 * (uz * vx - ux * vz)
+            nz = 0.5 * (ux * vy - uy * vx)
+            area = math.sqrt(nx * nx + ny * ny + nz * nz)
             total += area
-            for axis in range(3):
-                moments[node, axis] += area * (a[axis] + b[axis] + c[axis]) / 3.0
-                moments[node, 4 + axis] += normal[axis]
+            moments[node, 0] += area * (ax + bx + cx) / 3.0
+            moments[node, 1] += area * (ay + by + cy) / 3.0
+            moments[node, 2] += area * (az + bz + cz) / 3.0
+            moments[node, 4] += nx
+            moments[node, 5] += ny
+            moments[node, 6] += nz
         for axis in range(3):
             moments[node, axis] /= max(total, 1e-300)
+        farthest = 0.0
         for slot in range(nodes[node, 0], nodes[node, 1]):
             for k in range(3):
-                away = corners[slot, k] - moments[node, :3]
-                moments[node, 3] = max(moments[node, 3], math.sqrt((away * away).sum()))
+                x = corners[slot, k, 0] - moments[node, 0]
+                y = corners[slot, k, 1] - moments[node, 1]
+                z = corners[slot, k, 2] - moments[node, 2]
+                farthest = max(farthest, x * x + y * y + z * z)
+        moments[node, 3] = math.sqrt(farthest)
     return moments
 
 

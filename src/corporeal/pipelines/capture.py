@@ -131,11 +131,13 @@ def capture(
     workers: int | None = None,
     scheduler: str | None = None,
     in_process: bool = False,
+    join: bool = False,
 ) -> JobReport[Captured]:
     """Record everybody who is chosen; takes that are there already are kept.
 
     The store is marked as finished when nothing is missing. Run it again after an interruption: it
-    takes up where it stopped. On a GPU, `GPU_WORKERS` processes share it by default.
+    takes up where it stopped. On a GPU, `GPU_WORKERS` processes share it by default. With `join` it
+    helps a run of the same set on another device, beginning from the other end; takes say theirs.
     """
     _require_device(config)
     people, template = read_people(config.people), default_template()
@@ -143,10 +145,11 @@ def capture(
     if config.device != "cpu":
         workers = workers or min(GPU_WORKERS, default_workers())
     jobs = capture_jobs(config, people)
-    store = _store(config, people, template)
+    store = _store(config, people, template, join)
+    shared = shared_out(jobs, 1 if in_process else workers or default_workers())
     report = run_jobs(
         capture_person,
-        shared_out(jobs, 1 if in_process else workers or default_workers()),
+        dict(reversed(shared.items())) if join else shared,
         workers=workers,
         scheduler=scheduler,
         in_process=in_process,
@@ -303,13 +306,17 @@ def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
     return tuple(name for name in names if not any(has(job.name, name) for has in known))
 
 
-def _store(config: CaptureConfig, people: People, template: Template) -> RegistrationsStore:
+def _store(
+    config: CaptureConfig, people: People, template: Template, join: bool
+) -> RegistrationsStore:
     report: Mapping[str, Any] = to_json(config)
     places = ("people", "out", "clips")
     run = {name: value for name, value in report.items() if name not in places}
     for name, usual in _LATER.items():  # stores of before these options were there go on
         if run[name] == usual:
             del run[name]
+    if join and config.out.exists():
+        run["device"] = RegistrationsStore.open(config.out).store.run.get("device")
     run["people"] = dict(people.run)
     run["clips"] = [file_sha256(clip) for clip in config.clips]
     provenance = {

@@ -246,9 +246,11 @@ def _encode(job: _TakeJob) -> _Encoded:
     coded, decoded = {}, {}
     for name, rows in offsets.items():
         code, largest = _load_code(job.scratch / f"{name}.npz")
-        steps, *far = _encoded(code, rows, largest)
-        coded[name] = (steps, *far)
-        decoded[name] = CodedRows(code, steps, *far, FAR_STEP).rows(slice(None))
+        coded[name] = _encoded(code, rows, largest)
+        steps, *places, far = coded[name]
+        decoded[name] = CodedRows(code, steps, places[0], places[1], far, FAR_STEP).rows(
+            slice(None)
+        )
     errors = {}
     if "dynamic" in offsets:
         errors["twins"] = error_of(offsets["pose"], decoded["pose"])
