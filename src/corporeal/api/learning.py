@@ -53,6 +53,8 @@ def capture_people(
     touch: Touch = CaptureOptions.touch,
     twin: bool = CaptureOptions.twin,
     device: str = CaptureOptions.device,
+    turned: float = CaptureOptions.turned,
+    tissue_spread: float = CaptureOptions.tissue_spread,
     seed: int = CaptureOptions.seed,
     scans: bool = False,
     points: int = ScannerSettings.points,
@@ -68,8 +70,10 @@ def capture_people(
     motion files). `split` keeps to the people for training or for tests; `women` and `men` choose
     so many, evenly over the body mass index. `deformer` ("layered" or "projective") moves the
     flesh, `touch` says where skin meets skin; `twin` adds the quasi-static twin of every movement.
-    `device` ("cpu", "gpu" or "gpu:N") simulates both; held poses need the CPU.
-    A take whose flesh is beyond the limits of health after three attempts is left out; the store
+    `device` ("cpu", "gpu" or "gpu:N") simulates both; held poses need the CPU. In a share `turned`
+    of the movements of "dyna" the body lies or is upside down; `tissue_spread` is the standard
+    deviation of ln(modulus) between people of one composition.
+    A take whose flesh is beyond the limits of health after two attempts is left out; the store
     lists it. `scans` adds raw scans of about `points` points, of
     every `scan_every`-th frame, with `landmarks` on demand.
 
@@ -93,6 +97,8 @@ def capture_people(
         touch=touch,
         twin=twin,
         device=device,
+        turned=turned,
+        tissue_spread=tissue_spread,
         seed=seed,
         scan_every=scan_every,
         scans=ScannerSettings(points=points, landmarks=landmarks) if scans else None,

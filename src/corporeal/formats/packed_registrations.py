@@ -32,7 +32,7 @@ from corporeal.errors import FormatError
 from corporeal.formats.npz import NpzReader, open_npz, write_npz
 
 SUFFIX = ".packed.npz"
-_KIND = "corporeal-packed-registrations 1"
+KIND = "corporeal-packed-registrations 1"
 _MOST_BYTES = 8 * 1024**3
 _PLANES = 4
 CODES = ("shape", "pose", "dynamic")
@@ -90,7 +90,7 @@ def is_packed(path: Path) -> bool:
 def write_packed(path: Path, held: PackedRegistrations) -> None:
     """Write a file, wholly or not at all."""
     about = np.frombuffer(json.dumps(held.about).encode(), np.uint8)
-    arrays: dict[str, NumpyArray] = {"format": np.array(_KIND), "about": about}
+    arrays: dict[str, NumpyArray] = {"format": np.array(KIND), "about": about}
     arrays |= {
         "triangles": held.triangles.astype(np.int32),
         "parents": held.parents.astype(np.int32),
@@ -116,8 +116,8 @@ def write_packed(path: Path, held: PackedRegistrations) -> None:
 def read_packed(path: Path) -> PackedRegistrations:
     """Read a file; its arrays are checked against each other."""
     with open_npz(path, max_bytes=_MOST_BYTES) as file:
-        if "format" not in file.headers or file.text("format") != _KIND:
-            raise FormatError(f"{path} holds no packed registrations ({_KIND}).")
+        if "format" not in file.headers or file.text("format") != KIND:
+            raise FormatError(f"{path} holds no packed registrations ({KIND}).")
         try:
             about = json.loads(file.array("about", "i", ("b",)).astype(np.uint8).tobytes())
         except ValueError as error:

@@ -30,6 +30,7 @@ from corporeal.formats.native import (
     read_motion,
 )
 from corporeal.formats.npz import open_npz
+from corporeal.formats.packed_registrations import KIND as PACKED
 from corporeal.formats.registrations import KIND as REGISTRATIONS
 from corporeal.formats.registry import FORMATS, Noun, described, nouns_of, read_mesh
 from corporeal.formats.scans import SCAN, read_scan
@@ -62,6 +63,7 @@ _ARCHIVES: dict[str, tuple[Noun, ...]] = {
     MOTION: ("motion",),
     ANIMATION: ("animation", "motion", "body"),
     SCAN: ("scan",),
+    PACKED: ("registrations",),
 }
 """What the package's own `.npz` files hold, by their array `format`; the whole of it first."""
 _STORES: dict[str, tuple[Noun, ...]] = {
@@ -139,7 +141,7 @@ def load(path: str | Path, noun: str | None = None) -> Any:
     `.obj`, `.ply`, `.off`, `.stl` `Mesh`, in the file's unit
     `.skel`, `.json`               `Skeleton`, metres where the file states its unit
     `.zarr`                        `People` or `Registrations`; read when asked for
-    `.hdf5`, `.h5`, folder of .ply `Registrations`
+    `.hdf5`, `.h5`, folder of .ply `Registrations`; packed ones (`.packed.npz`) too
     ============================== ==========================================================
 
     `noun` asks for a part of it: "body" or "motion" of an animation, "body" of layers, "mesh" or
