@@ -1,4 +1,4 @@
-r"""Where the time of a whole frame goes: local steps, solves, pressures, untangling, contacts, skin.
+r"""Where the time of a whole frame goes: local steps, solves, untangling, contacts, skin.
 
     python benchmarks/frame_profile.py [--deformers projective layered] [--motions running-on-spot]
         [--contacts off global] [--frames 60] [--threads 1 2] [--out results/frame_profile.json]
@@ -117,7 +117,7 @@ def authored(model: PhenotypeModel, who: Identity, name: str, frames: int) -> Mo
 
 def squat(model: PhenotypeModel, frames: int) -> Motion:
     """Down into a deep squat and up again, smoothly, within the frames."""
-    deep = joint_rotations(HELD_POSES["deep-squat"], model.template.skeleton)
+    deep = joint_rotations(model.template.skeleton, HELD_POSES["squat"])
     share = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(frames + 1) / frames)
     turns = share[:, None, None] * deep
     return Motion(SQUAT, FPS, turns, np.zeros((frames + 1, 3)), model.template.skeleton)

@@ -83,7 +83,7 @@ class LayeredPreparation:
         return self._kept.get("model", (), make)
 
     def coupling(self, settings: ProjectiveControls) -> BlendedCarrier:
-        """Layers go with the bone beneath them, head, hands and front feet by the skin's weights."""
+        """Layers go with the bone beneath them; head, hands, front feet by the skin's weights."""
         return self._carrier
 
     def material(self, settings: ProjectiveControls) -> Material:
