@@ -21,12 +21,14 @@ from corporeal.skinning.kinematics import forward_kinematics
 _RADIUS: Final = 50.0
 """Percentile of the distance of a bone's skin that is taken for its radius."""
 _SOFT: Final = 0.02
-"""Metres that flesh gives way."""
+_FIRM: Final = 0.005
+"""Metres that flesh gives way, and where one of both is a hand or a foot, which do not."""
 _BACK: Final = 0.85
 _MOST_TURNS: Final = 16
 _BEGINNING: Final = 2.0
 """Radii from a hip or shoulder within which a limb may be in the trunk."""
 _FIRST: Final = ("hip", "shoulder")
+_LAST: Final = ("wrist", "ankle", "foot")
 ARMS: Final = (1, 2)
 LEGS: Final = (3, 4)
 """Numbers of limbs; the trunk is 0."""
@@ -51,8 +53,15 @@ class Capsules:
     """Limb of every joint: 0 trunk, 1 left arm, 2 right arm, 3 left leg, 4 right leg."""
     begins: Bool[NumpyArray, "b"]
     """Bones that begin in the trunk: hips and shoulders."""
+    firm: Bool[NumpyArray, "b"]
+    """Bones of hands and feet."""
     trunk: TrunkSkin
     """The trunk's skin, against which limbs are tested."""
+
+    @property
+    def places(self) -> int:
+        """Along every bone that are held against the trunk."""
+        return len(ALONG)
 
     def overlaps(self, rotations: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "o"]:
         """How deep pairs are in each other, then places along bones in the trunk, metres.
@@ -71,7 +80,10 @@ class Capsules:
 
         Where limbs begin they may be anywhere in the trunk.
         """
-        limits = np.maximum(self.overlaps(stand), 0.0) + _SOFT
+        soft = np.where(self.firm, _FIRM, _SOFT)
+        between = soft[self.pairs].min(axis=1)
+        limits = np.maximum(self.overlaps(stand), 0.0)
+        limits += np.concatenate([between, np.repeat(soft, self.places)])
         limits[len(self.pairs) :][self._beginnings().ravel()] = np.inf
         return limits
 
@@ -151,6 +163,7 @@ def capsules_of(template: Template, identity: Identity) -> Capsules:
         pairs=_pairs(found),
         limbs=limbs,
         begins=np.array([skeleton.names[n].endswith(_FIRST) for n in found[:, 0]]),
+        firm=np.array([skeleton.names[n].endswith(_LAST) for n in found[:, 0]]),
         trunk=trunk_of(template, identity, strongest, limbs == 0),
     )
 

@@ -49,5 +49,5 @@ class DynaProtocol:
             a_pose=True,
         )
         stand = np.asarray(motion.joint_rotations[0], np.float64)
-        clear, share = cleared_motion(motion, person, template, stand)
-        return Recording(clear, moving=True, notes={"share_of_arm_turns_kept": round(share, 3)})
+        clear = cleared_motion(motion, person, template, stand)
+        return Recording(clear.motion, moving=True, notes=clear.notes())
