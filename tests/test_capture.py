@@ -277,12 +277,12 @@ def test_legs_that_would_meet_are_spread(person: Person) -> None:
     """A foot that swings into the other calf passes beside it; soles and the height of the standing
     foot stay, what was clear is not touched, and nothing moves suddenly."""
     skeleton, stand = TEMPLATE.skeleton, a_pose(person, TEMPLATE)
-    capsules, frames = capsules_of(TEMPLATE, person.identity), np.arange(61)
-    rotations = np.tile(stand, (61, 1, 1))
-    into = np.exp(-(((frames - 30) / 6.0) ** 2))[:, None]
+    capsules, frames = capsules_of(TEMPLATE, person.identity), np.arange(91)
+    rotations = np.tile(stand, (91, 1, 1))
+    into = np.exp(-(((frames - 60) / 6.0) ** 2))[:, None]
     rotations[:, skeleton.index("left_hip")] += into * [-0.5, 0.0, -0.25]
     rotations[:, skeleton.index("left_knee")] += into * [0.9, 0.0, 0.0]
-    motion = Motion("across", 60.0, rotations, np.zeros((61, 3)), skeleton)
+    motion = Motion("across", 60.0, rotations, np.zeros((91, 3)), skeleton)
     allowed, between = capsules.allowed(stand), leg_pairs(capsules)
     found = cleared_motion(motion, person, TEMPLATE, stand, legs=True)
     clear = np.asarray(found.motion.joint_rotations)
@@ -297,7 +297,7 @@ def test_legs_that_would_meet_are_spread(person: Person) -> None:
     roots = np.asarray(found.motion.root_translation)
     world = [
         forward_kinematics(rows, np.broadcast_to(capsules.joints, rows.shape), skeleton.parents, at)
-        for rows, at in ((rotations, np.zeros((61, 3))), (clear, roots))
+        for rows, at in ((rotations, np.zeros((91, 3))), (clear, roots))
     ]
     ankles = [skeleton.index("left_ankle"), skeleton.index("right_ankle")]
     soles = [np.asarray(each)[:, ankles, :3, :3] for each in world]

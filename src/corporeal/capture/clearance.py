@@ -25,6 +25,8 @@ _FIRM: Final = 0.005
 """Metres that flesh gives way, and where one of both is a hand or a foot, which do not."""
 _BACK: Final = 0.85
 _MOST_TURNS: Final = 16
+_BETTER: Final = 5e-3
+"""Metres by which limbs must be less deep for more of their turns to be given up."""
 _BEGINNING: Final = 2.0
 """Radii from a hip or shoulder within which a limb may be in the trunk."""
 _FIRST: Final = ("hip", "shoulder")
@@ -110,15 +112,32 @@ class Capsules:
         allowed: Float64[NumpyArray, "o"],
         movable: tuple[int, ...],
     ) -> Float64[NumpyArray, "5"]:
-        """Which share of its turn from `stand` each limb keeps; only `movable` limbs give way."""
-        shares = np.ones(5)
+        """Which share of its turn from `stand` each limb keeps; only `movable` limbs give way.
+
+        Where nothing makes them clear, the shares that leave them the least deep.
+        """
+        shares, best, least = np.ones(5), np.ones(5), np.inf
         for _ in range(_MOST_TURNS):
-            deep = self.overlaps(self.turned(rotations, stand, shares)) > allowed
-            found = np.intersect1d(self._limbs_of(deep), movable)
+            excess = self.overlaps(self.turned(rotations, stand, shares)) - allowed
+            found = np.intersect1d(self._limbs_of(excess > 0.0), movable)
             if not found.size:
-                break
+                return shares
+            worst = self._worst_of(excess, movable)
+            if worst < least - _BETTER:
+                best, least = shares.copy(), worst
             shares[found] *= _BACK
-        return shares
+        return best
+
+    def _worst_of(self, excess: Float64[NumpyArray, "o"], movable: tuple[int, ...]) -> float:
+        """The largest overlap of `movable` limbs beyond what is allowed, metres."""
+        owners = self.limbs[self.bones[:, 0]]
+        concerned = np.concatenate(
+            [
+                np.isin(owners[self.pairs], movable).any(axis=1),
+                np.repeat(np.isin(owners, movable), self.places),
+            ]
+        )
+        return float(excess[concerned].max())
 
     def turned(
         self,

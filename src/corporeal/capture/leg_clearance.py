@@ -87,6 +87,7 @@ def spread_legs(
         turned[:, ankle] = axis_angle_from_matrix(
             np.swapaxes(leg, 1, 2) @ np.swapaxes(turn, 1, 2) @ leg @ foot
         )
+    turned[spread == 0.0] = rotations[spread == 0.0]
     low, after = (
         _frames(capsules, poses)[:, ankles, 1, 3].min(axis=1) for poses in (rotations, turned)
     )
