@@ -15,9 +15,11 @@ from corporeal.anthropometry.corpulence import body_at_bmi
 from corporeal.anthropometry.measure import measure
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.composition import Composition
+from corporeal.body.motion import Motion
 from corporeal.body.scan import Scan
 from corporeal.body.tissues import FAT, LIPID_SHARE, MUSCLE
 from corporeal.capture.clearance import ARMS, capsules_of, segment_distances
+from corporeal.capture.leg_clearance import leg_pairs
 from corporeal.capture.moving_clearance import cleared_motion, eased
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.dyna import DynaProtocol
@@ -42,6 +44,7 @@ from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
 from corporeal.motions.limits import joint_limits, limit_excess
+from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.skinning.linear import LinearBlendSkinning
 
 TEMPLATE = load_default_body().template
@@ -249,7 +252,8 @@ def test_hands_rest_on_wide_hips() -> None:
         her = Person("eva", "female", 40.0, body, Composition(0.2 * bmi, 20.0), measure(body))
         motion = make_motion("hips", body, TEMPLATE, fps=10.0, duration=3.0, a_pose=True)
         rotations = np.asarray(motion.joint_rotations, np.float64)
-        clear, share = cleared_motion(motion, her, TEMPLATE, rotations[0])
+        cleared = cleared_motion(motion, her, TEMPLATE, rotations[0])
+        clear, share = cleared.motion, cleared.share
         capsules = capsules_of(TEMPLATE, body)
         allowed, arms = capsules.allowed(rotations[0]), np.isin(capsules.limbs, ARMS)
         places = len(capsules.bones) * len(ALONG)
@@ -267,6 +271,41 @@ def test_hands_rest_on_wide_hips() -> None:
     assert heavy[1] <= 1e-9
     assert heavy[2] < 1  # of her arms' turns some was taken back
     assert heavy[2] <= slim[2]
+
+
+def test_legs_that_would_meet_are_spread(person: Person) -> None:
+    """A foot that swings into the other calf passes beside it; soles and the height of the standing
+    foot stay, what was clear is not touched, and nothing moves suddenly."""
+    skeleton, stand = TEMPLATE.skeleton, a_pose(person, TEMPLATE)
+    capsules, frames = capsules_of(TEMPLATE, person.identity), np.arange(91)
+    rotations = np.tile(stand, (91, 1, 1))
+    into = np.exp(-(((frames - 60) / 6.0) ** 2))[:, None]
+    rotations[:, skeleton.index("left_hip")] += into * [-0.5, 0.0, -0.25]
+    rotations[:, skeleton.index("left_knee")] += into * [0.9, 0.0, 0.0]
+    motion = Motion("across", 60.0, rotations, np.zeros((91, 3)), skeleton)
+    allowed, between = capsules.allowed(stand), leg_pairs(capsules)
+    found = cleared_motion(motion, person, TEMPLATE, stand, legs=True)
+    clear = np.asarray(found.motion.joint_rotations)
+    before, after = (
+        max(float((capsules.overlaps(r) - allowed)[between].max()) for r in rows)
+        for rows in (rotations, clear)
+    )
+    assert before > 0.01
+    assert after <= 1e-9
+    assert 0.0 < 0.9 * found.spread <= found.turned <= found.spread < 0.4  # about d × x
+    np.testing.assert_array_equal(clear[:10], rotations[:10])
+    roots = np.asarray(found.motion.root_translation)
+    world = [
+        forward_kinematics(rows, np.broadcast_to(capsules.joints, rows.shape), skeleton.parents, at)
+        for rows, at in ((rotations, np.zeros((91, 3))), (clear, roots))
+    ]
+    ankles = [skeleton.index("left_ankle"), skeleton.index("right_ankle")]
+    soles = [np.asarray(each)[:, ankles, :3, :3] for each in world]
+    np.testing.assert_allclose(soles[0], soles[1], atol=1e-9)
+    low = [np.asarray(each)[:, ankles, 1, 3].min(axis=1) for each in world]
+    np.testing.assert_allclose(low[0], low[1], atol=1e-9)
+    steps = np.abs(np.diff(clear - rotations, axis=0)).max()
+    assert steps <= 1.5 * found.spread / 15  # one average's width, and the chain's turns
 
 
 def test_protocols_are_repeatable_and_stand_on_the_ground(person: Person) -> None:

@@ -4,8 +4,8 @@ import numpy as np
 
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
-from corporeal.geometry.rotations import compose_axis_angles
-from corporeal.motions.retarget.glitches import FASTEST, mended
+from corporeal.geometry.rotations import compose_axis_angles, matrix_from_axis_angle
+from corporeal.motions.retarget.glitches import FASTEST, mended, turned_over
 
 FPS = 120.0
 
@@ -60,3 +60,28 @@ def test_a_single_jump_does_not_come_back_and_stays():
     same, notes = mended(motion)
     assert same is motion
     assert notes == ()
+
+
+def test_a_foot_that_stays_turned_over_is_turned_back():
+    """Half a turn about the foot's length, in two thirds of the clip, is taken back; a foot that
+    is so throughout may rest in another pose, and stays."""
+    swing = swinging()
+    skeleton = Skeleton(
+        ("shin", "ankle", "toes"), (-1, 0, 1), np.array([[0.0, 1, 0], [0, 0.1, 0], [0, 0.1, 0.2]])
+    )
+    rotations = np.concatenate([swing.joint_rotations, np.zeros((240, 1, 3))], axis=1)
+    honest = Motion("step", FPS, rotations, np.zeros((240, 3)), skeleton)
+    assert turned_over(honest, (1,)) == (honest, ())
+    for first, frames in ((80, 160), (0, 0)):
+        flipped = rotations.copy()
+        flip = np.tile([0.0, 0.0, np.pi], (240 - first, 1))
+        flipped[first:, 1] = compose_axis_angles(rotations[first:, 1], flip)
+        motion = Motion("step", FPS, flipped, np.zeros((240, 3)), skeleton)
+        found, notes = turned_over(motion, (1,))
+        expected = rotations if frames else flipped
+        np.testing.assert_allclose(
+            matrix_from_axis_angle(found.joint_rotations),
+            matrix_from_axis_angle(expected),
+            atol=1e-9,
+        )
+        assert len(notes) == (frames > 0)

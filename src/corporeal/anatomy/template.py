@@ -11,12 +11,14 @@ from corporeal.assets.anatomy import SEXES, BoneMesh, read_anatomy
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.physics.volumetric_mesh.carried_parts import HANDS, carried_parts
+from corporeal.physics.volumetric_mesh.carried_parts import FEET, HANDS, in_head, toes
 
 
 def layered_region(template: Template) -> Bool[NumpyArray, "V"]:
     """Vertices with layers apart: not of the head, its cavities, the hands or the toes."""
-    solid = np.diff(carried_parts(template).indptr) > 0
+    solid = in_head(template)
+    for foot in FEET:
+        solid[toes(template, foot)] = True
     for hand in HANDS:
         solid[template.part(hand)] = True
     return ~solid

@@ -21,12 +21,16 @@ from corporeal.skinning.kinematics import forward_kinematics
 _RADIUS: Final = 50.0
 """Percentile of the distance of a bone's skin that is taken for its radius."""
 _SOFT: Final = 0.02
-"""Metres that flesh gives way."""
+_FIRM: Final = 0.005
+"""Metres that flesh gives way, and where one of both is a hand or a foot, which do not."""
 _BACK: Final = 0.85
 _MOST_TURNS: Final = 16
+_BETTER: Final = 5e-3
+"""Metres by which limbs must be less deep for more of their turns to be given up."""
 _BEGINNING: Final = 2.0
 """Radii from a hip or shoulder within which a limb may be in the trunk."""
 _FIRST: Final = ("hip", "shoulder")
+_LAST: Final = ("wrist", "ankle", "foot")
 ARMS: Final = (1, 2)
 LEGS: Final = (3, 4)
 """Numbers of limbs; the trunk is 0."""
@@ -51,8 +55,15 @@ class Capsules:
     """Limb of every joint: 0 trunk, 1 left arm, 2 right arm, 3 left leg, 4 right leg."""
     begins: Bool[NumpyArray, "b"]
     """Bones that begin in the trunk: hips and shoulders."""
+    firm: Bool[NumpyArray, "b"]
+    """Bones of hands and feet."""
     trunk: TrunkSkin
     """The trunk's skin, against which limbs are tested."""
+
+    @property
+    def places(self) -> int:
+        """Along every bone that are held against the trunk."""
+        return len(ALONG)
 
     def overlaps(self, rotations: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "o"]:
         """How deep pairs are in each other, then places along bones in the trunk, metres.
@@ -71,7 +82,10 @@ class Capsules:
 
         Where limbs begin they may be anywhere in the trunk.
         """
-        limits = np.maximum(self.overlaps(stand), 0.0) + _SOFT
+        soft = np.where(self.firm, _FIRM, _SOFT)
+        between = soft[self.pairs].min(axis=1)
+        limits = np.maximum(self.overlaps(stand), 0.0)
+        limits += np.concatenate([between, np.repeat(soft, self.places)])
         limits[len(self.pairs) :][self._beginnings().ravel()] = np.inf
         return limits
 
@@ -98,15 +112,32 @@ class Capsules:
         allowed: Float64[NumpyArray, "o"],
         movable: tuple[int, ...],
     ) -> Float64[NumpyArray, "5"]:
-        """Which share of its turn from `stand` each limb keeps; only `movable` limbs give way."""
-        shares = np.ones(5)
+        """Which share of its turn from `stand` each limb keeps; only `movable` limbs give way.
+
+        Where nothing makes them clear, the shares that leave them the least deep.
+        """
+        shares, best, least = np.ones(5), np.ones(5), np.inf
         for _ in range(_MOST_TURNS):
-            deep = self.overlaps(self.turned(rotations, stand, shares)) > allowed
-            found = np.intersect1d(self._limbs_of(deep), movable)
+            excess = self.overlaps(self.turned(rotations, stand, shares)) - allowed
+            found = np.intersect1d(self._limbs_of(excess > 0.0), movable)
             if not found.size:
-                break
+                return shares
+            worst = self._worst_of(excess, movable)
+            if worst < least - _BETTER:
+                best, least = shares.copy(), worst
             shares[found] *= _BACK
-        return shares
+        return best
+
+    def _worst_of(self, excess: Float64[NumpyArray, "o"], movable: tuple[int, ...]) -> float:
+        """The largest overlap of `movable` limbs beyond what is allowed, metres."""
+        owners = self.limbs[self.bones[:, 0]]
+        concerned = np.concatenate(
+            [
+                np.isin(owners[self.pairs], movable).any(axis=1),
+                np.repeat(np.isin(owners, movable), self.places),
+            ]
+        )
+        return float(excess[concerned].max())
 
     def turned(
         self,
@@ -151,6 +182,7 @@ def capsules_of(template: Template, identity: Identity) -> Capsules:
         pairs=_pairs(found),
         limbs=limbs,
         begins=np.array([skeleton.names[n].endswith(_FIRST) for n in found[:, 0]]),
+        firm=np.array([skeleton.names[n].endswith(_LAST) for n in found[:, 0]]),
         trunk=trunk_of(template, identity, strongest, limbs == 0),
     )
 

@@ -14,6 +14,7 @@ from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.anatomy.layered.symmetric import symmetric_mask, symmetric_weights
 from corporeal.anatomy.template import LayeredTemplate
 from corporeal.geometry.surface import vertex_adjacency
+from corporeal.physics.volumetric_mesh.carried_parts import is_carried
 
 CARRIERS: tuple[tuple[str, str], ...] = (
     ("torso_", "spine3"),
@@ -72,7 +73,7 @@ def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
     """Weights of the bone surface: the carrier of the nearest bone, blurred over a few edges.
 
     Where ribs or pelvis lie beneath, their joints have it all: they hold the torso. Outside the
-    layered region the skin's own weights hold.
+    layered region, and where joints carry the skin itself, the skin's own weights hold.
     """
     names = template.body.skeleton.names
     away, bone = _bones_beneath(template)
@@ -81,8 +82,9 @@ def bone_weights(template: LayeredTemplate) -> Float64[NumpyArray, "V J"]:
     ribs = np.array([each.name.startswith(RIBS) for each in template.bones])[bone]
     weights[ribs] = _rib_weights(template)[ribs]
     own = template.body.weights.dense().astype(np.float64)
-    weights[~template.layered] = own[~template.layered]
-    fixed = ~template.layered | (rigid & (away < BENEATH))
+    carried = ~template.layered | is_carried(template.body)
+    weights[carried] = own[carried]
+    fixed = carried | (rigid & (away < BENEATH))
     kept = weights[fixed]
     adjacency = vertex_adjacency(template.triangles, len(weights)).astype(np.float64)
     degree = np.maximum(adjacency.sum(axis=1), 1.0)[:, None]

@@ -23,7 +23,7 @@ class LayeredMesh:
     members: Int[NumpyArray, "m"]
     """Skin vertex above row k of the muscle and of the bone surface."""
     layered: Bool[NumpyArray, "V"]
-    """Skin vertices with layers beneath; the others are carried by joints."""
+    """Skin vertices with layers beneath that are simulated; the others are carried by joints."""
     tetrahedra: Int[NumpyArray, "T 4"]
     """Every rest volume is positive."""
     is_muscle: Bool[NumpyArray, "T"]
@@ -48,23 +48,32 @@ class LayeredMesh:
 
     @property
     def bone_of(self) -> Int[NumpyArray, "n"]:
-        """The bone vertex beneath every vertex; skin without layers is its own."""
-        rows = np.arange(self.bone.start, self.bone.stop)
+        """The bone vertex beneath every vertex; what joints carry is its own."""
+        rows, own = np.arange(self.bone.start, self.bone.stop), np.arange(self.bone.start)
+        beneath = np.concatenate([self._beneath_skin, rows])
+        simulated = np.concatenate([self.layered, self.layered[self.members]])
+        return np.concatenate([np.where(simulated, beneath, own), rows])
+
+    @property
+    def _beneath_skin(self) -> Int[NumpyArray, "V"]:
+        """The bone vertex beneath every skin vertex; its own where there is none."""
         beneath = np.arange(self.skin_count)
-        beneath[self.members] = rows
-        beneath = np.where(self.layered, beneath, np.arange(self.skin_count))
-        return np.concatenate([beneath, rows, rows])
+        beneath[self.members] = np.arange(self.bone.start, self.bone.stop)
+        return beneath
 
     @property
     def whole_prisms(self) -> Int[NumpyArray, "F 6"]:
         """Corners from skin to bone through both layers: skin, then what lies beneath."""
-        return np.concatenate([self.triangles, self.bone_of[self.triangles]], axis=1)
+        return np.concatenate([self.triangles, self._beneath_skin[self.triangles]], axis=1)
 
 
-def layered_mesh(layers: Layers, coarse: SimulationMesh) -> LayeredMesh:
+def layered_mesh(
+    layers: Layers, coarse: SimulationMesh, carried: Bool[NumpyArray, "V"]
+) -> LayeredMesh:
     """The layers over a coarse surface whose vertices are a subset of theirs.
 
-    Thin and inverted tetrahedra are left out.
+    Joints carry those vertices of the coarse surface that are `carried`, and what lies beneath
+    them. Thin and inverted tetrahedra are left out.
     """
     kept = coarse.vertex_indices
     layered, skin = layers.layered[kept], np.asarray(layers.skin[kept], np.float64)
@@ -81,5 +90,5 @@ def layered_mesh(layers: Layers, coarse: SimulationMesh) -> LayeredMesh:
     sound = smallest_altitudes(rest, tetrahedra) > THINNEST
     sound &= signed_volumes(rest, tetrahedra) > 0
     return LayeredMesh(
-        rest, members, layered, tetrahedra[sound], is_muscle[sound], prisms.triangles
+        rest, members, layered & ~carried, tetrahedra[sound], is_muscle[sound], prisms.triangles
     )

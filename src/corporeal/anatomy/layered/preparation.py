@@ -36,6 +36,7 @@ from corporeal.physics.solver.system import System
 from corporeal.physics.stress_free_pose import StressFreePose
 from corporeal.physics.upsampling.upsampling import Upsampler
 from corporeal.physics.volume_preservation.regions import smooth_regions
+from corporeal.physics.volumetric_mesh.carried_parts import is_carried
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 from corporeal.units import BODY_DENSITY
 
@@ -64,7 +65,8 @@ class LayeredPreparation:
         self.skeleton: Skeleton = two_layer.skeleton
         self.stress_free: StressFreePose = two_layer.stress_free
         self.surface: Mesh = two_layer.surface
-        self.mesh: LayeredMesh = layered_mesh(layers, two_layer.coarse)
+        carried = is_carried(two_layer.template)[two_layer.coarse.vertex_indices]
+        self.mesh: LayeredMesh = layered_mesh(layers, two_layer.coarse, carried)
         self._two_layer, self._sex, self._maps = two_layer, sex, maps or TissueMaps()
         self._kept = LruCache()
 
@@ -81,7 +83,7 @@ class LayeredPreparation:
         return self._kept.get("model", (), make)
 
     def coupling(self, settings: ProjectiveControls) -> BlendedCarrier:
-        """Layers go with the bone beneath them, head, hands and toes by the skin's weights."""
+        """Layers go with the bone beneath them; head, hands, front feet by the skin's weights."""
         return self._carrier
 
     def material(self, settings: ProjectiveControls) -> Material:

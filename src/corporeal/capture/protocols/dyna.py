@@ -55,9 +55,10 @@ class DynaProtocol:
             a_pose=True,
         )
         stand = np.asarray(motion.joint_rotations[0], np.float64)
-        clear, share = cleared_motion(motion, person, template, stand)
-        notes: dict[str, Any] = {"share_of_arm_turns_kept": round(share, 3)}
+        clear = cleared_motion(motion, person, template, stand)
+        recorded = clear.motion
+        notes: dict[str, Any] = dict(clear.notes())
         how = drawn_turn(seed, self.turned)
         if how is not None:
-            clear, notes = turned(clear, how), {**notes, "turned": how}
-        return Recording(clear, moving=True, notes=notes)
+            recorded, notes = turned(recorded, how), {**notes, "turned": how}
+        return Recording(recorded, moving=True, notes=notes)

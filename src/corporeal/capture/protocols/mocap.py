@@ -44,10 +44,13 @@ class MocapProtocol:
         return tuple(re.sub(r"[^A-Za-z0-9_.\-]", "_", clip.stem)[:60] for clip in self.clips)
 
     def direct(self, person: Person, template: Template, sequence: str, seed: int) -> Recording:
-        """The clip, retargeted to this person, arms held clear of the trunk."""
+        """The clip, retargeted to this person; arms are held clear of the trunk and legs of each
+        other, unless it is taken raw."""
         clip = self.clips[self.sequences().index(sequence)]
         came = motion_for_body(clip, template, person.identity, self.options)
         motion = came.motion if self.fps is None else resample(came.motion, self.fps)
-        clear, share = cleared_motion(motion, person, template, a_pose(person, template))
-        kept = {"share_of_arm_turns_kept": round(share, 3)}
-        return Recording(clear, moving=True, notes={"clip": clip.name, **kept, **came.facts})
+        told = {"clip": clip.name, **came.facts}
+        if self.options.raw:
+            return Recording(motion, moving=True, notes=told)
+        clear = cleared_motion(motion, person, template, a_pose(person, template), legs=True)
+        return Recording(clear.motion, moving=True, notes={**told, **clear.notes()})

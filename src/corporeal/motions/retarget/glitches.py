@@ -3,6 +3,10 @@
 Where markers are lost, a solver can turn a limb by up to half a turn within one frame and return a
 moment later, sometimes again and again. From the frame before the first such jump to the frame
 after the last, the joint is carried over smoothly instead.
+
+Feet may also stay turned over: a solver that loses the toes' markers finds a foot with its sole up
+as good as one with its sole down, for most of a clip (CMU 05_06). No ankle turns by more than a
+quarter about the length of its foot; where one does, half a turn is taken back.
 """
 
 from dataclasses import replace
@@ -16,12 +20,16 @@ from corporeal.geometry.rotations import (
     axis_angle_from_quaternion,
     geodesic_angle,
     matrix_from_axis_angle,
+    multiply_quaternions,
     quaternion_from_axis_angle,
     slerp,
 )
 
 FASTEST: Final = 60.0
 """A joint that turns faster than this has jumped, rad/s; a captured boxer's wrist reaches 43."""
+UPRIGHT: Final = 0.05
+"""Share of a clip in which a foot must have its sole down for half turns to be taken back: else its
+skeleton may rest in another pose."""
 LONGEST: Final = 0.3
 """Jumps this close together, seconds, belong to one glitch."""
 
@@ -41,6 +49,36 @@ def mended(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
         if glitches:
             spans = ", ".join(f"{first + 1}–{last - 1}" for first, last in glitches)
             notes.append(f"{name} jumps by over {FASTEST:g} rad/s; carried over in frames {spans}")
+    return (replace(motion, joint_rotations=rotations), tuple(notes)) if notes else (motion, ())
+
+
+def turned_over(motion: Motion, joints: tuple[int, ...]) -> tuple[Motion, tuple[str, ...]]:
+    """The motion with these ankles turned back by half a turn wherever they have their soles up,
+    and a note for every one that had.
+
+    The twist of a quaternion (w, v) about the foot's unit vector a is 2 atan2(v · a, w): beyond a
+    quarter where |v · a| > |w|.
+    """
+    rotations, rest = (
+        np.array(motion.joint_rotations, np.float64),
+        np.asarray(motion.skeleton.joints, np.float64),
+    )
+    notes = []
+    for joint in joints:
+        children = [k for k, parent in enumerate(motion.skeleton.parents) if parent == joint]
+        if not children:
+            continue
+        along = rest[children[0]] - rest[joint]
+        along = along / max(float(np.linalg.norm(along)), 1e-12)
+        turns = quaternion_from_axis_angle(rotations[:, joint])
+        over = np.flatnonzero(np.abs(turns[:, 1:] @ along) > np.abs(turns[:, 0]))
+        if not 0 < len(over) <= (1.0 - UPRIGHT) * len(turns):
+            continue
+        half = np.broadcast_to(np.append(0.0, along), (len(over), 4))
+        back = multiply_quaternions(turns[over], half)
+        rotations[over, joint] = axis_angle_from_quaternion(back)
+        name = motion.skeleton.names[joint]
+        notes.append(f"{name} has its sole up in {len(over)} frames; turned back by half a turn")
     return (replace(motion, joint_rotations=rotations), tuple(notes)) if notes else (motion, ())
 
 

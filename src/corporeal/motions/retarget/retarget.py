@@ -24,7 +24,7 @@ from corporeal.motions.retarget.alignment import aligned_frames, local_rotations
 from corporeal.motions.retarget.contacts import FootContacts, detect_contacts, source_feet
 from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
 from corporeal.motions.retarget.flanks import abducted
-from corporeal.motions.retarget.glitches import mended
+from corporeal.motions.retarget.glitches import mended, turned_over
 from corporeal.motions.retarget.ground import ground_offset, sinking
 from corporeal.motions.retarget.guess import name_map_for
 from corporeal.motions.retarget.hands import arms_above_ground
@@ -94,6 +94,8 @@ def retarget(
     )
     if raw:
         return result
+    ankles = tuple(source.skeleton.index(names.joints[f"{side}_ankle"]) for side in SIDES)
+    source, turned = turned_over(source, ankles)
     source, notes = mended(source)
     scale = _leg_ratio(source.skeleton, names, feet)
     body = _Moving.from_source(source, skeleton, names, scale)
@@ -114,7 +116,7 @@ def retarget(
         scale=scale,
         contacts=contacts,
         sinking=lowest,
-        mended=notes,
+        mended=(*turned, *notes),
         girdle=sides,
     )
 

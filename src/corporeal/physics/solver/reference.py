@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import splu
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.solver.calming import calm_vertices, calmed, neighbours_in
 from corporeal.physics.solver.constraints.constraint import energy
@@ -68,6 +68,7 @@ class ReferenceSolver:
             z[self._loose] = targets[self._loose]
         touching = self._touching(contacts, state.positions)
         pressing, pushes = self._pressing(state), most_pushes(self.rule.moving)
+        watched: Int[NumpyArray, k] | None = None
         for iteration in range(self.rule.iterations):
             p = self._project_constraints(z)
             pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
@@ -77,7 +78,10 @@ class ReferenceSolver:
             if self._untangling is not None:
                 last = iteration == self.rule.iterations - 1
                 budget = MOST_PUSHES if last else pushes
-                pushes = self._untangling.untangle(z, last, budget, contacts)
+                if iteration == 0:
+                    watched = self._untangling.watched(z)
+                among = None if last or iteration == 0 else watched
+                pushes = self._untangling.untangle(z, last, budget, contacts, among)
         if contacts is not None:
             self._calm(contacts, state, carried, z)
         pressures = None if pressing is None else pressing.pressures
@@ -98,7 +102,7 @@ class ReferenceSolver:
         moved = 0.0 if carried is None else self.rule.step * carried[calm]
         z[calm] = calmed(z[calm], state.positions[calm] + moved, parts)
         if self._untangling is not None:
-            self._untangling.untangle(z, False, MOST_PUSHES, contacts)
+            self._untangling.untangle(z, True, MOST_PUSHES, contacts)
 
     @cached_property
     def _near(self) -> csr_array:

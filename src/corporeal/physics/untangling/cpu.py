@@ -45,6 +45,7 @@ class CompiledUntangling:
         self._long = np.empty(len(self._edges), np.int32)
         elements = len(self._tetrahedra)
         self._small, self._listed = np.empty(elements, np.int32), np.zeros(elements, bool)
+        self._watched, self._watched_count = np.empty(elements, np.int32), elements
         self._moves, self._moved = np.zeros((free, 4)), np.empty(4 * elements, np.int32)
 
     def untangle(
@@ -53,17 +54,20 @@ class CompiledUntangling:
         last: bool = True,
         budget: int = MOST_PUSHES,
         rows: Rows | None = None,
+        everywhere: bool = True,
     ) -> int:
         """Push elements open, in place, without violating contacts (`rows`); how much of the
-        `budget` of pushes is left. `last`: it ends a step, and pulls long edges in."""
-        left = self._open(z, last, budget, rows)
+        `budget` of pushes is left. `last`: it ends a step, and pulls long edges in. Elements are
+        looked for `everywhere`, or among those that had little volume when that was done last."""
+        count = self._find_small(z) if everywhere else self._find_small_among(z)
+        left = self._open(z, count, last, budget, rows)
         if last and len(self._edges) > 0:
             self._pull_in(z, rows)
         return left
 
     def _pull_in(self, z: Float64[NumpyArray, "V 3"], rows: Rows | None) -> None:
         """Pull long edges in and open what that made small, by turns."""
-        from corporeal.physics.untangling.cpu_kernels import find_long, lowered, pull_in
+        from corporeal.physics.untangling.cpu_kernels import find_long, list_small, lowered, pull_in
 
         vertices, coefficients, normals, offsets = rows or _NO_ROWS
         for number in range(ROUNDS):
@@ -72,20 +76,24 @@ class CompiledUntangling:
                 break
             if number == 0:
                 offsets = lowered(z, vertices, coefficients, normals, offsets)
-            kept = (vertices, coefficients, normals, offsets)
-            pull_in(
+            kept, moved = (vertices, coefficients, normals, offsets), self._room(rows)
+            went = pull_in(
                 z, self._edges, self._lengths, self._free, self._long[:count], *kept, self._moves,
-                self._room(rows),
+                moved,
             )  # fmt: skip
-            self._open(z, False, MOST_PUSHES, kept)
+            small = list_small(
+                z, self._tetrahedra, self._volumes, self._starts, self._around, moved, went,
+                self._listed, self._small,
+            )  # fmt: skip
+            self._open(z, small, True, MOST_PUSHES, kept)
 
     def _open(
-        self, z: Float64[NumpyArray, "V 3"], last: bool, budget: int, rows: Rows | None
+        self, z: Float64[NumpyArray, "V 3"], count: int, last: bool, budget: int, rows: Rows | None
     ) -> int:
-        """Push elements open; how much of the `budget` is left."""
+        """Push elements open, beginning with the first `count` of the list; how much of the
+        `budget` is left."""
         from corporeal.physics.untangling.cpu_kernels import untangle
 
-        count = self._find_small(z)
         if count == 0:
             return budget
         return untangle(
@@ -102,26 +110,40 @@ class CompiledUntangling:
             self._moved = np.empty(needed, np.int32)
         return self._moved
 
+    def _find_small_among(self, z: Float64[NumpyArray, "V 3"]) -> int:
+        """Put watched elements that are too small into the list; how many."""
+        from corporeal.physics.untangling.cpu_kernels import find_small_among
+
+        among = self._watched[: self._watched_count]
+        return find_small_among(z, self._tetrahedra, self._volumes, among, self._small)
+
     def _find_small(self, z: Float64[NumpyArray, "V 3"]) -> int:
-        """Put elements that are too small into the list, in ascending order; how many."""
+        """Put elements that are too small into the list, in ascending order, and those that are to
+        be watched into theirs; how many are too small."""
         from corporeal.physics.untangling.cpu_kernels import find_small
 
         elements = len(self._tetrahedra)
         slots = max(1, min(thread_count(), elements // _ELEMENTS_A_SLICE))
         edges = [elements * slot // slots for slot in range(slots + 1)]
-        counts = [0] * slots
+        counts = [(0, 0)] * slots
 
         def work(start: int, stop: int) -> None:
             for slot in range(start, stop):
-                first, last = edges[slot], edges[slot + 1]
+                own = slice(edges[slot], edges[slot + 1])
                 counts[slot] = find_small(
-                    z, self._tetrahedra, self._volumes, first, last, self._small[first:last]
-                )
+                    z, self._tetrahedra, self._volumes, own.start, own.stop, self._small[own],
+                    self._watched[own],
+                )  # fmt: skip
 
         over_slices(work, slots)
-        total = counts[0]
-        for slot in range(1, slots):
-            found = self._small[edges[slot] : edges[slot] + counts[slot]]
-            self._small[total : total + counts[slot]] = found.copy()
-            total += counts[slot]
-        return total
+        small, self._watched_count = counts[0]
+        for first, (found, watched) in zip(edges[1:], counts[1:], strict=False):
+            small = _appended(self._small, small, first, found)
+            self._watched_count = _appended(self._watched, self._watched_count, first, watched)
+        return small
+
+
+def _appended(listed: Int[NumpyArray, "T"], count: int, first: int, more: int) -> int:
+    """Move entries that begin at `first` behind the first `count` of a list; its new count."""
+    listed[count : count + more] = listed[first : first + more].copy()
+    return count + more

@@ -3,6 +3,7 @@
 import numpy as np
 
 from corporeal.physics.untangling.reference import (
+    BEYOND,
     LARGEST_MOVE,
     LEAST_SHARE,
     LONGEST,
@@ -11,7 +12,9 @@ from corporeal.physics.untangling.reference import (
     PULLED_TO,
     TIRED,
     TIRING,
+    TOGETHER,
     VIOLATED,
+    WATCHED,
 )
 from corporeal.runtime.kernels import kernel
 
@@ -29,10 +32,26 @@ def _volume(z, tetrahedra, t):
 
 
 @kernel()
-def find_small(z, tetrahedra, volumes, first, last, found):
-    """Elements `first` … `last` − 1 with less than ε of their volume, in order; how many."""
-    count = 0
+def find_small(z, tetrahedra, volumes, first, last, found, watched):
+    """Elements `first` … `last` − 1 with less than ε of their volume, in order, and those that are
+    to be watched; how many of both."""
+    count, seen = 0, 0
     for t in range(first, last):
+        volume = _volume(z, tetrahedra, t)
+        if volume < WATCHED * volumes[t]:
+            watched[seen] = t
+            seen += 1
+            if volume < LEAST_SHARE * volumes[t]:
+                found[count] = t
+                count += 1
+    return count, seen
+
+
+@kernel()
+def find_small_among(z, tetrahedra, volumes, among, found):
+    """Those of the elements `among` with less than ε of their volume, in order; how many."""
+    count = 0
+    for t in among:
         if _volume(z, tetrahedra, t) < LEAST_SHARE * volumes[t]:
             found[count] = t
             count += 1
@@ -131,7 +150,7 @@ def _move(z, corners, free, t, part, moves, moved, vertices):
 
 
 @kernel()
-def _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small):
+def list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small):
     """The small elements around the first `vertices` of `moved`; how many."""
     count = 0
     for r in range(vertices):
@@ -144,6 +163,64 @@ def _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed,
     for e in range(count):
         listed[small[e]] = False
     return count
+
+
+@kernel()
+def _sweep(
+    z, tetrahedra, volumes, free, rows, coefficients, normals, least, count, small, s, part, moves,
+    moved, pressed,
+):  # fmt: skip
+    """Move vertices by a `part` of what small elements and violated contacts ask them to, all at
+    once; how many are listed in `moved`."""
+    apart, vertices = 0, 0
+    for e in range(count):
+        _ask(z, tetrahedra, volumes, free, small[e], s, moves)
+    for i in range(len(rows)):
+        if _ask_apart(z, rows, coefficients, normals, least, free, i, moves):
+            pressed[apart] = i
+            apart += 1
+    for e in range(count):
+        vertices = _move(z, tetrahedra, free, small[e], part, moves, moved, vertices)
+    for e in range(apart):
+        vertices = _move(z, rows, free, pressed[e], part, moves, moved, vertices)
+    return vertices
+
+
+@kernel()
+def _move_at_once(z, corners, free, t, part, moves, moved, vertices):
+    """Move the vertices of a row of `corners` by a `part` of what that row alone asked them, and
+    list them; how many are."""
+    for m in range(corners.shape[1]):
+        v = corners[t, m]
+        if v < free and moves[v, 3] > 0.0:
+            for c in range(3):
+                z[v, c] += part * moves[v, c]
+                moves[v, c] = 0.0
+            moves[v, 3] = 0.0
+            moved[vertices] = v
+            vertices += 1
+    return vertices
+
+
+@kernel()
+def _sweep_in_turn(
+    z, tetrahedra, volumes, free, rows, coefficients, normals, least, count, small, s, part, moves,
+    moved,
+):  # fmt: skip
+    """Open small elements one after the other, the flattest first, then part what contacts have too
+    near; how many vertices of `moved` were."""
+    shares, vertices = np.empty(count), 0
+    for e in range(count):
+        shares[e] = _volume(z, tetrahedra, small[e]) / volumes[small[e]]
+    for e in np.argsort(shares, kind="mergesort"):
+        t = small[e]
+        if _volume(z, tetrahedra, t) < LEAST_SHARE * volumes[t]:
+            _ask(z, tetrahedra, volumes, free, t, s, moves)
+            vertices = _move_at_once(z, tetrahedra, free, t, BEYOND * part, moves, moved, vertices)
+    for i in range(len(rows)):
+        if _ask_apart(z, rows, coefficients, normals, least, free, i, moves):
+            vertices = _move_at_once(z, rows, free, i, part, moves, moved, vertices)
+    return vertices
 
 
 @kernel()
@@ -162,7 +239,7 @@ def untangle(
     s, pressed = np.empty((4, 3)), np.empty(len(rows), np.int32)
     least = lowered(z, rows, coefficients, normals, offsets)
     fewest, since, part = len(tetrahedra) + 1, 0, 1.0
-    for _ in range(sweeps):
+    for sweep in range(sweeps):
         if count < fewest:
             fewest, since = count, 0
         else:
@@ -172,19 +249,17 @@ def untangle(
         if count == 0 or part < TIRED or budget <= 0:
             break
         budget -= count
-        vertices = 0
-        for e in range(count):
-            _ask(z, tetrahedra, volumes, free, small[e], s, moves)
-        apart = 0
-        for i in range(len(rows)):
-            if _ask_apart(z, rows, coefficients, normals, least, free, i, moves):
-                pressed[apart] = i
-                apart += 1
-        for e in range(count):
-            vertices = _move(z, tetrahedra, free, small[e], part, moves, moved, vertices)
-        for e in range(apart):
-            vertices = _move(z, rows, free, pressed[e], part, moves, moved, vertices)
-        count = _list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small)
+        if sweep < TOGETHER:
+            vertices = _sweep(
+                z, tetrahedra, volumes, free, rows, coefficients, normals, least, count, small, s,
+                part, moves, moved, pressed,
+            )  # fmt: skip
+        else:
+            vertices = _sweep_in_turn(
+                z, tetrahedra, volumes, free, rows, coefficients, normals, least, count, small, s,
+                part, moves, moved,
+            )  # fmt: skip
+        count = list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, small)
     return budget
 
 
@@ -224,7 +299,7 @@ def _ask_together(z, edges, lengths, free, e, moves):
 def pull_in(
     z, edges, lengths, free, long, rows, coefficients, normals, least, moves, moved
 ):  # fmt: skip
-    """Pull in, in place, the edges listed in `long`, once.
+    """Pull in, in place, the edges listed in `long`, once; how many vertices are listed in `moved`.
 
     Contacts below their `least` heights ask, too; `moved` is room for four vertices an edge and a
     contact. All else is as `untangle` has it.
@@ -240,3 +315,4 @@ def pull_in(
         vertices = _move(z, edges, free, e, 1.0, moves, moved, vertices)
     for e in range(apart):
         vertices = _move(z, rows, free, pressed[e], 1.0, moves, moved, vertices)
+    return vertices

@@ -15,6 +15,12 @@ and a device can take all at once. ε⁺ is hardly above ε, so that flesh which
 the limit does not hop between two shapes. Contacts that would be violated ask likewise: what is
 pressed together would else be pushed through its other side.
 
+Elements that crowd each other may so be tossed to and fro for ever. Those that are left after a
+few sweeps are therefore opened one after the other, the flattest first, each by a little more than
+it needs (Gauss and Seidel's order, over-relaxed); left and right, which share no vertex, still move
+as mirror images. All elements are looked at after the first iteration of a step and after its last
+one, in between those that had little volume after the first.
+
 Skin stiffens when it is stretched by some half of its length; flesh without a skin of its own would
 stretch a few edges, at the groin and in the armpit, to three and four times theirs. The pass that
 ends a step therefore also asks the ends i, j of an edge of length l above its limit τ L to come
@@ -45,9 +51,14 @@ MOST_PUSHES, MOST_STATIC_PUSHES = 100_000, 400_000
 takes more steps than one."""
 VIOLATED = 1e-4
 """Metres: contacts that pushes violate by more are kept apart likewise."""
+TOGETHER = 6
+"""Sweeps that move all at once; in those that follow, elements are opened one after the other."""
 PATIENCE = 20
 """Sweeps without fewer small elements after which moves become smaller and smaller: some cannot be
 opened between the anchors and the contacts that they have, and would be tossed about."""
+WATCHED = 0.3
+"""Share of its volume below which an element is looked at between the first and the last iteration
+of a step."""
 LONGEST, PULLED_TO = 1.902, 1.9
 """Skin edges that are longer than so many times their length at rest are pulled in; and to which,
 τ. What rests on the limit does not hop."""
@@ -55,6 +66,8 @@ ROUNDS = 10
 """How often long edges are pulled in and what that made small is opened, at most."""
 TIRING, TIRED = 0.95, 0.02
 """By which share they do in a sweep; and the part of a move below which nothing more is tried."""
+BEYOND = 1.5
+"""How far elements that are opened one after the other go, over what each needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +85,19 @@ class Untangling:
     lengths: Float64[NumpyArray, "E"]
     """L: at rest, metres."""
 
-    def small(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "m"]:
-        """Elements with less than ε of their volume."""
-        volumes = np.linalg.det(_edges(positions[self.tetrahedra])) / 6.0
-        return np.flatnonzero(volumes < LEAST_SHARE * self.volumes)
+    def small(
+        self, positions: Float64[NumpyArray, "V 3"], among: Int[NumpyArray, "k"] | None = None
+    ) -> Int[NumpyArray, "m"]:
+        """Elements with less than ε of their volume, of all or `among` some."""
+        asked = np.arange(len(self.tetrahedra)) if among is None else among
+        return asked[self._volumes(positions, asked) < LEAST_SHARE * self.volumes[asked]]
+
+    def _volumes(
+        self, positions: Float64[NumpyArray, "V 3"], among: Int[NumpyArray, "k"] | None = None
+    ) -> Float64[NumpyArray, "m"]:
+        """V of all elements or `among` some, m³."""
+        corners = self.tetrahedra if among is None else self.tetrahedra[among]
+        return np.linalg.det(_edges(positions[corners])) / 6.0
 
     def untangle(
         self,
@@ -83,14 +105,19 @@ class Untangling:
         last: bool = True,
         budget: int = MOST_PUSHES,
         contacts: Contacts | None = None,
+        among: Int[NumpyArray, "k"] | None = None,
     ) -> int:
         """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
         a step, and pulls long edges in. No one-sided contact may become violated by that, or more
-        violated than it is."""
-        left = self._open(positions, last, budget, contacts)
+        violated than it is. `among`: the elements that are looked at first, all if None."""
+        left = self._open(positions, last, budget, contacts, among)
         if last:
             self._pull_in(positions, contacts)
         return left
+
+    def watched(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "k"]:
+        """Elements to be looked at between the first and the last iteration of a step."""
+        return np.flatnonzero(self._volumes(positions) < WATCHED * self.volumes)
 
     def _pull_in(self, positions: Float64[NumpyArray, "V 3"], contacts: Contacts | None) -> None:
         """Pull long edges in and open what that made small, by turns."""
@@ -98,8 +125,9 @@ class Untangling:
         for _ in range(ROUNDS):
             if len(self.long(positions)) == 0:
                 break
+            before = positions.copy()
             self._move(self._asked_together(positions), positions, 1.0, rows)
-            self._open(positions, False, MOST_PUSHES, rows)
+            self._open(positions, True, MOST_PUSHES, rows, self._around(positions, before))
 
     def long(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "m"]:
         """Edges that are longer than they may be."""
@@ -129,19 +157,50 @@ class Untangling:
         last: bool,
         budget: int,
         contacts: Contacts | None,
+        among: Int[NumpyArray, "k"] | None,
     ) -> int:
         """Push elements open; how much of the `budget` is left."""
         fewest, since, part = len(self.tetrahedra) + 1, 0, 1.0
         rows = None if contacts is None else _one_sided(contacts, positions)
-        for _ in range(LAST_SWEEPS if last else SWEEPS):
-            small = self.small(positions)
+        for sweep in range(LAST_SWEEPS if last else SWEEPS):
+            small = self.small(positions, among)
             fewest, since = (len(small), 0) if len(small) < fewest else (fewest, since + 1)
             part *= TIRING if since > PATIENCE else 1.0
             if len(small) == 0 or part < TIRED or budget <= 0:
                 break
             budget -= len(small)
-            self._sweep(small, positions, part, rows)
+            before = positions.copy()
+            if sweep < TOGETHER:
+                self._sweep(small, positions, part, rows)
+            else:
+                self._sweep_in_turn(small, positions, part, rows)
+            among = self._around(positions, before)
         return budget
+
+    def _around(
+        self, positions: Float64[NumpyArray, "V 3"], before: Float64[NumpyArray, "V 3"]
+    ) -> Int[NumpyArray, "k"]:
+        """Elements with a vertex that has moved."""
+        moved = (positions != before).any(axis=1)
+        return np.flatnonzero(moved[self.tetrahedra].any(axis=1))
+
+    def _sweep_in_turn(
+        self,
+        small: Int[NumpyArray, "m"],
+        positions: Float64[NumpyArray, "V 3"],
+        part: float,
+        rows: Contacts | None,
+    ) -> None:
+        """Open small elements one after the other, the flattest first, then part what contacts
+        have too near."""
+        shares = self._volumes(positions, small) / self.volumes[small]
+        for element in small[np.argsort(shares, kind="stable")]:
+            one = self.small(positions, np.array([element]))
+            positions += BEYOND * part * self._asked(one, positions)[:, :3]
+        for number in range(0 if rows is None else len(rows)):
+            assert rows is not None, "none has no rows"
+            one = _chosen(rows, np.array([number]), rows.offsets)
+            positions += part * self._asked_apart(one, positions)[:, :3]
 
     def _sweep(
         self,
@@ -172,7 +231,7 @@ class Untangling:
         corners = self.tetrahedra[small]
         slopes = volume_slopes(positions[corners]) * self.free[corners][..., None]
         lengths = np.linalg.norm(slopes, axis=2)
-        volumes, sizes = np.linalg.det(_edges(positions[corners])) / 6.0, np.sum(lengths**2, axis=1)
+        volumes, sizes = self._volumes(positions, small), np.sum(lengths**2, axis=1)
         able = sizes > 0
         pushes = np.divide(
             OPENED_SHARE * self.volumes[small] - volumes,
@@ -206,15 +265,21 @@ class Untangling:
         return asked
 
 
-def _one_sided(contacts: Contacts, positions: Float64[NumpyArray, "V 3"]) -> Contacts | None:
+def _one_sided(contacts: Contacts, positions: Float64[NumpyArray, "V 3"]) -> Contacts:
     """Contacts that are no equations, which ask for no more than they have at `positions`."""
-    chosen = np.flatnonzero(~contacts.two_sided)
     gaps = np.minimum(contacts.gaps(positions), 0.0)
+    return _chosen(contacts, np.flatnonzero(~contacts.two_sided), contacts.offsets + gaps)
+
+
+def _chosen(
+    contacts: Contacts, chosen: Int[NumpyArray, "m"], offsets: Float64[NumpyArray, "C"]
+) -> Contacts:
+    """Some contacts, with other offsets (metres)."""
     return Contacts(
         contacts.vertices[chosen],
         contacts.coefficients[chosen],
         contacts.normals[chosen],
-        (contacts.offsets + gaps)[chosen],
+        offsets[chosen],
         contacts.weights[chosen],
         contacts.two_sided[chosen],
     )

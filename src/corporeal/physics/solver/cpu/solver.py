@@ -188,7 +188,7 @@ class CpuSolver:
         places = self._place[vertices]
         z[places] = calmed(z[places], before, parts)
         if self._untangling is not None:
-            self._untangling.untangle(z, False, MOST_PUSHES, touching.one_sided)
+            self._untangling.untangle(z, True, MOST_PUSHES, touching.one_sided)
 
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
@@ -282,7 +282,8 @@ class CpuSolver:
             if self._untangling is not None:
                 rows = None if touching is None else touching.one_sided
                 budget = MOST_PUSHES if last else pushes
-                pushes = self._untangling.untangle(z, last, budget, rows)
+                everywhere = last or iteration == 0
+                pushes = self._untangling.untangle(z, last, budget, rows, everywhere)
 
     def _hold_back(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
         """Take (s − 1) f(ẑ) from the constant part of the right side: the buffers hold s f(ẑ)."""
