@@ -6,9 +6,11 @@ import pytest
 from corporeal.anatomy.fit.balance import (
     FAT_DENSITY,
     MUSCLE_DENSITY,
+    TRUNK_SHARES,
     Corrections,
     FatBalance,
     best_fat_layer,
+    trunk_fat_share,
 )
 from corporeal.anatomy.fit.flesh import STRETCH, flesh_constraint
 from corporeal.anatomy.fit.layers import fit_layers, scale_template, trunk_region
@@ -105,6 +107,18 @@ def test_the_best_fat_layer_misses_both_masses_least():
 
     best = best_fat_layer(wanted, soft, known)
     assert miss(best) < min(miss(best - 1e-3), miss(best + 1e-3))
+
+
+@pytest.mark.parametrize("sex", ["female", "male"])
+def test_a_wider_waist_puts_more_of_the_same_fat_on_the_trunk(sex):
+    """Over all waists at which such people live, and never more or less than people have."""
+    index = np.linspace(3.0, 22.0, 12)
+    waists = 1.7 * np.linspace(0.38, 0.9, 27)
+    shares = np.array([[trunk_fat_share(sex, x * 1.7**2, 1.7, w) for w in waists] for x in index])
+    assert (np.diff(shares, axis=1) >= 0).all()
+    assert (shares >= TRUNK_SHARES[0]).all()
+    assert (shares <= TRUNK_SHARES[1]).all()
+    assert (np.ptp(shares, axis=1) > 0.1).all()
 
 
 def test_bisection_meets_both_regions_within_reach_and_makes_up_for_the_other(template):

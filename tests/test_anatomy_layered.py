@@ -12,7 +12,7 @@ from corporeal.anatomy.layered.bone_motion import (
     over_ribs,
 )
 from corporeal.anatomy.layered.deformer import LayeredSkinning
-from corporeal.anatomy.layered.softness import fat_softness
+from corporeal.anatomy.layered.softness import BREAST_DEPTH, fat_softness
 from corporeal.anatomy.template import layered_template
 from corporeal.body.deformer import Deformer
 from corporeal.body.grab import Grab
@@ -196,13 +196,32 @@ def test_breasts_are_softer_than_the_chest_and_a_flat_one_is_chest(man, body):
     parts = np.array([name.split("_")[-1] for name in template.body.part_names])
     labels, ribs = template.body.part_labels, over_ribs(template)
     least = []
+    deep = np.full(len(labels), BREAST_DEPTH)
     for skin in (woman.skin, template.skin):
-        soft = fat_softness(template.body, Mesh(skin, template.triangles), labels, ribs)
+        soft = fat_softness(template.body, Mesh(skin, template.triangles), labels, ribs, deep)
         least.append(soft[parts[labels] == "breast"].min())
         assert soft[parts[labels] == "shin"].min() > 0.9
         assert 1.5 < np.median(soft[parts[labels] == "back"]) <= soft.max() < 2.01
     assert least[0] == pytest.approx(GLAND.modulus / FAT.modulus, rel=0.1)  # blended over 2 cm
     assert least[1] > 1.5 * least[0]
+
+
+def test_breasts_of_half_the_depth_are_half_as_firm_within_bounds(man):
+    """Excursions then grow in proportion to depth, not to its square: depth²/modulus."""
+    template, woman = man[0], layered_template("female")
+    parts = np.array([name.split("_")[-1] for name in template.body.part_names])
+    labels, ribs = template.body.part_labels, over_ribs(template)
+    surface = Mesh(woman.skin, template.triangles)
+
+    def softest(depth: float) -> float:
+        thickness = np.full(len(labels), depth)
+        soft = fat_softness(template.body, surface, labels, ribs, thickness)
+        return float(soft[parts[labels] == "breast"].min())
+
+    usual = softest(BREAST_DEPTH)
+    assert softest(BREAST_DEPTH / 2) == pytest.approx(usual / 2, rel=0.15)  # blended over 2 cm
+    assert softest(0.001) > 0.3 * usual
+    assert softest(1.0) < 2.5 * usual
 
 
 def test_ribs_lie_beneath_chest_and_back_and_nowhere_below_the_waist(man):

@@ -125,24 +125,36 @@ def _root(falling: Callable[[float], float], wanted: float) -> float:
     return (low + high) / 2
 
 
-TRUNK_FAT = {"female": (0.3001, 0.0208, -0.0005), "male": (0.3119, 0.0356, -0.0014)}
-"""Coefficients of 1, x and x² of the trunk's share in all fat, with the fat mass index x in kg/m²:
-814 women and 856 men of 18 to 59 years (NHANES 2017–2018, X-ray), deviation 0.05."""
+TRUNK_FAT = {
+    "female": (-0.18203, -0.02264, 0.00029, 1.98808, -0.86869),
+    "male": (0.16422, -0.00167, -0.00037, 0.66223, 0.0),
+}
+"""Coefficients of 1, x, x², r and r² of the trunk's share in all fat, with the fat mass index x in
+kg/m² and the waist over stature r: 814 women and 856 men of 18 to 59 years (NHANES 2017–2018,
+X-ray; `tools/fit_trunk_fat.py`), deviation 0.04."""
+TRUNK_SHARES = (0.28, 0.64)
+"""Least and most that the trunk has of anybody's fat: between them lie all but a few of those
+people."""
 
 
-def trunk_fat_share(sex: str, fat_mass: float, stature: float) -> float:
-    """Share of a person's fat that lies on and in the trunk; masses in kg, stature in metres."""
-    constant, slope, curve = TRUNK_FAT[sex]
-    index = min(fat_mass / stature**2, -slope / (2 * curve))  # from its highest on it stays
-    return constant + slope * index + curve * index**2
+def trunk_fat_share(sex: str, fat_mass: float, stature: float, waist: float) -> float:
+    """Share of a person's fat that lies on and in the trunk; masses in kg, stature and waist (just
+    above the hip bone) in metres."""
+    index, girth = fat_mass / stature**2, waist / stature
+    terms = (1.0, index, index**2, girth, girth**2)
+    share = sum(c * term for c, term in zip(TRUNK_FAT[sex], terms, strict=True))
+    return min(max(share, TRUNK_SHARES[0]), TRUNK_SHARES[1])
 
 
-def trunk_layer_share(sex: str, wanted: Composition, stature: float, known: Corrections) -> float:
+def trunk_layer_share(
+    sex: str, wanted: Composition, stature: float, waist: float, known: Corrections
+) -> float:
     """Share of the fat layer that lies on the trunk: without visceral fat, with the trunk's skin.
 
     Fat without a layer is the limbs' by X-ray, most of it.
     """
-    share, beside = trunk_fat_share(sex, wanted.fat_mass, stature), known.skin + known.genital
+    share = trunk_fat_share(sex, wanted.fat_mass, stature, waist)
+    beside = known.skin + known.genital
     trunk = share * wanted.fat_mass / LIPID_SHARE - known.visceral + TRUNK_SKIN * beside
     limbs = ((1.0 - share) * wanted.fat_mass - known.unlayered_fat) / LIPID_SHARE
     trunk, limbs = max(trunk, 0.0), max(limbs, 0.0) + (1.0 - TRUNK_SKIN) * beside

@@ -8,6 +8,7 @@ import numpy as np
 from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.anatomy.breast_wall import prism_looseness, spanned_muscle
 from corporeal.anatomy.building.muscle import vertex_volumes
+from corporeal.anatomy.composition.waist import crest_waist
 from corporeal.anatomy.fit.balance import (
     FAT_DENSITY,
     MUSCLE_DENSITY,
@@ -26,6 +27,7 @@ from corporeal.anatomy.prisms import Prisms, closed, raised_between, reopened
 from corporeal.anatomy.scaling import damped_scale, stretch_along_bones
 from corporeal.anatomy.template import LayeredTemplate, layered_template, limb_region
 from corporeal.anatomy.trunk_depth import template_fat, trunk_shift
+from corporeal.anthropometry.solve import GENDERS
 from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
@@ -89,7 +91,8 @@ def fit_layers(
     known = with_organs(known, organs)
     wanted = best_fat_layer(composition, soft, known)
     balance = FatBalance(prisms, skin, bone, limits, trunk_region(template))
-    on_trunk = trunk_layer_share(sex, composition, float(np.ptp(skin[:, 1])), known)
+    waist = crest_waist(identity, GENDERS[sex], template.body)
+    on_trunk = trunk_layer_share(sex, composition, float(np.ptp(skin[:, 1])), waist, known)
     trunk, limbs = balance.met(wanted, on_trunk)
     least, most = (sum(balance.fat(end, end)) for end in (1.0, 0.0))
     mixed = upright_shares(prisms, balance.beta(trunk, limbs), skin, bone)

@@ -146,7 +146,10 @@ class LayeredPreparation:
         """Of fat and of muscle."""
         template, kept = self._two_layer.template, self._two_layer.coarse.vertex_indices
         ribs = over_ribs(layered_template(self._sex))[kept]
-        fat = fat_softness(template, self.surface, template.part_labels[kept], ribs)
+        gap = np.asarray(self.layers.skin, np.float64) - np.asarray(self.layers.muscle, np.float64)
+        thickness = np.linalg.norm(gap, axis=1)[kept]
+        labels = template.part_labels[kept]
+        fat = fat_softness(template, self.surface, labels, ribs, thickness)
         return fat, muscle_firmness(self.surface, ribs)
 
     def _system(self, settings: ProjectiveControls) -> System:
