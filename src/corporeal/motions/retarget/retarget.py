@@ -1,6 +1,7 @@
 """Another skeleton's motion on the body.
 
-0. joints that the capture throws about carried over (`glitches`);
+0. joints that the capture throws about carried over (`glitches`), and the pose found in which the
+   foreign rig stands (`reference`);
 1. rotations by name, with the rest poses aligned (`alignment`), and hanging arms held clear of a
    wide body (`flanks`), and collars that the capture left still go with the arms (`girdle`);
 2. the path of the hips' centre, scaled by the ratio of leg lengths;
@@ -31,6 +32,7 @@ from corporeal.motions.retarget.hands import arms_above_ground
 from corporeal.motions.retarget.name_maps import SIDES, NameMap
 from corporeal.motions.retarget.planting import FootPath, faded, level_soles, plant
 from corporeal.motions.retarget.reach import furthest, reach, within_reach
+from corporeal.motions.retarget.reference import Reference, find_reference
 from corporeal.motions.two_bones import Bend, bend_of
 from corporeal.skinning.kinematics import forward_kinematics, joint_centres
 
@@ -56,8 +58,8 @@ class Retargeted:
     """How far the pelvis was lowered at most so that planted feet are reached, metres."""
     at_rest: tuple[str, ...]
     """Joints of the body that the motion does not move."""
-    mended: tuple[str, ...] = ()
-    """What was done about joints that jump in the capture."""
+    notes: tuple[str, ...] = ()
+    """How the foreign rig's axes were found, and what was done about joints that jump."""
     girdle: tuple[str, ...] = ()
     """Sides whose collars go with the arms, the capture having left them still."""
 
@@ -74,12 +76,14 @@ def retarget(
 ) -> Retargeted:
     """`source` as a motion of the body with this `skeleton` (SMPL's names, T-pose, on y = 0).
 
-    Without `names` the map is found from the joint names. `feet` (`feet_of_body`) tell where this
+    Without `names` the map is found from the joint names, and the pose in which the rig stands from
+    its rest pose or its motion, unless `names` tells one. `feet` (`feet_of_body`) tell where this
     person's soles are; without them they are guessed from the skeleton. `arm_clearance` (radians,
     `flanks.arm_clearance`) is how much farther out hanging arms are held. `girdle` lets collars
     that the capture does not move go with the arms, which keep their directions. `raw` copies
     rotations and root translation by name and touches nothing.
     """
+    find_pose = names is None or not names.reference
     names = name_map_for(source.skeleton) if names is None else names
     names.require_joints_of(source.skeleton)
     feet = feet_of_skeleton(skeleton) if feet is None else feet
@@ -95,6 +99,9 @@ def retarget(
     if raw:
         return result
     source, notes = mended(source)
+    reference = find_reference(source, names) if find_pose else Reference(names, "")
+    names = reference.names
+    notes = (*([reference.note] if reference.note else ()), *notes)
     scale = _leg_ratio(source.skeleton, names, feet)
     body = _Moving.from_source(source, skeleton, names, scale)
     if arm_clearance > 0.0:
@@ -111,10 +118,11 @@ def retarget(
     return replace(
         result,
         motion=motion,
+        names=names,
         scale=scale,
         contacts=contacts,
         sinking=lowest,
-        mended=notes,
+        notes=notes,
         girdle=sides,
     )
 
