@@ -232,6 +232,72 @@ def walk(rig: Rig, seconds: float = 2.4, fps: float = 30.0, heading_deg: float =
     return Take(rig, turns, forward(rig, turns, root), fps)
 
 
+def crawl(rig: Rig, seconds: float = 2.4, fps: float = 30.0) -> Take:
+    """On hands and knees: thighs and arms swing about the vertical, shanks lie behind.
+
+    The trunk is pitched so that lower knee and lower hand are equally high.
+    """
+    time = np.arange(round(seconds * fps)) / fps
+    low, high = np.full(len(time), 50.0), np.full(len(time), 120.0)
+    for _ in range(20):
+        pitch = 0.5 * (low + high)
+        take = _crawl(rig, time, fps, pitch)
+        knees, hands = (
+            np.minimum(take.place(f"left_{part}")[:, 1], take.place(f"right_{part}")[:, 1])
+            for part in ("knee", "wrist")
+        )
+        low, high = np.where(hands > knees, pitch, low), np.where(hands > knees, high, pitch)
+    return take
+
+
+def _crawl(rig: Rig, time: np.ndarray, fps: float, pitch_deg: np.ndarray) -> Take:
+    count, phase = len(time), 2 * np.pi * time / 1.2
+    ahead = about("y", 10.0)
+    flat = ahead @ about("x", pitch_deg)
+    roles = {"pelvis": flat, "chest": flat, "neck": ahead @ about("x", np.full(count, 60.0)),
+             "head": ahead @ about("x", np.full(count, 45.0))}  # fmt: skip
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        swing = 14 * sign * np.sin(phase)
+        roles[f"{side}_hip"] = ahead @ about("x", swing)
+        roles[f"{side}_knee"] = ahead @ about("x", 88 + 0.3 * swing)
+        roles[f"{side}_ankle"] = roles[f"{side}_foot"] = ahead @ about("x", 140 + 0.3 * swing)
+        down = hanging(rig, side, 4.0)
+        roles[f"{side}_shoulder"] = ahead @ about("x", -swing) @ down
+        roles[f"{side}_elbow"] = ahead @ about("x", -swing - 8) @ down
+        roles[f"{side}_wrist"] = ahead @ about("x", np.full(count, -80.0)) @ down
+        roles[f"{side}_collar"] = flat
+    return _on_the_floor(rig, roles, time, fps, ("knee", "wrist"))
+
+
+def cartwheel(rig: Rig, fps: float = 60.0) -> Take:
+    """Standing, over the hands to the side, and standing again; arms up, legs apart."""
+    time = np.arange(round(2.4 * fps)) / fps
+    count = len(time)
+    share = np.clip((time - 0.4) / 1.6, 0.0, 1.0)
+    roll = about("z", -360 * share**3 * (10 - 15 * share + 6 * share**2))
+    roles = dict.fromkeys(("pelvis", "chest", "neck", "head"), roll)
+    apart = 40 * np.sin(np.pi * share)
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        leg = roll @ about("z", sign * apart)
+        roles |= {f"{side}_{joint}": leg for joint in ("hip", "knee", "ankle", "foot")}
+        up = np.repeat(about("z", sign * 150) @ hanging(rig, side, 0.0), count, 0)
+        roles |= {f"{side}_{joint}": roll @ up for joint in ("shoulder", "elbow", "wrist")}
+        roles[f"{side}_collar"] = roll
+    return _on_the_floor(rig, roles, time, fps, ("knee", "wrist", "ankle", "foot"))
+
+
+def _on_the_floor(
+    rig: Rig, roles: dict[str, np.ndarray], time: np.ndarray, fps: float, parts: tuple[str, ...]
+) -> Take:
+    """The lowest of some parts at a steady 6 cm."""
+    turns = moved(rig, roles, len(time))
+    places = forward(rig, turns, np.zeros((len(time), 3)))
+    names = [f"{side}_{part}" for side in ("left", "right") for part in parts]
+    ends = places[:, [rig.index(rig.roles[name]) for name in names if name in rig.roles]]
+    root = np.stack([0 * time, 0.06 - ends[..., 1].min(axis=1), 0.25 * time], axis=1)
+    return Take(rig, turns, forward(rig, turns, root), fps)
+
+
 def write(take: Take, path: Path) -> Path:
     """The take as a file of its producer."""
     rig, joints = take.rig, take.rig.joints
@@ -682,7 +748,7 @@ RIGS: dict[str, Rig] = {
         carrier=True,
     ),
     "lafan1": Rig(
-        source="voxell-tech/bevy_motion_matching, issue 10 (header of a LAFAN1 file); frame 0 as in "
+        source="voxell-tech/bevy_motion_matching, issue 10 (a LAFAN1 header); frame 0 as in "
         "stevenhaener/dynamo_scripts, lafan_breakdown.m",
         tree=_LAFAN_TREE,
         roles={"pelvis": "Hips"} | _HEAD | sided(_MB | {"foot": "{S}Toe"}, S=_LR),
@@ -711,7 +777,7 @@ RIGS: dict[str, Rig] = {
     ),
     "motionbuilder": Rig(
         source="a public BVH writer for MotionBuilder (hierarchySectionTemplate, ROOT "
-        "Character1_Hips): names, tree, channels, toes and helpers; it fills in bone lengths itself",
+        "Character1_Hips): names, tree, channels, toes, helpers; it fills in bone lengths itself",
         tree=_CHARACTER1_TREE,
         roles={role: f"Character1_{name}" for role, name in
                ({"pelvis": "Hips"} | _HEAD | sided(_MB, S=_LR)).items()},

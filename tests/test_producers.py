@@ -18,7 +18,10 @@ from corporeal.formats.bvh import read_bvh
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.derivatives import world_frames
 from corporeal.motions.incoming import IncomingMotion, IncomingOptions, motion_for_body
+from corporeal.motions.retarget.floor import KNEE_FLESH
 from corporeal.motions.retarget.guess import name_map_for
+from corporeal.motions.retarget.hands import palm_height
+from corporeal.motions.retarget.measures import ground_penetration
 
 MODEL = PhenotypeModel()
 PERSON = MODEL.prepare()
@@ -125,7 +128,7 @@ def test_bodies_that_never_stand_and_have_no_floor_are_refused(tmp_path: Path):
     turns = spin[:, None] @ take.turns
     root = np.array([0.0, 1.0, 0.0]) * np.linspace(0, 3, len(turns))[:, None] ** 2
     tumbling = Take(take.rig, turns, producers.forward(take.rig, turns, root))
-    with pytest.raises(InputError, match="which way is up .* is in doubt.*--up"):
+    with pytest.raises(InputError, match=r"which way is up .* is in doubt.*--up"):
         came(tumbling, tmp_path / "a.bvh")
     assert came(tumbling, tmp_path / "a.bvh", up="+y").motion.frame_count == len(turns)
 
@@ -135,5 +138,38 @@ def test_a_mirrored_capture_is_refused(tmp_path: Path):
     rig = RIGS["sfu"]
     swapped = rig.tree.replace("Left", "#").replace("Right", "Left").replace("#", "Right")
     take = producers.walk(rig, seconds=1.0)
-    with pytest.raises(InputError, match="left joints on the right-hand side.*--name-map"):
+    with pytest.raises(InputError, match=r"left joints on the right-hand side.*--name-map"):
         came(replace(take, rig=replace(rig, tree=swapped)), tmp_path / "a.bvh")
+
+
+@pytest.mark.parametrize("producer", ["xsens", "mixamo", "sfu"])
+def test_hands_and_knees_lie_on_the_floor(producer: str, tmp_path: Path):
+    """Crawling: knees sank by 54 mm, and arms were bent by 51° to keep the hands out of the ground.
+
+    Knees and wrists have their flesh under them, and nothing is in the ground.
+    """
+    take = producers.crawl(RIGS[producer])
+    result = came(take, tmp_path / "crawl.bvh")
+    ours, theirs = places_of(result), take.place
+    for side in ("left", "right"):
+        assert abs(ours(f"{side}_knee")[:, 1] - KNEE_FLESH).max() < 0.02
+        assert abs(ours(f"{side}_wrist")[:, 1] - palm_height(result.motion.skeleton)).max() < 0.03
+    for start, end in LIMBS:
+        assert degrees(ours(end) - ours(start), theirs(end) - theirs(start)) < 12.0, start
+    assert ground_penetration(result.retargeted) < 1e-3
+    assert any("stays on a floor" in note for note in result.notes)
+
+
+def test_a_cartwheel_goes_over_the_hands(tmp_path: Path):
+    """Where hands carry the body it is they that are on the floor, and the arms stay straight."""
+    take = producers.cartwheel(RIGS["xsens"])
+    result = came(take, tmp_path / "cartwheel.bvh")
+    ours, theirs = places_of(result), take.place
+    over = theirs("left_ankle")[:, 1] > 1.2
+    hands = np.minimum(ours("left_wrist")[:, 1], ours("right_wrist")[:, 1])
+    carried = over & (np.minimum(theirs("left_wrist")[:, 1], theirs("right_wrist")[:, 1]) < 0.1)
+    assert carried.sum() > 5
+    assert abs(hands[carried] - palm_height(result.motion.skeleton)).max() < 0.04
+    for start, end in LIMBS[2:4]:
+        limbs = [at(end)[carried] - at(start)[carried] for at in (ours, theirs)]
+        assert degrees(*limbs) < 15.0, start

@@ -5,7 +5,8 @@
 1. rotations by name, with the rest poses aligned (`alignment`), and hanging arms held clear of a
    wide body (`flanks`), and collars that the capture left still go with the arms (`girdle`);
 2. the path of the hips' centre, scaled by the ratio of leg lengths;
-3. contacts of the foreign feet (`contacts`), soles levelled, the ground at y = 0 (`ground`);
+3. contacts of the foreign feet (`contacts`), soles levelled, the ground at y = 0 (`ground`), and
+   knees and hands that are on the floor brought onto it (`floor`);
 4. planted feet pinned (`planting`), the pelvis lowered where a leg would be too short, and the legs
    bent to reach (`reach`);
 5. hands that would be in the ground raised onto it (`hands`).
@@ -16,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Bool, Float, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
@@ -25,12 +26,22 @@ from corporeal.motions.retarget.alignment import aligned_frames, local_rotations
 from corporeal.motions.retarget.contacts import FootContacts, detect_contacts, source_feet
 from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
 from corporeal.motions.retarget.flanks import abducted
+from corporeal.motions.retarget.floor import (
+    FloorContacts,
+    floor_contacts,
+    floor_pitch,
+    floor_shift,
+)
 from corporeal.motions.retarget.glitches import mended
 from corporeal.motions.retarget.ground import ground_offset, sinking
 from corporeal.motions.retarget.guess import name_map_for
-from corporeal.motions.retarget.hands import arms_above_ground
+from corporeal.motions.retarget.hands import (
+    arms_above_ground,
+    hands_above_ground,
+    palm_height,
+)
 from corporeal.motions.retarget.name_maps import SIDES, NameMap
-from corporeal.motions.retarget.planting import FootPath, faded, level_soles, plant
+from corporeal.motions.retarget.planting import FootPath, faded, laid_foot, level_soles, plant
 from corporeal.motions.retarget.reach import furthest, reach, within_reach
 from corporeal.motions.retarget.reference import Reference, find_reference
 from corporeal.motions.two_bones import Bend, bend_of
@@ -108,11 +119,12 @@ def retarget(
         body.frames = abducted(body.frames, skeleton, arm_clearance)
     sides = still_collars(body.frames, skeleton) if girdle else ()
     body.frames = turned_collars(body.frames, skeleton, sides)
-    contacts = detect_contacts(source_feet(source, names))
+    floor = floor_contacts(source, names, scale)
+    contacts = floor.without_lying_feet(detect_contacts(source_feet(source, names)))
     contacts = body.upright(feet, contacts)
     body.level_soles(feet, contacts)
-    body.raise_by(_ground_offset(body, feet, contacts))
-    lowest = body.stand(feet, contacts, source.fps)
+    _ground(body, feet, contacts, floor, source.fps)
+    lowest = body.stand(feet, contacts, floor, source.fps)
     body.keep_hands_up(source.fps)
     motion = body.motion(source.name, source.fps)
     return replace(
@@ -159,8 +171,33 @@ class _Moving:
         at_origin = joint_centres(self.frames, rest - rest[0], self.skeleton.parents)
         return at_origin + self.pelvis[:, None]
 
-    def raise_by(self, height: float) -> None:
-        self.pelvis = self.pelvis + np.array([0.0, height, 0.0])
+    def raise_by(self, height: float | Float[NumpyArray, "N"]) -> None:
+        self.pelvis = self.pelvis + np.reshape(height, (-1, 1)) * np.array([0.0, 1.0, 0.0])
+
+    @property
+    def palm(self) -> float:
+        """Height of a wrist over a palm on the ground, metres; 0 for a body without hands."""
+        has = {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names)
+        return palm_height(self.skeleton) if has else 0.0
+
+    def heights(self) -> dict[str, Float[NumpyArray, "N"]]:
+        """Of all joints, by name, metres."""
+        return dict(zip(self.skeleton.names, self.joints()[..., 1].T, strict=True))
+
+    def pitch_trunk(
+        self, contacts: FloorContacts, standing: Bool[NumpyArray, "N"], fps: float
+    ) -> None:
+        """Turn everything above the hips about their centre until hands on the floor lie on it."""
+        if not {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names):
+            return
+        joints, names = self.joints(), self.skeleton.names
+        hips = joints[:, [names.index(f"{side}_hip") for side in SIDES]].mean(axis=1)
+        hands = {side: joints[:, names.index(f"{side}_wrist")] for side in SIDES}
+        turn = floor_pitch(hands, hips, contacts, standing, self.palm, fps)
+        legs = {f"{s}_{j}" for s in SIDES for j in ("hip", "knee", "ankle", "foot")}
+        trunk = [index for index, name in enumerate(names) if name not in legs]
+        self.frames[:, trunk] = turn[:, None] @ self.frames[:, trunk]
+        self.pelvis = hips + (turn @ (self.pelvis - hips)[..., None])[..., 0]
 
     def path(self, foot: Foot, joints: Float[NumpyArray, "N J 3"]) -> FootPath:
         return FootPath(
@@ -188,13 +225,17 @@ class _Moving:
             self.frames[:, foot.ankle], self.frames[:, foot.ball] = level.foot, level.toes
 
     def stand(
-        self, feet: tuple[Foot, Foot], contacts: tuple[FootContacts, FootContacts], fps: float
+        self,
+        feet: tuple[Foot, Foot],
+        contacts: tuple[FootContacts, FootContacts],
+        floor: FloorContacts,
+        fps: float,
     ) -> float:
         """Pin the feet and bend the legs; gives back how far the pelvis sank at most, metres."""
         joints = self.joints()
         paths = [
-            plant(self.path(foot, joints), foot, contact, fps)
-            for foot, contact in zip(feet, contacts, strict=True)
+            plant(laid_foot(self.path(foot, joints), foot, lies, fps), foot, contact, fps)
+            for foot, contact, lies in zip(feet, contacts, floor.lying, strict=True)
         ]
         bends = [self._leg_bend(foot) for foot in feet]
         sink = sinking(
@@ -228,13 +269,14 @@ class _Moving:
         return float(sink.max())
 
     def keep_hands_up(self, fps: float) -> None:
-        """Bend the arms wherever a hand would be in the ground."""
+        """Bend wrists, then arms, wherever a hand would be in the ground."""
         if not {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names):
             return
         for side in SIDES:
-            raised = arms_above_ground(self.skeleton, side, self.frames, self.joints(), fps)
-            for joint, frames in raised.items():
-                self.frames[:, joint] = frames
+            for kept_up in (hands_above_ground, arms_above_ground):
+                raised = kept_up(self.skeleton, side, self.frames, self.joints(), fps)
+                for joint, frames in raised.items():
+                    self.frames[:, joint] = frames
 
     def _leg_bend(self, foot: Foot) -> Bend:
         thigh, shank = self.frames[:, foot.hip], self.frames[:, foot.knee]
@@ -245,6 +287,27 @@ class _Moving:
         rotations = local_rotations(self.frames, self.skeleton.parents)
         rest = np.asarray(self.skeleton.joints, np.float64)[0]
         return Motion(name, fps, rotations, self.pelvis - rest, self.skeleton)
+
+
+def _ground(
+    body: _Moving,
+    feet: tuple[Foot, Foot],
+    contacts: tuple[FootContacts, FootContacts],
+    floor: FloorContacts,
+    fps: float,
+) -> None:
+    """Put the body on the ground: by its soles where it stands, else by knees or hands."""
+    standing = np.any([contact.heel | contact.ball for contact in contacts], axis=0)
+    needed, known = floor_shift(body.heights(), floor, standing, body.palm)
+    if standing.any() or not known.any():
+        base = _ground_offset(body, feet, contacts)
+    else:
+        base = float(np.median(needed[known]))
+    body.raise_by(base)
+    if known.any():
+        shift = np.where(known, needed - base, 0.0)[:, None]
+        body.raise_by(faded(shift, known | standing, fps)[:, 0])
+    body.pitch_trunk(floor, standing, fps)
 
 
 def _ground_offset(

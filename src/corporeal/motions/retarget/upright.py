@@ -61,8 +61,9 @@ def find_up(motion: Motion, names: NameMap) -> Upright:
         return Upright(
             AXES[rig], "the body stays on a floor across it, and the rig stands along it"
         )
-    if len(floors) == 1:
-        return Upright(AXES[floors[0]], "the body stays on a floor across it")
+    usual = [axis for axis in floors if AXES[axis] in ("+y", "+z")]
+    if len(usual) == 1:
+        return Upright(AXES[usual[0]], "the body stays on a floor across it")
     seen = f"floors across {', '.join(AXES[axis] for axis in floors)}" if floors else "no floor"
     raise InputError(
         f"which way is up in {motion.name!r} is in doubt: it never stands, and has {seen}; "
