@@ -246,7 +246,7 @@ def test_a_file_and_its_motion_give_the_same(tmp_path: Path):
     from_file = cp.animate(adult, tmp_path / "hips.bvh")
     given = cp.animate(adult, loaded)
     assert np.array_equal(given.vertices, from_file.vertices)
-    assert from_file.notes == ("unit taken as 'cm', in which the skeleton has a person's size",)
+    assert from_file.notes[0] == "unit taken as 'cm', in which the skeleton has a person's size"
 
 
 @pytest.mark.parametrize(

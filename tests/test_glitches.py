@@ -1,10 +1,17 @@
 """Joints that a capture throws about are carried over; honest motion is left alone."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
-from corporeal.geometry.rotations import compose_axis_angles, matrix_from_axis_angle
+from corporeal.geometry.rotations import (
+    compose_axis_angles,
+    geodesic_angle,
+    matrix_from_axis_angle,
+)
+from corporeal.motions.derivatives import world_frames
 from corporeal.motions.retarget.glitches import FASTEST, mended, turned_over
 
 FPS = 120.0
@@ -54,11 +61,43 @@ def test_flips_that_follow_one_another_are_one_glitch():
     assert notes == (f"knee jumps by over {FASTEST:g} rad/s; carried over in frames 60–80",)
 
 
-def test_a_single_jump_does_not_come_back_and_stays():
-    """A turn that is never undone may be a cut between two takes: nothing tells which is right."""
-    motion = thrown(swinging(), 100, 239)
-    same, notes = mended(motion)
-    assert same is motion
+def test_a_flip_that_never_returns_is_turned_back():
+    """Half a turn from frame 100 on: the joint goes on as before, but for the step of one frame."""
+    honest = swinging()
+    fixed, notes = mended(thrown(honest, 100, 239))
+    off = geodesic_angle(
+        matrix_from_axis_angle(fixed.joint_rotations),
+        matrix_from_axis_angle(honest.joint_rotations),
+    )
+    assert off[:, 0].max() < 1e-7
+    assert off[:100].max() < 1e-7
+    assert off[100:, 1].max() < 4 * np.pi / FPS + 1e-6  # what the swing did in that frame
+    assert notes == ("knee flips by 180° after frame 99 and never returns; turned back from there "
+                     "on",)  # fmt: skip
+
+
+def test_a_joint_that_makes_up_for_a_flip_stays_where_it_is():
+    """Joint 1 flips, joint 2 flips back: the world sees joint 1 alone, and joint 2 is left."""
+    honest = chain(swinging())
+    flip = np.tile([0.0, np.pi, 0.0], (140, 1))
+    rotations = np.array(honest.joint_rotations)
+    rotations[100:, 1] = compose_axis_angles(rotations[100:, 1], flip)
+    rotations[100:, 2] = compose_axis_angles(-flip, rotations[100:, 2])
+    fixed, notes = mended(replace(honest, joint_rotations=rotations))
+    off = geodesic_angle(world(fixed)[:, 2], world(honest)[:, 2])
+    assert off.max() < 1e-6
+    assert len(notes) == 1
+
+
+def test_a_cut_between_takes_is_no_flip():
+    """Where most joints jump at once, nothing is turned: the take that follows is another."""
+    motion = swinging()
+    rotations = np.array(motion.joint_rotations)
+    rotations[100:, :] = compose_axis_angles(
+        rotations[100:], np.broadcast_to([0.0, 0.0, 2.0], (140, 2, 3))
+    )
+    same, notes = mended(replace(motion, joint_rotations=rotations))
+    assert np.array_equal(same.joint_rotations, rotations)
     assert notes == ()
 
 
@@ -85,3 +124,16 @@ def test_a_foot_that_stays_turned_over_is_turned_back():
             atol=1e-9,
         )
         assert len(notes) == (frames > 0)
+
+
+def chain(motion: Motion) -> Motion:
+    """With a third joint below, which turns slowly, and two that rest."""
+    names, parents = ("hip", "knee", "foot", "head", "hand"), (-1, 0, 1, 0, 3)
+    skeleton = Skeleton(names, parents, np.random.default_rng(0).normal(size=(5, 3)))
+    rotations = np.concatenate([motion.joint_rotations, np.zeros((240, 3, 3))], axis=1)
+    rotations[:, 2, 1] = 0.3 * np.sin(np.arange(240) / 60)
+    return replace(motion, joint_rotations=rotations, skeleton=skeleton)
+
+
+def world(motion: Motion) -> np.ndarray:
+    return world_frames(motion)[..., :3, :3]

@@ -8,7 +8,8 @@ joint order                       made depth first, as BVH lists joints
 rotations                         yes, to 1e-6 rad; the Euler order is the writer's choice
 root path, frame rate             yes
 End Sites                         yes, beside the motion in `BvhReading.end_sites`
-position channels of other joints their mean becomes the rest offset; what varies is noted
+position channels of other joints the body's way goes into the root's; bones keep their mean
+                                  length and point as in the file (`bvh_positions`)
 unit and axes                     converted to metres, y up, facing +z; options of the reader
 a T-pose put before the capture   left out, and kept in `BvhReading.rest_frame`
 ================================= ===========================================================
@@ -31,6 +32,7 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError
 from corporeal.formats.bvh_hierarchy import BvhNode, parse_hierarchy
 from corporeal.formats.bvh_motion import Frames, parse_motion
+from corporeal.formats.bvh_positions import placed_bones, trunk_stem
 from corporeal.formats.bvh_units import axis_rotation, guess_unit, unit_length
 from corporeal.formats.bvh_write import write_bvh
 from corporeal.geometry.rotations import (
@@ -45,8 +47,6 @@ __all__ = ["BvhReading", "read_bvh", "write_bvh"]
 
 MAX_BYTES: Final = 4 * 1024**3
 """Largest file that is read."""
-_STILL_M: Final = 1e-3
-"""Position channels of a joint that vary by less are a constant offset, metres."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,18 @@ def read_bvh(
     path, axes = Path(path), axis_rotation(up, front)
     metres = None if unit == "auto" else unit_length(unit)
     nodes, frames = _parse(path)
-    notes: list[str] = []
-    offsets = np.array([node.offset for node in nodes], np.float64)
-    offsets = _with_position_channels(nodes, offsets, frames.values, notes)
+    placed = placed_bones(
+        nodes, _columns(nodes, "position"), frames.values, _rotations(nodes, frames.values)
+    )
+    notes, offsets = list(placed.notes), placed.offsets
     if metres is None:
         unit = guess_unit(str(path), _longest_chain(nodes, offsets))
         metres = unit_length(unit)
         notes.append(f"unit taken as {unit!r}, in which the skeleton has a person's size")
     # The one place where units and axes are converted.
     skeleton = _skeleton(nodes, metres * offsets @ axes.T)
-    translation = metres * (_root_path(nodes, offsets, frames.values) - offsets[0]) @ axes.T
-    rotations = _rotations(nodes, frames.values) @ axes.T
+    translation = metres * (placed.root - offsets[0]) @ axes.T
+    rotations = axis_angle_from_matrix(placed.rotations) @ axes.T
     start = int(_leaves_first_out(path, first_frame, rotations, notes))
     return BvhReading(
         motion=Motion(path.stem, frames.fps, rotations[start:], translation[start:], skeleton),
@@ -142,65 +143,27 @@ def _columns(nodes: list[BvhNode], kind: str) -> list[list[int]]:
 
 def _rotations(
     nodes: list[BvhNode], values: Float[NumpyArray, "N C"]
-) -> Float[NumpyArray, "N J 3"]:
-    """Axis-angle vectors, radians; joints of one Euler order are converted together."""
-    rotations = np.zeros((len(values), len(nodes), 3))
+) -> Float[NumpyArray, "N J 3 3"]:
+    """Parent-relative rotations; joints of one Euler order are converted together."""
+    rotations = np.broadcast_to(np.eye(3), (len(values), len(nodes), 3, 3)).copy()
     columns = _columns(nodes, "rotation")
     for order in {node.rotation_order for node in nodes} - {""}:
         joints = [j for j, node in enumerate(nodes) if node.rotation_order == order]
         angles = np.deg2rad(values[:, [columns[j] for j in joints]])
-        rotations[:, joints] = axis_angle_from_matrix(matrix_from_euler(angles, order))
+        rotations[:, joints] = matrix_from_euler(angles, order)
     return rotations
 
 
-def _root_path(
-    nodes: list[BvhNode], offsets: Float[NumpyArray, "J 3"], values: Float[NumpyArray, "N C"]
-) -> Float[NumpyArray, "N 3"]:
-    """Where the root stands, file units."""
-    path = np.broadcast_to(offsets[0], (len(values), 3)).copy()
-    axes = ["XYZ".index(axis) for axis in nodes[0].position_axes]
-    path[:, axes] = values[:, _columns(nodes, "position")[0]]
-    return path
-
-
-def _with_position_channels(
-    nodes: list[BvhNode],
-    offsets: Float[NumpyArray, "J 3"],
-    values: Float[NumpyArray, "N C"],
-    notes: list[str],
-) -> Float[NumpyArray, "J 3"]:
-    """Offsets with the mean of the position channels that joints other than the root may have.
-
-    Most programs write the whole offset into them; some write what is to be added, which is then
-    zero everywhere and leaves the offset as it is.
-    """
-    offsets = offsets.copy()
-    columns = _columns(nodes, "position")
-    varying = []
-    for index in range(1, len(nodes)):
-        track = values[:, columns[index]]
-        if track.size == 0 or not track.any():
-            continue
-        axes = ["XYZ".index(axis) for axis in nodes[index].position_axes]
-        offsets[index, axes] = track.mean(axis=0)
-        spread = float(np.ptp(track, axis=0).max())
-        if spread > _STILL_M * max(float(np.abs(offsets).max()), 1e-12):
-            varying.append((spread, nodes[index].name))
-    if varying:
-        spread, name = max(varying)
-        notes.append(
-            f"{len(varying)} joints change their offsets over time (most: {name!r}, by "
-            f"{spread:.4g} file units); their means are kept, since bones have constant length"
-        )
-    return offsets
-
-
 def _longest_chain(nodes: list[BvhNode], offsets: Float[NumpyArray, "J 3"]) -> float:
-    """Bone lengths from the root to the farthest tip, file units."""
+    """Bone lengths from the trunk to the farthest tip, file units.
+
+    Joints above the trunk are no bones: they hold where the body stands.
+    """
     reach = np.zeros(len(nodes))
     longest = 0.0
+    stem = trunk_stem(nodes)
     for index, node in enumerate(nodes):
-        if index:
+        if index not in stem:
             reach[index] = reach[node.parent] + np.linalg.norm(offsets[index])
         tip = float(np.linalg.norm(node.end_site)) if node.end_site else 0.0
         longest = max(longest, float(reach[index]) + tip)

@@ -72,3 +72,11 @@ def axis_rotation(up: str, front: str) -> Float[NumpyArray, "3 3"]:
     if y @ z != 0.0:
         raise InputError(f"up {up!r} and front {front!r} are one line; expected a right angle.")
     return np.stack([np.cross(y, z), y, z])
+
+
+def usual_front(up: str) -> str:
+    """The axis that bodies face in most files where `up` is up: +z with y up, -y with z up."""
+    fronts = {"+y": "+z", "+z": "-y", "-y": "-z", "-z": "+y", "+x": "+z", "-x": "+z"}
+    if up not in fronts:
+        raise InputError(f"axis {up!r}; expected one of {', '.join(_SIGNED_AXES)}.")
+    return fronts[up]

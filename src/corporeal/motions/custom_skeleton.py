@@ -17,9 +17,8 @@ import numpy as np
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
-from corporeal.formats.bvh import read_bvh
 from corporeal.formats.native import read_motion
-from corporeal.motions.incoming import IncomingOptions, is_native_motion
+from corporeal.motions.incoming import IncomingOptions, is_native_motion, read_capture
 from corporeal.motions.retarget.guess import name_map_for
 from corporeal.motions.retarget.name_maps import NameMap, read_name_map
 from corporeal.motions.retarget.retarget import retarget
@@ -161,9 +160,7 @@ def _standing(joints: Any, default_body: Skeleton) -> Any:
 def _named_source(path: Path, options: IncomingOptions) -> Motion | None:
     """The motion as the file names its joints, bones in file units; None for AMASS poses."""
     if path.suffix.lower() == ".bvh":
-        return read_bvh(
-            path, unit=1.0, up=options.up, front=options.front, first_frame=options.first_frame
-        ).motion
+        return read_capture(path, options, unit=1.0)[0]
     return read_motion(path) if is_native_motion(path) else None
 
 
@@ -179,14 +176,7 @@ def _humanly(
         notes = ()
         _require_human(path, source.skeleton, options)
         if path.suffix.lower() == ".bvh":
-            reading = read_bvh(
-                path,
-                unit=options.unit,
-                up=options.up,
-                front=options.front,
-                first_frame=options.first_frame,
-            )
-            source, notes = reading.motion, reading.notes
+            source, notes = read_capture(path, options)
     return _retargeted(source, body, options, notes)
 
 
@@ -195,7 +185,7 @@ def _retargeted(
 ) -> CustomMotion:
     names = None if options.name_map is None else read_name_map(options.name_map)
     result = retarget(source, body, names=names, girdle=options.girdle, raw=options.raw)
-    return CustomMotion(result.motion, (*notes, *result.mended))
+    return CustomMotion(result.motion, (*notes, *result.notes))
 
 
 def _require_human(path: str | Path, skeleton: Skeleton, options: IncomingOptions) -> None:

@@ -1,12 +1,13 @@
 """A motion file of any kind, ready for one person's body."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
 
+from corporeal._typing import Float, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
@@ -14,15 +15,21 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.formats.amass import read_amass
 from corporeal.formats.bvh import read_bvh
+from corporeal.formats.bvh_units import axis_rotation, usual_front
 from corporeal.formats.native import read_motion
 from corporeal.formats.npz import open_npz
+from corporeal.motions.derivatives import world_frames
 from corporeal.motions.flight import check_frame_rate
 from corporeal.motions.retarget.feet import feet_of_body
 from corporeal.motions.retarget.flanks import arm_clearance
-from corporeal.motions.retarget.name_maps import read_name_map
+from corporeal.motions.retarget.guess import name_map_for
+from corporeal.motions.retarget.name_maps import SIDES, NameMap, read_name_map
 from corporeal.motions.retarget.retarget import Retargeted, retarget
+from corporeal.motions.retarget.upright import AXES, find_up, height_along
 
 SUFFIXES: Final = (".bvh", ".npz")
+_START_FRAMES: Final = 10
+"""Frames over which the facing at the start is taken."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +44,10 @@ class IncomingOptions:
     """A JSON name map; None finds one from the joint names."""
     unit: str | float = "auto"
     """Unit of a BVH file, or metres a unit."""
-    up: str = "+y"
-    """Upward axis of a BVH file."""
-    front: str = "+z"
-    """Axis that the body of a BVH file faces at rest."""
+    up: str = "auto"
+    """Upward axis of a capture, such as `+z`; `auto` finds it from the motion."""
+    front: str = "auto"
+    """Axis of a capture that becomes +z; `auto` is +z with y up and -y with z up."""
     first_frame: Literal["auto", "keep", "drop"] = "auto"
     """What to do with the first frame of a BVH file, which is often an added T-pose."""
 
@@ -85,15 +92,75 @@ def motion_for_body(
         reading = read_amass(path, skeleton)
         source, notes = reading.motion, reading.notes
     else:
-        clip = read_bvh(
-            path,
-            unit=options.unit,
-            up=options.up,
-            front=options.front,
-            first_frame=options.first_frame,
-        )
-        source, notes = clip.motion, clip.notes
+        source, notes = read_capture(path, options)
     return fitted_to_body(source, template, identity, options, notes)
+
+
+def read_capture(
+    path: str | Path, options: IncomingOptions, unit: str | float | None = None
+) -> tuple[Motion, tuple[str, ...]]:
+    """A capture file in metres, y up, and how it was read.
+
+    Its upward axis is found from the motion unless it is told; of a skeleton that is no person's
+    it is taken as y. `unit` takes the place of the one that `options` names.
+    """
+    clip = read_bvh(
+        path, unit=options.unit if unit is None else unit, first_frame=options.first_frame
+    )
+    motion, note = upright_motion(clip.motion, options)
+    return motion, (*clip.notes, *note)
+
+
+def upright_motion(motion: Motion, options: IncomingOptions) -> tuple[Motion, tuple[str, ...]]:
+    """The motion with y up, and which axis was up."""
+    try:
+        names = _names(motion.skeleton, options)
+    except InputError:  # no person: nothing tells
+        names = None
+    up, because = options.up, "as told"
+    if up == "auto" and names is None:
+        up, because = "+y", "as in most files"
+    elif up == "auto" and names is not None:
+        found = find_up(motion, names)
+        up, because = found.axis, found.because
+    front = usual_front(up) if options.front == "auto" else options.front
+    axes = axis_rotation(up, front)
+    if not np.array_equal(axes, np.eye(3)):
+        motion = turned_motion(motion, axes)
+    if names is None:
+        return motion, () if up == "+y" else (f"{up} is up ({because})",)
+    return motion, (f"{up} is up ({because}); {_facing(motion, names, axes)}",)
+
+
+def turned_motion(motion: Motion, axes: Float[NumpyArray, "3 3"]) -> Motion:
+    """The same motion in other axes: everything turns like any vector."""
+    joints = np.asarray(motion.skeleton.joints, np.float64) @ axes.T
+    return replace(
+        motion,
+        joint_rotations=np.asarray(motion.joint_rotations, np.float64) @ axes.T,
+        root_translation=np.asarray(motion.root_translation, np.float64) @ axes.T,
+        skeleton=replace(motion.skeleton, joints=joints),
+    )
+
+
+def _names(skeleton: Skeleton, options: IncomingOptions) -> NameMap:
+    names = name_map_for(skeleton) if options.name_map is None else read_name_map(options.name_map)
+    names.require_joints_of(skeleton)
+    return names
+
+
+def _facing(motion: Motion, names: NameMap, axes: Float[NumpyArray, "3 3"]) -> str:
+    """Which of the file's axes the body faces in its first frames."""
+    hips = [motion.skeleton.index(names.joints[f"{side}_hip"]) for side in SIDES]
+    start = replace(
+        motion,
+        joint_rotations=motion.joint_rotations[:_START_FRAMES],
+        root_translation=motion.root_translation[:_START_FRAMES],
+    )
+    left, right = world_frames(start)[..., :3, 3][:, hips].mean(axis=0)
+    front = axes.T @ np.cross(left - right, [0.0, 1.0, 0.0])
+    nearest = max(AXES, key=lambda axis: float(height_along(axis) @ front))
+    return f"the body faces {nearest} at the start"
 
 
 def fitted_to_body(
@@ -121,7 +188,7 @@ def fitted_to_body(
         girdle=options.girdle,
         raw=options.raw,
     )
-    notes = (*notes, *result.mended)
+    notes = (*notes, *result.notes)
     rate = check_frame_rate(source, result.names)
     if rate.verdict == "differs":
         notes = (*notes, f"frame rate in doubt: {rate.words}")

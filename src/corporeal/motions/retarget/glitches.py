@@ -7,6 +7,10 @@ after the last, the joint is carried over smoothly instead.
 Feet may also stay turned over: a solver that loses the toes' markers finds a foot with its sole up
 as good as one with its sole down, for most of a clip (CMU 05_06). No ankle turns by more than a
 quarter about the length of its foot; where one does, half a turn is taken back.
+
+A jump that never returns is a flip: from that frame on the joint is turned back by it. If a joint
+below jumps in the same frame, it made up for the flip; it keeps its orientation in the world. Where
+more than half of all joints jump at once, the clip is cut there, and nothing is turned.
 """
 
 from dataclasses import replace
@@ -17,6 +21,7 @@ import numpy as np
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.geometry.rotations import (
+    axis_angle_from_matrix,
     axis_angle_from_quaternion,
     geodesic_angle,
     matrix_from_axis_angle,
@@ -34,8 +39,20 @@ LONGEST: Final = 0.3
 """Jumps this close together, seconds, belong to one glitch."""
 
 
+FLIPPED: Final = 1.0
+"""A single jump by more than this, radians, is a flip."""
+
+
 def mended(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
-    """The motion with its glitches carried over, and a note for every joint that had some."""
+    """The motion with its glitches mended, and a note for every joint that had some."""
+    rotations, notes = _carried_over(motion)
+    rotations, flips = _turned_back(rotations, motion)
+    notes = (*notes, *flips)
+    return (replace(motion, joint_rotations=rotations), notes) if notes else (motion, ())
+
+
+def _carried_over(motion: Motion) -> tuple[Float[NumpyArray, "N J 3"], list[str]]:
+    """Rotations without jumps that return."""
     rotations = np.array(motion.joint_rotations, np.float64)
     matrices = matrix_from_axis_angle(rotations)
     steps = geodesic_angle(matrices[:-1], matrices[1:])
@@ -49,7 +66,36 @@ def mended(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
         if glitches:
             spans = ", ".join(f"{first + 1}–{last - 1}" for first, last in glitches)
             notes.append(f"{name} jumps by over {FASTEST:g} rad/s; carried over in frames {spans}")
-    return (replace(motion, joint_rotations=rotations), tuple(notes)) if notes else (motion, ())
+    return rotations, notes
+
+
+def _turned_back(
+    rotations: Float[NumpyArray, "N J 3"], motion: Motion
+) -> tuple[Float[NumpyArray, "N J 3"], list[str]]:
+    """Rotations without flips: R_j C from the jump on, with C = R_j(after)ᵀ R_j(before)."""
+    matrices = matrix_from_axis_angle(rotations)
+    fastest = max(FASTEST / motion.fps, FLIPPED)
+    steps = geodesic_angle(matrices[:-1], matrices[1:])
+    cut = (steps > fastest).mean(axis=1) > 0.5
+    cut[:1] = True  # a T-pose put before the capture
+    notes = []
+    for joint, name in enumerate(motion.skeleton.names):
+        steps = geodesic_angle(matrices[:-1, joint], matrices[1:, joint])
+        for before in np.flatnonzero((steps > fastest) & ~cut):
+            back = matrices[before + 1, joint].T @ matrices[before, joint]
+            for child, parent in enumerate(motion.skeleton.parents):
+                if parent == joint and _jumps(matrices[:, child], int(before), fastest):
+                    matrices[before + 1 :, child] = back.T @ matrices[before + 1 :, child]
+            matrices[before + 1 :, joint] = matrices[before + 1 :, joint] @ back
+            notes.append(
+                f"{name} flips by {np.rad2deg(steps[before]):.0f}° after frame {before} and never "
+                f"returns; turned back from there on"
+            )
+    return (axis_angle_from_matrix(matrices) if notes else rotations), notes
+
+
+def _jumps(turns: Float[NumpyArray, "N 3 3"], before: int, fastest: float) -> bool:
+    return float(geodesic_angle(turns[before], turns[before + 1])) > fastest
 
 
 def turned_over(motion: Motion, joints: tuple[int, ...]) -> tuple[Motion, tuple[str, ...]]:

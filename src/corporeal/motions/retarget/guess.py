@@ -19,9 +19,13 @@ from corporeal.motions.retarget.name_maps import CMU, REQUIRED, SIDES, NameMap, 
 
 _LEG: Final = ("thigh", "upleg", "upperleg", "leg", "hip", "knee", "shin", "calf", "crus", "ankle")
 _FOOT: Final = ("foot", "toe", "ball")
-_ARM: Final = ("collar", "clavicle", "clav", "shoulder", "arm", "elbow", "wrist", "hand")
+_ARM: Final = (
+    *("collar", "clavicle", "clav", "shoulder", "shldr", "upperarm", "forearm", "arm"),
+    *("elbow", "wrist", "hand"),
+)
 _FINGERS: Final = ("thumb", "index", "middle", "ring", "pinky", "little", "finger", "carpal")
 _TRUNK: Final = ("spine", "chest", "back", "torso", "waist", "abdomen", "thorax", "belly")
+_HIPS: Final = ("pelvis", "hips", "hip")
 _IGNORED: Final = ("twist", "roll", "ik", "nub", "end", "site", "pole", "helper", "prop", "eye")
 _JOINTS: Final = {"leg": ("hip", "knee", "ankle", "foot"), "arm": ("shoulder", "elbow", "wrist")}
 
@@ -144,6 +148,7 @@ def _fingers(skeleton: Skeleton, words: list[tuple[str, ...]], side: str) -> dic
             and _has(parts, terms)
             and not _is_ignored(parts)
             and not _has(parts, ("carpal",))
+            and "in" not in parts  # `LeftInHandIndex`: a bone within the palm
         ]
         for knuckle, name in enumerate(chain[:3], start=1):
             fingers[f"{side}_{finger}{knuckle}"] = name
@@ -151,7 +156,10 @@ def _fingers(skeleton: Skeleton, words: list[tuple[str, ...]], side: str) -> dic
 
 
 def _pelvis(skeleton: Skeleton, words: list[tuple[str, ...]]) -> str:
-    """The joint where both legs part: the last common ancestor of everything leg-like."""
+    """The joint where both legs part: the last common ancestor of everything leg-like.
+
+    Or a joint above it that is called the pelvis: a biped of 3ds Max has its thighs on the spine.
+    """
     legs = [j for j, parts in enumerate(words) if parts and _side(parts) and _has(parts, _FOOT)]
     if not legs:
         return skeleton.names[0]
@@ -159,7 +167,8 @@ def _pelvis(skeleton: Skeleton, words: list[tuple[str, ...]]) -> str:
     for joint in legs[1:]:
         line = _ancestry(skeleton, joint)
         common = [j for j in common if j in line]
-    return skeleton.names[common[-1]]
+    named = [j for j in common if any(word in _HIPS for word in words[j])]
+    return skeleton.names[named[-1] if named else common[-1]]
 
 
 def _head(skeleton: Skeleton, words: list[tuple[str, ...]]) -> dict[str, str]:
@@ -186,5 +195,7 @@ def _trunk(
         neck = [j for j in line if _has(words[j], ("neck",))]
     else:
         neck = [j for j in line if j not in _ancestry(skeleton, skeleton.index(arm))]
+    # Arms may leave at the neck, as in bipeds of 3ds Max: it is none of the spine for that.
+    neck = [j for j in line if j in neck or _has(words[j], ("neck",))]
     spine = [j for j in line if j not in neck]
     return tuple(skeleton.names[j] for j in spine), tuple(skeleton.names[j] for j in neck)

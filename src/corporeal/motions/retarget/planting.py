@@ -81,6 +81,29 @@ def plant(path: FootPath, foot: Foot, contacts: FootContacts, fps: float) -> Foo
     return above_ground(FootPath(path.ankle + shift, orientation, toes), foot, fps)
 
 
+def laid_foot(path: FootPath, foot: Foot, lying: Bool[NumpyArray, "N"], fps: float) -> FootPath:
+    """The path with feet behind lying shanks stretched back as far as they would be in the ground.
+
+    From the captured orientation towards one with the instep down and the toes behind.
+    """
+    deep = lying & (path.lowest(foot) < 0.0)
+    if not deep.any():
+        return path
+    forward = foot.to_ball_joint * _LEVEL
+    back = path.foot @ forward
+    laid = about_vertical(heading(back) - heading(forward)) @ matrix_from_axis_angle(
+        np.array([0.0, 0.0, np.pi])
+    )  # on its back, looking where the toes do
+    way = axis_angle_from_matrix(np.swapaxes(path.foot, -1, -2) @ laid)
+    share = np.zeros(len(deep))
+    for part in np.linspace(1.0, 0.0, 11)[:-1]:
+        tried = path.turned(path.foot @ matrix_from_axis_angle(part * way))
+        share = np.where(deep & (tried.lowest(foot) >= 0.0), part, share)
+    share = np.where(deep & (share == 0.0), 1.0, share)
+    smooth = np.minimum(upper_envelope(share, max(round(_LIFT_S * fps), 1)), 1.0)
+    return path.turned(path.foot @ matrix_from_axis_angle(smooth[:, None] * way))
+
+
 def above_ground(path: FootPath, foot: Foot, fps: float) -> FootPath:
     """The path with nothing in the ground: the toes bend up first, then the foot is raised.
 

@@ -1,10 +1,12 @@
 """Another skeleton's motion on the body.
 
-0. joints that the capture throws about carried over (`glitches`);
+0. joints that the capture throws about carried over (`glitches`), and the pose found in which the
+   foreign rig stands (`reference`);
 1. rotations by name, with the rest poses aligned (`alignment`), and hanging arms held clear of a
    wide body (`flanks`), and collars that the capture left still go with the arms (`girdle`);
 2. the path of the hips' centre, scaled by the ratio of leg lengths;
-3. contacts of the foreign feet (`contacts`), soles levelled, the ground at y = 0 (`ground`);
+3. contacts of the foreign feet (`contacts`), soles levelled, the ground at y = 0 (`ground`), and
+   knees and hands that are on the floor brought onto it (`floor`);
 4. planted feet pinned (`planting`), the pelvis lowered where a leg would be too short, and the legs
    bent to reach (`reach`);
 5. hands that would be in the ground raised onto it (`hands`).
@@ -15,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Bool, Float, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
@@ -24,13 +26,24 @@ from corporeal.motions.retarget.alignment import aligned_frames, local_rotations
 from corporeal.motions.retarget.contacts import FootContacts, detect_contacts, source_feet
 from corporeal.motions.retarget.feet import Foot, feet_of_skeleton
 from corporeal.motions.retarget.flanks import abducted
+from corporeal.motions.retarget.floor import (
+    FloorContacts,
+    floor_contacts,
+    floor_pitch,
+    floor_shift,
+)
 from corporeal.motions.retarget.glitches import mended, turned_over
 from corporeal.motions.retarget.ground import ground_offset, sinking
 from corporeal.motions.retarget.guess import name_map_for
-from corporeal.motions.retarget.hands import arms_above_ground
+from corporeal.motions.retarget.hands import (
+    arms_above_ground,
+    hands_above_ground,
+    palm_height,
+)
 from corporeal.motions.retarget.name_maps import SIDES, NameMap
-from corporeal.motions.retarget.planting import FootPath, faded, level_soles, plant
+from corporeal.motions.retarget.planting import FootPath, faded, laid_foot, level_soles, plant
 from corporeal.motions.retarget.reach import furthest, reach, within_reach
+from corporeal.motions.retarget.reference import Reference, find_reference
 from corporeal.motions.two_bones import Bend, bend_of
 from corporeal.skinning.kinematics import forward_kinematics, joint_centres
 
@@ -56,8 +69,8 @@ class Retargeted:
     """How far the pelvis was lowered at most so that planted feet are reached, metres."""
     at_rest: tuple[str, ...]
     """Joints of the body that the motion does not move."""
-    mended: tuple[str, ...] = ()
-    """What was done about joints that jump in the capture."""
+    notes: tuple[str, ...] = ()
+    """How the foreign rig's axes were found, and what was done about joints that jump."""
     girdle: tuple[str, ...] = ()
     """Sides whose collars go with the arms, the capture having left them still."""
 
@@ -74,12 +87,14 @@ def retarget(
 ) -> Retargeted:
     """`source` as a motion of the body with this `skeleton` (SMPL's names, T-pose, on y = 0).
 
-    Without `names` the map is found from the joint names. `feet` (`feet_of_body`) tell where this
+    Without `names` the map is found from the joint names, and the pose in which the rig stands from
+    its rest pose or its motion, unless `names` tells one. `feet` (`feet_of_body`) tell where this
     person's soles are; without them they are guessed from the skeleton. `arm_clearance` (radians,
     `flanks.arm_clearance`) is how much farther out hanging arms are held. `girdle` lets collars
     that the capture does not move go with the arms, which keep their directions. `raw` copies
     rotations and root translation by name and touches nothing.
     """
+    find_pose = names is None or not names.reference
     names = name_map_for(source.skeleton) if names is None else names
     names.require_joints_of(source.skeleton)
     feet = feet_of_skeleton(skeleton) if feet is None else feet
@@ -97,26 +112,31 @@ def retarget(
     ankles = tuple(source.skeleton.index(names.joints[f"{side}_ankle"]) for side in SIDES)
     source, turned = turned_over(source, ankles)
     source, notes = mended(source)
+    reference = find_reference(source, names) if find_pose else Reference(names, "")
+    names = reference.names
+    notes = (*([reference.note] if reference.note else ()), *notes)
     scale = _leg_ratio(source.skeleton, names, feet)
     body = _Moving.from_source(source, skeleton, names, scale)
     if arm_clearance > 0.0:
         body.frames = abducted(body.frames, skeleton, arm_clearance)
     sides = still_collars(body.frames, skeleton) if girdle else ()
     body.frames = turned_collars(body.frames, skeleton, sides)
-    contacts = detect_contacts(source_feet(source, names))
+    floor = floor_contacts(source, names, scale)
+    contacts = floor.without_lying_feet(detect_contacts(source_feet(source, names)))
     contacts = body.upright(feet, contacts)
     body.level_soles(feet, contacts)
-    body.raise_by(_ground_offset(body, feet, contacts))
-    lowest = body.stand(feet, contacts, source.fps)
+    _ground(body, feet, contacts, floor, source.fps)
+    lowest = body.stand(feet, contacts, floor, source.fps)
     body.keep_hands_up(source.fps)
     motion = body.motion(source.name, source.fps)
     return replace(
         result,
         motion=motion,
+        names=names,
         scale=scale,
         contacts=contacts,
         sinking=lowest,
-        mended=(*turned, *notes),
+        notes=(*turned, *notes),
         girdle=sides,
     )
 
@@ -153,8 +173,33 @@ class _Moving:
         at_origin = joint_centres(self.frames, rest - rest[0], self.skeleton.parents)
         return at_origin + self.pelvis[:, None]
 
-    def raise_by(self, height: float) -> None:
-        self.pelvis = self.pelvis + np.array([0.0, height, 0.0])
+    def raise_by(self, height: float | Float[NumpyArray, "N"]) -> None:
+        self.pelvis = self.pelvis + np.reshape(height, (-1, 1)) * np.array([0.0, 1.0, 0.0])
+
+    @property
+    def palm(self) -> float:
+        """Height of a wrist over a palm on the ground, metres; 0 for a body without hands."""
+        has = {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names)
+        return palm_height(self.skeleton) if has else 0.0
+
+    def heights(self) -> dict[str, Float[NumpyArray, "N"]]:
+        """Of all joints, by name, metres."""
+        return dict(zip(self.skeleton.names, self.joints()[..., 1].T, strict=True))
+
+    def pitch_trunk(
+        self, contacts: FloorContacts, standing: Bool[NumpyArray, "N"], fps: float
+    ) -> None:
+        """Turn everything above the hips about their centre until hands on the floor lie on it."""
+        if not {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names):
+            return
+        joints, names = self.joints(), self.skeleton.names
+        hips = joints[:, [names.index(f"{side}_hip") for side in SIDES]].mean(axis=1)
+        hands = {side: joints[:, names.index(f"{side}_wrist")] for side in SIDES}
+        turn = floor_pitch(hands, hips, contacts, standing, self.palm, fps)
+        legs = {f"{s}_{j}" for s in SIDES for j in ("hip", "knee", "ankle", "foot")}
+        trunk = [index for index, name in enumerate(names) if name not in legs]
+        self.frames[:, trunk] = turn[:, None] @ self.frames[:, trunk]
+        self.pelvis = hips + (turn @ (self.pelvis - hips)[..., None])[..., 0]
 
     def path(self, foot: Foot, joints: Float[NumpyArray, "N J 3"]) -> FootPath:
         return FootPath(
@@ -182,13 +227,17 @@ class _Moving:
             self.frames[:, foot.ankle], self.frames[:, foot.ball] = level.foot, level.toes
 
     def stand(
-        self, feet: tuple[Foot, Foot], contacts: tuple[FootContacts, FootContacts], fps: float
+        self,
+        feet: tuple[Foot, Foot],
+        contacts: tuple[FootContacts, FootContacts],
+        floor: FloorContacts,
+        fps: float,
     ) -> float:
         """Pin the feet and bend the legs; gives back how far the pelvis sank at most, metres."""
         joints = self.joints()
         paths = [
-            plant(self.path(foot, joints), foot, contact, fps)
-            for foot, contact in zip(feet, contacts, strict=True)
+            plant(laid_foot(self.path(foot, joints), foot, lies, fps), foot, contact, fps)
+            for foot, contact, lies in zip(feet, contacts, floor.lying, strict=True)
         ]
         bends = [self._leg_bend(foot) for foot in feet]
         sink = sinking(
@@ -222,13 +271,14 @@ class _Moving:
         return float(sink.max())
 
     def keep_hands_up(self, fps: float) -> None:
-        """Bend the arms wherever a hand would be in the ground."""
+        """Bend wrists, then arms, wherever a hand would be in the ground."""
         if not {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names):
             return
         for side in SIDES:
-            raised = arms_above_ground(self.skeleton, side, self.frames, self.joints(), fps)
-            for joint, frames in raised.items():
-                self.frames[:, joint] = frames
+            for kept_up in (hands_above_ground, arms_above_ground):
+                raised = kept_up(self.skeleton, side, self.frames, self.joints(), fps)
+                for joint, frames in raised.items():
+                    self.frames[:, joint] = frames
 
     def _leg_bend(self, foot: Foot) -> Bend:
         thigh, shank = self.frames[:, foot.hip], self.frames[:, foot.knee]
@@ -239,6 +289,27 @@ class _Moving:
         rotations = local_rotations(self.frames, self.skeleton.parents)
         rest = np.asarray(self.skeleton.joints, np.float64)[0]
         return Motion(name, fps, rotations, self.pelvis - rest, self.skeleton)
+
+
+def _ground(
+    body: _Moving,
+    feet: tuple[Foot, Foot],
+    contacts: tuple[FootContacts, FootContacts],
+    floor: FloorContacts,
+    fps: float,
+) -> None:
+    """Put the body on the ground: by its soles where it stands, else by knees or hands."""
+    standing = np.any([contact.heel | contact.ball for contact in contacts], axis=0)
+    needed, known = floor_shift(body.heights(), floor, standing, body.palm)
+    if standing.any() or not known.any():
+        base = _ground_offset(body, feet, contacts)
+    else:
+        base = float(np.median(needed[known]))
+    body.raise_by(base)
+    if known.any():
+        shift = np.where(known, needed - base, 0.0)[:, None]
+        body.raise_by(faded(shift, known | standing, fps)[:, 0])
+    body.pitch_trunk(floor, standing, fps)
 
 
 def _ground_offset(
