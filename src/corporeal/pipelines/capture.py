@@ -145,7 +145,7 @@ def capture(
     if config.device != "cpu":
         workers = workers or min(GPU_WORKERS, default_workers())
     jobs = capture_jobs(config, people)
-    store = _store(config, people, template, join)
+    store = create_store(config, people, template, join)
     shared = shared_out(jobs, 1 if in_process else workers or default_workers())
     report = run_jobs(
         capture_person,
@@ -306,9 +306,10 @@ def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
     return tuple(name for name in names if not any(has(job.name, name) for has in known))
 
 
-def _store(
-    config: CaptureConfig, people: People, template: Template, join: bool
+def create_store(
+    config: CaptureConfig, people: People, template: Template, join: bool = False
 ) -> RegistrationsStore:
+    """The store of a run, made or taken up; with `join`, whichever device began it."""
     report: Mapping[str, Any] = to_json(config)
     places = ("people", "out", "clips")
     run = {name: value for name, value in report.items() if name not in places}
