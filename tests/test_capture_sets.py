@@ -12,15 +12,20 @@ import pytest
 from corporeal.body.composition import Composition
 from corporeal.body.measurements import Measurements
 from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.body.registrations import Take
 from corporeal.body.skeleton import Skeleton
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.dyna import DynaProtocol
+from corporeal.capture.protocols.shapes import ShapesProtocol
 from corporeal.capture.protocols.turned import TURNS, drawn_turn, turned
+from corporeal.capture.session import SessionSettings, record
 from corporeal.capture.tissue import tissue_of
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.capture import CaptureConfig, CaptureJob, shared_out
+from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 from corporeal.skinning.kinematics import forward_kinematics
 
 TOOLS = Path(__file__).parents[1] / "tools"
@@ -143,3 +148,24 @@ def test_packages_travel(tmp_path: Path) -> None:
     run_tool("carry_packages.py", "unpack", tmp_path / "all.tar.xz", tmp_path / "there")
     assert (tmp_path / "there" / "a" / "__init__.py").read_text() == "x = 7"
     assert not (tmp_path / "there" / "a" / "tests").exists()
+
+
+def test_quick_stands_are_skinned() -> None:
+    """The skin of dual quaternions in the pose that the take says; movements are refused."""
+    model = PhenotypeModel()
+    sizes = {"stature": 1.7, "mass": 70.0, "volume": 0.07, "surface_area": 1.8, "bmi": 24.2}
+    who = Person("x", "male", 30.0, model.prepare(), Composition(15.0, 30.0), Measurements(sizes))
+    settings = SessionSettings("dqs")
+    ((subject, take),) = record(
+        who, model.template, ShapesProtocol(), settings, "train", ("stand",)
+    )
+    assert isinstance(take, Take)
+    assert take.truth is not None
+    pose = Pose(np.asarray(take.truth.joint_rotations), np.asarray(take.truth.root_translation))
+    expected = DualQuaternionSkinning(model.template).vertices(who.identity, pose)
+    np.testing.assert_allclose(np.asarray(take.vertices), expected, atol=2e-6)
+    assert subject.facts["mass"] == 70.0
+    assert (take.health, take.twin, take.notes["deformer"]) == (None, None, "dqs")
+    protocol = DynaProtocol(10.0, 2.0, ("hips",))
+    with pytest.raises(InputError, match="has no flesh for"):
+        list(record(who, model.template, protocol, settings, "train", ("hips",)))

@@ -6,7 +6,7 @@
 
 | set | people | what | engine |
 | --- | --- | --- | --- |
-| `multishape` | 1 000 women, 1 000 men | one stand, two-layer flesh, no contacts | CPU |
+| `multishape` | 1 000 women, 1 000 men | one stand, skinned without flesh | CPU |
 | `multipose`, `multipose_test` | 40 who train × 45, 6 who test × 20 | held poses | CPU |
 | `dyna`, `dyna_test` | 10 who train, 6 who test | 14 motions × 5 s, with twins | `--device` |
 | `dyna_wide` | 30 women, 30 men | 14 motions × 2 s, tissue varied, a third lying | `--device` |
@@ -94,7 +94,7 @@ class Plan:
         flags = {
             "multishape": (
                 "--protocol", "shapes", "--women", str(each), "--men", str(each),
-                "--deformer", "projective", "--touch", "off",
+                "--deformer", "dqs",
             ),
             "multipose": (
                 "--protocol", "poses", "--split", "train", "--women", str(some), "--men",

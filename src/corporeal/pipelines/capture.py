@@ -24,6 +24,7 @@ from corporeal.capture.scanner.scanner import Scanner, ScannerSettings, marks_on
 from corporeal.capture.seeds import generator
 from corporeal.capture.selection import half_of, spread_over
 from corporeal.capture.session import SessionSettings, record
+from corporeal.capture.skinned import SKINNED
 from corporeal.capture.tissue import SPREAD
 from corporeal.errors import InputError
 from corporeal.evaluation.flesh_recorder import FleshRecorders
@@ -75,7 +76,8 @@ class CaptureOptions:
     clips: tuple[Path, ...] = ()
     """Motion files (.bvh, .npz), for the protocol mocap."""
     deformer: DeformerName = "layered"
-    """What moves the flesh: fat and muscle on bones, or two-layer flesh."""
+    """What moves the flesh: fat and muscle on bones, or two-layer flesh; dqs (dual quaternions) has
+    none and is quick, for the protocols shapes and poses."""
     touch: Touch = "global"
     """Whether skin meets skin: nowhere, at joints, or anywhere."""
     twin: bool = True
@@ -339,6 +341,11 @@ def _require(config: CaptureConfig, people: People, template: Template) -> None:
     if config.scan_every < 1:
         raise InputError(
             f"every {config.scan_every}th frame was to be scanned; expected 1 or more."
+        )
+    if config.deformer == SKINNED and config.protocol in ("dyna", "mocap"):
+        raise InputError(
+            f"--protocol {config.protocol} moves flesh, which the deformer {SKINNED} has not; "
+            f"choose layered or projective."
         )
     if not 0.0 <= config.tissue_spread <= 1.0:
         raise InputError(
