@@ -30,7 +30,13 @@ from corporeal.evaluation.health_limits import HealthLimits
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.scans import read_scans
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.pipelines.capture import CaptureConfig, capture, capture_jobs, is_captured
+from corporeal.pipelines.capture import (
+    CaptureConfig,
+    capture,
+    capture_jobs,
+    create_store,
+    is_captured,
+)
 from corporeal.pipelines.dataset_check import check_dataset
 from corporeal.population.people_store import (
     MEASURED,
@@ -334,3 +340,16 @@ def test_tables_say_who_trains(people: Path, tmp_path: Path) -> None:
     jobs = capture_jobs(config(people, tmp_path / "x.zarr"), given)
     assert [job.split for job in jobs.values()] == list(given.splits)
     assert set(held.splits) == {""}
+
+
+def test_another_device_may_help_where_that_is_asked_for(people: Path, tmp_path: Path) -> None:
+    """A store begun on a GPU is gone on with on the CPU only to help, and keeps what began it."""
+    held, out = read_people(people), tmp_path / "a.zarr"
+    create_store(config(people, out, protocol="dyna", device="gpu"), held, TEMPLATE)
+    other = config(people, out, protocol="dyna", device="cpu")
+    with pytest.raises(OutputError, match="was begun with device = gpu"):
+        create_store(other, held, TEMPLATE)
+    helped = create_store(other, held, TEMPLATE, join=True)
+    assert helped.store.run["device"] == "gpu"
+    with pytest.raises(OutputError, match="was begun with seed"):
+        create_store(replace(other, seed=other.seed + 1), held, TEMPLATE, join=True)

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,20 @@ import pytest
 from corporeal.body.composition import Composition
 from corporeal.body.measurements import Measurements
 from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.body.registrations import Take
 from corporeal.body.skeleton import Skeleton
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.dyna import DynaProtocol
+from corporeal.capture.protocols.shapes import ShapesProtocol
 from corporeal.capture.protocols.turned import TURNS, drawn_turn, turned
+from corporeal.capture.session import SessionSettings, record
 from corporeal.capture.tissue import tissue_of
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.capture import CaptureConfig, CaptureJob, shared_out
+from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 from corporeal.skinning.kinematics import forward_kinematics
 
 TOOLS = Path(__file__).parents[1] / "tools"
@@ -143,3 +149,84 @@ def test_packages_travel(tmp_path: Path) -> None:
     run_tool("carry_packages.py", "unpack", tmp_path / "all.tar.xz", tmp_path / "there")
     assert (tmp_path / "there" / "a" / "__init__.py").read_text() == "x = 7"
     assert not (tmp_path / "there" / "a" / "tests").exists()
+
+
+def test_quick_stands_are_skinned() -> None:
+    """The skin of dual quaternions in the pose that the take says; movements are refused."""
+    model = PhenotypeModel()
+    sizes = {"stature": 1.7, "mass": 70.0, "volume": 0.07, "surface_area": 1.8, "bmi": 24.2}
+    who = Person("x", "male", 30.0, model.prepare(), Composition(15.0, 30.0), Measurements(sizes))
+    settings = SessionSettings("dqs")
+    ((subject, take),) = record(
+        who, model.template, ShapesProtocol(), settings, "train", ("stand",)
+    )
+    assert isinstance(take, Take)
+    assert take.truth is not None
+    pose = Pose(np.asarray(take.truth.joint_rotations), np.asarray(take.truth.root_translation))
+    expected = DualQuaternionSkinning(model.template).vertices(who.identity, pose)
+    np.testing.assert_allclose(np.asarray(take.vertices), expected, atol=2e-6)
+    assert subject.facts["mass"] == 70.0
+    assert (take.health, take.twin, take.notes["deformer"]) == (None, None, "dqs")
+    protocol = DynaProtocol(10.0, 2.0, ("hips",))
+    with pytest.raises(InputError, match="has no flesh for"):
+        list(record(who, model.template, protocol, settings, "train", ("hips",)))
+
+
+class TestRecordSets:
+    """The tool that records all sets, with commands that only pretend."""
+
+    @staticmethod
+    def run(home: Path, monkeypatch: pytest.MonkeyPatch, gpu: str, minutes: float) -> dict:
+        """What became of every command; `gpu` is what recording on the device does."""
+        monkeypatch.syspath_prepend(str(TOOLS))
+        tool = import_module("record_sets")
+        (home / "logs").mkdir(parents=True)
+        make = "import sys, pathlib; pathlib.Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)"
+
+        def pretend(code: str, *words: str) -> list[str]:
+            return [sys.executable, "-c", code, *words]
+
+        def recording(self: object, name: str, on_cpu: bool = False) -> list[str]:
+            place = str(home / f"{name}.zarr" / "sequences" / "a__b")
+            return pretend(gpu if name in tool.MOVING and not on_cpu else make, place)
+
+        done = lambda self, *_: pretend("")  # noqa: E731
+        for method in ("people", "training", "building", "packing", "offsets", "checking"):
+            monkeypatch.setattr(tool.Plan, method, done)
+        monkeypatch.setattr(tool.Plan, "recording", recording)
+        monkeypatch.setattr(tool, "LOOK", 0.02)
+        plan = tool.Plan(home, 1.0, "gpu", 1, 1, 1)
+        board = tool.Board(home)
+        ends = board.start + 60.0 * minutes
+        tool.record_all(tool.Runner(plan, board, ends, ends + 60.0))
+        return {name: row["state"] for name, row in json.loads(
+            (home / "status.json").read_text()).items()}  # fmt: skip
+
+    def test_everything_is_recorded_trained_and_packed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make = "import sys, pathlib; pathlib.Path(sys.argv[1]).mkdir(parents=True)"
+        found = self.run(tmp_path, monkeypatch, make, 5.0)
+        assert set(found.values()) == {"done"}
+        for name in ("dyna", "dyna_wide", "multipose", "multishape", "train smpl", "build smpl"):
+            assert name in found
+        assert {"pack dyna_wide", "offsets dyna", "check multipose_test"} < set(found)
+        assert "offsets multipose" not in found
+
+    def test_where_the_device_fails_the_cpu_records(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = self.run(tmp_path, monkeypatch, "raise SystemExit(2)", 5.0)
+        assert found["dyna"] == "failed"
+        assert found["dyna on the CPU"] == found["dyna_wide on the CPU"] == "done"
+        assert found["pack dyna_wide"] == "done"
+
+    def test_what_takes_too_long_is_stopped_and_packed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make = "import sys, time, pathlib; pathlib.Path(sys.argv[1]).mkdir(parents=True); "
+        found = self.run(tmp_path, monkeypatch, make + "time.sleep(600)", 6.0 / 60.0)
+        assert found["dyna"] == "stopped"
+        assert found["dyna_test"] == "no time was left"
+        assert found["pack dyna"] == "done"
+        assert found["all"] == "done"

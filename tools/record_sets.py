@@ -6,7 +6,7 @@
 
 | set | people | what | engine |
 | --- | --- | --- | --- |
-| `multishape` | 1 000 women, 1 000 men | one stand, two-layer flesh, no contacts | CPU |
+| `multishape` | 1 000 women, 1 000 men | one stand, skinned without flesh | CPU |
 | `multipose`, `multipose_test` | 40 who train × 45, 6 who test × 20 | held poses | CPU |
 | `dyna`, `dyna_test` | 10 who train, 6 who test | 14 motions × 5 s, with twins | `--device` |
 | `dyna_wide` | 30 women, 30 men | 14 motions × 2 s, tissue varied, a third lying | `--device` |
@@ -94,7 +94,7 @@ class Plan:
         flags = {
             "multishape": (
                 "--protocol", "shapes", "--women", str(each), "--men", str(each),
-                "--deformer", "projective", "--touch", "off",
+                "--deformer", "dqs",
             ),
             "multipose": (
                 "--protocol", "poses", "--split", "train", "--women", str(some), "--men",
@@ -146,17 +146,26 @@ class Plan:
                 "--jobs", str(self.side_jobs(name))]  # fmt: skip
 
     def side_jobs(self, name: str) -> int:
-        """Processes for what is done with a set: few while movements are being recorded."""
-        return max(2, self.all_jobs // (2 if name.startswith("dyna") else 4))
+        """Processes for what is done with a set: few while others are being recorded."""
+        return max(2, self.all_jobs * 3 // (4 if name == MOVING[-1] else 12))
 
     def offsets(self, name: str) -> list[str]:
         """How many components dynamic offsets have."""
         script, out = ROOT / "benchmarks/dynamic_offsets.py", self.home / f"{name}_offsets.json"
-        return [sys.executable, str(script), self.store(name), "--out", str(out)]
+        return [
+            sys.executable,
+            str(script),
+            self.store(name),
+            "--out",
+            str(out),
+            "--frames",
+            "3000",
+        ]
 
     def checking(self, name: str) -> list[str]:
         """What is wrong with a set."""
-        return [*VERB, "dataset", "validate", self.store(name), "--thorough", "1", "--json",
+        frames = "0" if name == "multishape" else "1"
+        return [*VERB, "dataset", "validate", self.store(name), "--thorough", frames, "--json",
                 "--jobs", str(self.side_jobs(name))]  # fmt: skip
 
 
@@ -276,12 +285,15 @@ def beside(work: Callable[[], None]) -> threading.Thread:
 def record_all(runner: Runner) -> None:
     """Everything, in the order in which it is needed."""
     plan, refused = runner.plan, threading.Event()
+    packing: dict[str, threading.Thread] = {}
     if not runner.run("people", plan.people(), runner.recording_ends):
         return
 
     def moving() -> None:
         for name in MOVING:
-            if not runner.record(name) and not plan.takes(name):
+            if runner.record(name):
+                packing[name] = beside(lambda name=name: runner.wrap_up(name))
+            elif not plan.takes(name):
                 refused.set()
                 return
 
@@ -303,8 +315,10 @@ def record_all(runner: Runner) -> None:
             time.sleep(LOOK)
         runner.record(name, on_cpu=True)
     on_device.join()
-    packing = [beside(lambda name=name: runner.wrap_up(name)) for name in MOVING]
-    for follower in (*followers, *packing):
+    for name in MOVING:
+        if name not in packing:
+            packing[name] = beside(lambda name=name: runner.wrap_up(name))
+    for follower in (*followers, *packing.values()):
         follower.join()
     runner.board.tell("all", "done")
 

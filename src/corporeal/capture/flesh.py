@@ -17,6 +17,7 @@ from corporeal.body.template import Template
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
 from corporeal.capture.tissue import SPREAD, PersonTissue, tissue_of
+from corporeal.errors import InputError
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
@@ -32,7 +33,7 @@ from corporeal.physics.fast_projective_skinning.simulation import (
     StaticRounds,
 )
 
-DeformerName = Literal["projective", "layered"]
+DeformerName = Literal["projective", "layered", "dqs"]
 Touch = Literal["off", "local", "global"]
 TWIN_ROUNDS: Final = StaticRounds(most=1)
 """Of ten iterations each, from one frame of a twin to the next: more bring it no nearer to the cold
@@ -139,6 +140,8 @@ def flesh_of(
     tissue, clips = tissue_of(person, seed, tissue_spread), clips_on(device)
     if deformer == ProjectiveSkinning.name:
         return PersonFlesh(person, ProjectiveSkinning(template), tissue, None, clips)
+    if deformer != LayeredSkinning.name:
+        raise InputError(f"{deformer} has no flesh; expected layered or projective.")
     layers = fit_layers(person.identity, person.sex, person.composition)
     return PersonFlesh(person, LayeredSkinning(template, layers), tissue, layers, clips)
 

@@ -15,6 +15,7 @@ from corporeal.capture.flesh import DeformerName, PersonFlesh, Touch, flesh_of
 from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import CaptureProtocol, Recording
 from corporeal.capture.seeds import seed_of
+from corporeal.capture.skinned import SKINNED, skinned_takes
 from corporeal.capture.tissue import SPREAD
 from corporeal.errors import CapacityError, SolverError
 from corporeal.physics.fast_projective_skinning.flesh_frames import FleshFrame
@@ -30,7 +31,7 @@ class SessionSettings:
     """How people are recorded, whatever they do."""
 
     deformer: DeformerName = "layered"
-    """What moves the flesh: `projective` or `layered`."""
+    """What moves the flesh: `projective` or `layered`; `dqs` for held poses without any."""
     touch: Touch = "global"
     """Whether skin meets skin."""
     seed: int = 0
@@ -70,6 +71,9 @@ def record(
     out if it stays unsound; of poses that are no movement, those alone are left out.
     """
     if not sequences:
+        return
+    if settings.deformer == SKINNED:
+        yield from skinned_takes(person, template, protocol, settings.seed, split, sequences)
         return
     flesh = flesh_of(
         person,

@@ -24,6 +24,7 @@ from corporeal.capture.scanner.scanner import Scanner, ScannerSettings, marks_on
 from corporeal.capture.seeds import generator
 from corporeal.capture.selection import half_of, spread_over
 from corporeal.capture.session import SessionSettings, record
+from corporeal.capture.skinned import SKINNED
 from corporeal.capture.tissue import SPREAD
 from corporeal.errors import InputError
 from corporeal.evaluation.flesh_recorder import FleshRecorders
@@ -75,7 +76,8 @@ class CaptureOptions:
     clips: tuple[Path, ...] = ()
     """Motion files (.bvh, .npz), for the protocol mocap."""
     deformer: DeformerName = "layered"
-    """What moves the flesh: fat and muscle on bones, or two-layer flesh."""
+    """What moves the flesh: fat and muscle on bones, or two-layer flesh; dqs (dual quaternions) has
+    none and is quick, for the protocols shapes and poses."""
     touch: Touch = "global"
     """Whether skin meets skin: nowhere, at joints, or anywhere."""
     twin: bool = True
@@ -145,7 +147,7 @@ def capture(
     if config.device != "cpu":
         workers = workers or min(GPU_WORKERS, default_workers())
     jobs = capture_jobs(config, people)
-    store = _store(config, people, template, join)
+    store = create_store(config, people, template, join)
     shared = shared_out(jobs, 1 if in_process else workers or default_workers())
     report = run_jobs(
         capture_person,
@@ -306,9 +308,10 @@ def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
     return tuple(name for name in names if not any(has(job.name, name) for has in known))
 
 
-def _store(
-    config: CaptureConfig, people: People, template: Template, join: bool
+def create_store(
+    config: CaptureConfig, people: People, template: Template, join: bool = False
 ) -> RegistrationsStore:
+    """The store of a run, made or taken up; with `join`, whichever device began it."""
     report: Mapping[str, Any] = to_json(config)
     places = ("people", "out", "clips")
     run = {name: value for name, value in report.items() if name not in places}
@@ -338,6 +341,11 @@ def _require(config: CaptureConfig, people: People, template: Template) -> None:
     if config.scan_every < 1:
         raise InputError(
             f"every {config.scan_every}th frame was to be scanned; expected 1 or more."
+        )
+    if config.deformer == SKINNED and config.protocol in ("dyna", "mocap"):
+        raise InputError(
+            f"--protocol {config.protocol} moves flesh, which the deformer {SKINNED} has not; "
+            f"choose layered or projective."
         )
     if not 0.0 <= config.tissue_spread <= 1.0:
         raise InputError(
