@@ -31,6 +31,24 @@ from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
 @dataclass(frozen=True)
+class Patience:
+    """When a step that may take more iterations than its rule says ends."""
+
+    settled: float
+    """Metres, root mean square over free vertices: an iteration that moves them less is the last
+    one."""
+    most: int
+    """Iterations at most: what is opened after every iteration, or rests on contacts, may never
+    settle."""
+
+    def is_last(self, iteration: int, least: int, residual: float) -> bool:
+        """Whether an `iteration` (from 0) whose global step moved vertices by `residual` is the
+        last of a step that has at `least` so many."""
+        done = iteration + 1
+        return done >= max(least, self.most) or (done >= least and residual < self.settled)
+
+
+@dataclass(frozen=True)
 class StepRule:
     """How one step is taken."""
 

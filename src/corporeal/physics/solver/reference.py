@@ -16,6 +16,7 @@ from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.solver.calming import calm_vertices, calmed, neighbours_in
 from corporeal.physics.solver.constraints.constraint import energy
 from corporeal.physics.solver.integration import (
+    Patience,
     State,
     StepRule,
     advanced,
@@ -55,8 +56,10 @@ class ReferenceSolver:
         carried: Float64[NumpyArray, "V 3"] | None = None,
         contacts: Contacts | None = None,
         targets: Float64[NumpyArray, "V 3"] | None = None,
+        patience: Patience | None = None,
     ) -> State:
-        """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity. With
+        `patience`, more often than the rule says, until it settles."""
         past = remembered(state, self.rule)
         y = predicted(state, self.rule, past, carried)
         f = self.system.attachment_pull(targets)
@@ -69,19 +72,23 @@ class ReferenceSolver:
         touching = self._touching(contacts, state.positions)
         pressing, pushes = self._pressing(state), most_pushes(self.rule.moving)
         watched: Int[NumpyArray, k] | None = None
-        for iteration in range(self.rule.iterations):
-            p = self._project_constraints(z)
+        patience, iteration, last = patience or Patience(np.inf, 1), 0, False
+        while not last:
+            p, before = self._project_constraints(z), z[self._free]
             pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
             z[self._free] = self._solve_global(y, p, anchors, f + pushed)
             if touching is not None:
                 z[self._free] += touching.correction(z)
+            moved = np.linalg.norm(z[self._free] - before, axis=1)
+            residual = float(np.sqrt(np.mean(moved**2))) if len(moved) else 0.0
+            last = patience.is_last(iteration, self.rule.iterations, residual)
             if self._untangling is not None:
-                last = iteration == self.rule.iterations - 1
                 budget = MOST_PUSHES if last else pushes
                 if iteration == 0:
                     watched = self._untangling.watched(z)
                 among = None if last or iteration == 0 else watched
                 pushes = self._untangling.untangle(z, last, budget, contacts, among)
+            iteration += 1
         if contacts is not None:
             self._calm(contacts, state, carried, z)
         pressures = None if pressing is None else pressing.pressures
