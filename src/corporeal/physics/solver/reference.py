@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import splu
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Float64, NumpyArray
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.solver.calming import calm_vertices, calmed, neighbours_in
 from corporeal.physics.solver.constraints.constraint import energy
@@ -20,6 +20,7 @@ from corporeal.physics.solver.integration import (
     State,
     StepRule,
     advanced,
+    changed,
     first_guess,
     predicted,
     remembered,
@@ -71,17 +72,16 @@ class ReferenceSolver:
             z[self._loose] = targets[self._loose]
         touching = self._touching(contacts, state.positions)
         pressing, pushes = self._pressing(state), most_pushes(self.rule.moving)
-        watched: Int[NumpyArray, k] | None = None
+        watched: NumpyArray | None = None
         patience, iteration, last = patience or Patience(np.inf, 1), 0, False
+        change, before = np.inf, None
         while not last:
-            p, before = self._project_constraints(z), z[self._free]
+            p = self._project_constraints(z)
             pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
             z[self._free] = self._solve_global(y, p, anchors, f + pushed)
             if touching is not None:
                 z[self._free] += touching.correction(z)
-            moved = np.linalg.norm(z[self._free] - before, axis=1)
-            residual = float(np.sqrt(np.mean(moved**2))) if len(moved) else 0.0
-            last = patience.is_last(iteration, self.rule.iterations, residual)
+            last = patience.is_last(iteration, self.rule.iterations, change)
             if self._untangling is not None:
                 budget = MOST_PUSHES if last else pushes
                 if iteration == 0:
@@ -89,6 +89,8 @@ class ReferenceSolver:
                 among = None if last or iteration == 0 else watched
                 pushes = self._untangling.untangle(z, last, budget, contacts, among)
             iteration += 1
+            if patience.most > iteration >= self.rule.iterations - 1:
+                change, before = changed(z[self._free], before), z[self._free]
         if contacts is not None:
             self._calm(contacts, state, carried, z)
         pressures = None if pressing is None else pressing.pressures
