@@ -40,7 +40,7 @@ TWIN_ROUNDS: Final = StaticRounds(most=1)
 static solve, which differs from itself by as much (`docs/design/capture.md`)."""
 
 
-SETTLED: Final = Patience(settled=1e-6, most=30)
+SETTLED: Final = Patience(settled=2e-6, most=24)
 """Steps of a capture go on until they settle: real time may stop early, a capture may not
 (`docs/evaluation/convergence.md`). On the CPU; a device takes as many iterations as it is told."""
 
