@@ -134,7 +134,7 @@ def profile(clip: Clip) -> dict[str, Any]:
                 ends.append((time.perf_counter(), time.process_time()))
                 if number == SKIPPED:
                     spent.clear()
-        times.append(1e3 * np.diff(np.array(ends), axis=0)[SKIPPED:])
+        times.append(1e3 * np.diff(np.array(ends, np.float64), axis=0)[SKIPPED:])
     plain, frames = times[0], len(times[1])
     parts = {name: [round(1e3 * s / frames, 3) for s in both] for name, both in spent.items()}
     kept = times[1].mean(axis=0) - np.sum([parts[name] for name in parts], axis=0)

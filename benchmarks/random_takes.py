@@ -1,20 +1,27 @@
 r"""Takes of a second, of people of any weight in any motion: is flesh sound in every drawn frame?
 
-    python benchmarks/random_takes.py [--people 50] [--takes 20] [--deformers projective layered]
-        [--clips FOLDER] [--workers 2]
+    python benchmarks/random_takes.py [--people 50] [--takes 10] [--deformers projective layered]
+        [--clips FOLDER] [--workers 16] [--limit 540]
 
 People by seed (both sexes, BMI 16 to 45, 18 to 80 years), each in takes of random motions: the
 authored ones, and a second of a clip of `--clips` (BVH) in every third take. They are simulated as
 `corporeal capture` does, skin meeting skin, 60 frames a second. Every frame is judged against the
 flesh's own rest shape (`evaluation.flesh_health`): elements inside out, volume of body parts and
-pressure regions, stretched skin edges, folds, and how deep skin is in the body. Every person is
-kept in `--kept` (`build/random_takes`), so that a run that was stopped goes on where it was. Writes
-`results/random_takes.json`.
+pressure regions, stretched skin edges, folds, and how deep skin is in the body.
+
+Every take is kept in `--kept` (`build/random_takes`) as soon as it is done, so that a run that was
+stopped, or that ended because no take begins after `--limit` seconds, goes on where it was. Delete
+that folder when the code has changed. Writes all takes that are kept, and totals of authored
+motions and of clips, to `results/random_takes.json`.
 """
 
 import argparse
 import json
+import math
+import os
 import platform
+import sys
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -54,17 +61,34 @@ Row = dict[str, object]
 
 @dataclass(frozen=True)
 class Job:
-    """One person's takes."""
+    """One person's takes with one kind of flesh."""
 
     seed: int
     takes: int
-    deformers: tuple[DeformerName, ...]
+    deformer: DeformerName
     clips: tuple[Path, ...]
     kept: Path
+    deadline: float
+    """Seconds since 1970 after which no take begins."""
 
     @property
     def path(self) -> Path:
-        return self.kept / f"person_{self.seed}.json"
+        """Where the takes are kept."""
+        return self.kept / f"person_{self.seed}_{self.deformer}.json"
+
+    def rows(self) -> list[Row]:
+        """Takes that are done."""
+        return json.loads(self.path.read_text()) if self.path.exists() else []
+
+    def keep(self, rows: list[Row]) -> None:
+        """Write what is done, all or nothing."""
+        part = self.path.with_suffix(f".{os.getpid()}.part")
+        part.write_text(json.dumps(rows) + "\n")
+        part.rename(self.path)
+
+    def is_over(self) -> bool:
+        """Whether all takes are done, or time is up."""
+        return time.time() > self.deadline or len(self.rows()) >= self.takes
 
 
 def person_of(seed: int, template: Template) -> Person:
@@ -131,30 +155,34 @@ def judged(examiner: FleshExaminer, shapes: list[Float64[NumpyArray, "n 3"]]) ->
 
 
 def record(job: Job) -> None:
-    """One person, all takes; kept at once."""
-    template = load_default_body().template
-    person, rows = person_of(job.seed, template), []
+    """One person's takes that are not done yet; each is kept at once."""
+    template, rows = load_default_body().template, job.rows()
+    person = person_of(job.seed, template)
     about = {"person": job.seed, "sex": person.sex, "bmi": round(person.measurements.bmi, 1)}
-    for deformer in job.deformers:
-        flesh = flesh_of(person, template, deformer, job.seed)
-        examiner = FleshExaminer(flesh.body(True, TOUCH), template)
-        for number in range(job.takes):
-            row: Row = about | {"deformer": deformer, "take": number}
-            try:
-                row["motion"], recording = recording_of(person, template, job, number)
-                shapes = [frame.positions for frame in flesh.frames(recording, TOUCH)]
-                row |= judged(examiner, shapes)
-            except CorporealError as error:
-                row["refused"] = str(error)
-            rows.append(row)
-    part = job.path.with_suffix(".part")
-    part.write_text(json.dumps(rows) + "\n")
-    part.rename(job.path)
+    flesh = flesh_of(person, template, job.deformer, job.seed)
+    examiner = FleshExaminer(flesh.body(True, TOUCH), template)
+    for number in range(len(rows), job.takes):
+        if time.time() > job.deadline:
+            break
+        started = time.process_time()
+        row: Row = about | {"deformer": job.deformer, "take": number}
+        row["of"] = "clips" if job.clips and number % 3 == 2 else "authored"
+        try:
+            row["motion"], recording = recording_of(person, template, job, number)
+            shapes = [frame.positions for frame in flesh.frames(recording, TOUCH)]
+            row |= judged(examiner, shapes) | {"notes": dict(recording.notes)}
+        except CorporealError as error:
+            row["refused"] = str(error)
+        row["processor_s"] = round(time.process_time() - started, 1)
+        rows.append(row)
+        job.keep(rows)
 
 
 def totals(rows: list[Row]) -> Row:
     """What a reader wants to know of one deformer's takes."""
     seen = [row for row in rows if "refused" not in row]
+    if not seen:
+        return {"takes": 0, "refused": len(rows)}
 
     def column(name: str) -> Float64[NumpyArray, "n"]:
         return np.array([row[name] for row in seen], np.float64)
@@ -188,43 +216,46 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--first", type=int, default=0, help="seed of the first person")
     parser.add_argument("--people", type=int, default=50)
-    parser.add_argument("--takes", type=int, default=20, help="of every person and deformer")
+    parser.add_argument("--takes", type=int, default=10, help="of every person and deformer")
     parser.add_argument("--deformers", nargs="+", default=["projective", "layered"])
     parser.add_argument("--clips", type=Path, help="folder of BVH files")
     parser.add_argument("--workers", type=int)
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds")
     parser.add_argument("--kept", type=Path, default=KEPT)
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     asked.kept.mkdir(parents=True, exist_ok=True)
     clips = () if asked.clips is None else tuple(sorted(asked.clips.glob("*.bvh")))
+    deadline = time.time() + asked.limit
     jobs = {
-        str(seed): Job(seed, asked.takes, tuple(asked.deformers), clips, asked.kept)
+        f"{seed} {deformer}": Job(seed, asked.takes, deformer, clips, asked.kept, deadline)
         for seed in range(asked.first, asked.first + asked.people)
+        for deformer in asked.deformers
     }
     report = run_jobs(
-        record, jobs, workers=asked.workers, is_done=lambda job: job.path.exists(), label="people"
+        record, jobs, workers=asked.workers, is_done=lambda job: job.is_over(), label="people"
     )
     failed = {name: failure.message for name, failure in report.failed.items()}
-    rows = [
-        row
-        for job in jobs.values()
-        if job.path.exists()
-        for row in json.loads(job.path.read_text())
-    ]
+    rows = [row for job in jobs.values() for row in job.rows()]
     found = {
-        "command": "python benchmarks/random_takes.py "
-        f"--people {asked.people} --takes {asked.takes} --clips CMU",
+        "command": f"python benchmarks/random_takes.py {' '.join(sys.argv[1:])}",
         "commit": commit(),
         "python": platform.python_version(),
         "clips": [clip.name for clip in clips],
         "failed": failed,
+        "asked_for": len(jobs) * asked.takes,
         "totals": {
-            name: totals([row for row in rows if row["deformer"] == name])
+            f"{name}, {kind}": totals(
+                [row for row in rows if row["deformer"] == name and row["of"] == kind]
+            )
             for name in asked.deformers
+            for kind in ("authored", "clips")
         },
         "takes": rows,
     }
-    asked.out.write_text(json.dumps(found, indent=1) + "\n")
+    part = asked.out.with_suffix(".part")
+    part.write_text(json.dumps(found, indent=1) + "\n")
+    part.rename(asked.out)
     print(json.dumps(found["totals"], indent=1))
 
 

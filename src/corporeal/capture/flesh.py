@@ -32,12 +32,18 @@ from corporeal.physics.fast_projective_skinning.simulation import (
     ProjectiveSimulation,
     StaticRounds,
 )
+from corporeal.physics.solver.integration import Patience
 
 DeformerName = Literal["projective", "layered", "dqs"]
 Touch = Literal["off", "local", "global"]
 TWIN_ROUNDS: Final = StaticRounds(most=1)
 """Of ten iterations each, from one frame of a twin to the next: more bring it no nearer to the cold
 static solve, which differs from itself by as much (`docs/design/capture.md`)."""
+
+
+SETTLED: Final = Patience(settled=2e-6, most=24)
+"""Steps of a capture go on until they settle: real time may stop early, a capture may not
+(`docs/evaluation/convergence.md`). On the CPU; a device takes as many iterations as it is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +91,7 @@ class PersonFlesh:
         """The flesh in every frame of a recording; steps and turns are `finer` times as small as
         usual."""
         simulation = self.deformer.simulation(self.controls(recording.moving, touch))
+        simulation.patience = SETTLED
         if recording.moving:
             return self._play(simulation, recording.motion, finer)
         return self._hold(simulation, recording.motion, finer)

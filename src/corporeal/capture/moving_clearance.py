@@ -71,7 +71,7 @@ def cleared_motion(
     rotations, spread, risen = given, np.zeros(len(given)), np.zeros(len(given))
     if legs:
         frames = (asked_spread(capsules, template.skeleton, r, allowed) for r in given[::apart])
-        spread = -everywhere([np.array([-asked]) for asked in frames])[:, 0]
+        spread = np.abs(everywhere([np.array([-asked]) for asked in frames])[:, 0])
     if spread.any():
         rotations, risen = spread_legs(capsules, template.skeleton, given, spread)
     shares = everywhere([capsules.shares(r, stand, allowed, ARMS) for r in rotations[::apart]])

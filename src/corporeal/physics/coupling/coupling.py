@@ -79,7 +79,7 @@ class Coupling:
         Free inner vertices are given where their virtual bone would carry them: a first guess.
         """
         frames = self._frames(world_from_joint)
-        moved = np.stack([self._move(frame) for frame in frames])
+        moved = self._move(frames)
         return moved.reshape(*world_from_joint.shape[:-3], -1, 3)
 
     def carried_skin(
@@ -118,14 +118,28 @@ class Coupling:
             )
         return np.asarray(world_from_joint, np.float64).reshape(-1, len(self._joints), 4, 4)
 
-    def _move(self, frames: Float[NumpyArray, "J 4 4"]) -> Float[NumpyArray, "V 3"]:
+    def _move(self, frames: Float[NumpyArray, "k J 4 4"]) -> Float[NumpyArray, "k V 3"]:
+        """Inner vertices at several frames; what is small is done for all at once."""
+        skeleton = self.model.bones
+        twists = joint_twists(frames, self._parents, self._joints) * self.twisting
+        turns = node_rotations(frames, self._parents, self._joints, skeleton, twists)
+        nodes = node_positions(frames, self._joints, skeleton)
+        bone_rotations = frames[:, self._bone_joints, :3, :3]
+        tips = nodes.shape[1] - twists.shape[1]
+        twists = np.pad(twists, ((0, 0), (0, tips)))[:, skeleton.bones[:, 1]]
+        each = zip(nodes, turns, bone_rotations, twists, strict=True)
+        return np.stack([self._move_one(*one) for one in each])
+
+    def _move_one(
+        self,
+        nodes: Float[NumpyArray, "n 3"],
+        node_turns: Float[NumpyArray, "n 3 3"],
+        bone_rotations: Float[NumpyArray, "b 3 3"],
+        twists: Float[NumpyArray, "b"],
+    ) -> Float[NumpyArray, "V 3"]:
         from corporeal.physics.coupling.cpu import combine_anchors, project_outward
 
         skeleton, bindings = self.model.bones, self.bindings
-        twists = joint_twists(frames, self._parents, self._joints) * self.twisting
-        rotation_vectors = node_rotations(frames, self._parents, self._joints, skeleton, twists)
-        nodes = node_positions(frames, self._joints, skeleton)
-        bone_rotations = np.ascontiguousarray(frames[self._bone_joints, :3, :3])
         positions = combine_anchors(
             bindings.nodes,
             bindings.bones,
@@ -134,10 +148,10 @@ class Coupling:
             skeleton.nodes,
             nodes,
             skeleton.bones,
-            rotation_vectors,
-            bone_rotations,
+            np.ascontiguousarray(node_turns),
+            np.ascontiguousarray(bone_rotations),
             self._axes,
-            np.append(twists, np.zeros(len(nodes) - len(twists)))[skeleton.bones[:, 1]],
+            np.ascontiguousarray(twists),
         )
         if self.sliding:
             project_outward(
@@ -168,44 +182,46 @@ class Coupling:
 
 
 def joint_twists(
-    frames: Float[NumpyArray, "J 4 4"],
+    frames: Float[NumpyArray, "*batch J 4 4"],
     parents: Int[NumpyArray, "J"],
     joints: Float[NumpyArray, "J 3"],
-) -> Float[NumpyArray, "J"]:
+) -> Float[NumpyArray, "*batch J"]:
     """Turn of every joint about the bone that ends in it, against its parent, −π to π radians.
 
     The twist of a quaternion (w, v) about a is 2 atan2(v · a, w).
     """
-    turn = np.ascontiguousarray(frames[:, :3, :3])
-    relative = quaternion_from_matrix(np.swapaxes(turn[parents], 1, 2) @ turn)
-    along = np.sum(relative[:, 1:] * _incoming_axes(joints, parents), axis=1)
-    twist = 2.0 * np.arctan2(along, relative[:, 0])
-    twist[0] = 0.0
+    turn = np.ascontiguousarray(frames[..., :3, :3])
+    relative = quaternion_from_matrix(np.swapaxes(turn[..., parents, :, :], -1, -2) @ turn)
+    along = np.sum(relative[..., 1:] * _incoming_axes(joints, parents), axis=-1)
+    twist = 2.0 * np.arctan2(along, relative[..., 0])
+    twist[..., 0] = 0.0
     return twist
 
 
 def node_rotations(
-    frames: Float[NumpyArray, "J 4 4"],
+    frames: Float[NumpyArray, "*batch J 4 4"],
     parents: Int[NumpyArray, "J"],
     joints: Float[NumpyArray, "J 3"],
     skeleton: VolumetricSkeleton,
-    twists: Float[NumpyArray, "J"],
-) -> Float[NumpyArray, "n 3 3"]:
+    twists: Float[NumpyArray, "*batch J"],
+) -> Float[NumpyArray, "*batch n 3 3"]:
     """Half-rotated joints: the quaternion mean of the bone that comes in and those that go out.
 
     All bones that leave a joint turn with it, so the mean is that of the parent's and the joint's
     rotation; the root and the tips of leaves turn with their only bone. A bone that comes in
     twisted (`twists`, radians) has the turn of its far end.
     """
-    quaternion = quaternion_from_matrix(np.ascontiguousarray(frames[:, :3, :3]))
-    axis_angle = twists[:, None] * _incoming_axes(joints, parents)
-    above = multiply_quaternions(quaternion[parents], quaternion_from_axis_angle(axis_angle))
-    above[0] = quaternion[0]
-    above = np.where(np.sum(above * quaternion, axis=1, keepdims=True) < 0, -above, above)
+    quaternion = quaternion_from_matrix(np.ascontiguousarray(frames[..., :3, :3]))
+    axis_angle = twists[..., None] * _incoming_axes(joints, parents)
+    above = multiply_quaternions(
+        quaternion[..., parents, :], quaternion_from_axis_angle(axis_angle)
+    )
+    above[..., 0, :] = quaternion[..., 0, :]
+    above = np.where(np.sum(above * quaternion, axis=-1, keepdims=True) < 0, -above, above)
     mean = above + quaternion
-    halved = matrix_from_quaternion(mean / np.linalg.norm(mean, axis=1, keepdims=True))
+    halved = matrix_from_quaternion(mean / np.linalg.norm(mean, axis=-1, keepdims=True))
     tips = skeleton.node_joints[len(parents) :]
-    return np.concatenate([halved, frames[tips, :3, :3]])
+    return np.concatenate([halved, frames[..., tips, :3, :3]], axis=-3)
 
 
 def _incoming_axes(
@@ -218,14 +234,15 @@ def _incoming_axes(
 
 
 def node_positions(
-    frames: Float[NumpyArray, "J 4 4"],
+    frames: Float[NumpyArray, "*batch J 4 4"],
     joints: Float[NumpyArray, "J 3"],
     skeleton: VolumetricSkeleton,
-) -> Float[NumpyArray, "n 3"]:
+) -> Float[NumpyArray, "*batch n 3"]:
     """Posed joints and tips, metres."""
     owner = skeleton.node_joints
     offset = skeleton.nodes - joints[owner]
-    return np.einsum("nij,nj->ni", frames[owner, :3, :3], offset) + frames[owner, :3, 3]
+    each = frames[..., owner, :, :]
+    return np.einsum("...nij,nj->...ni", each[..., :3, :3], offset) + each[..., :3, 3]
 
 
 def anchor_points(

@@ -41,6 +41,7 @@ class SimulatedBody:
         self.touchable = np.flatnonzero(~self.system.anchored[: self.surface.vertex_count])
         self.touch_reach = RESTING * mean_side(self.surface.vertices, self.surface.triangles)
         self._preparation = preparation
+        self._latest: tuple[Float64[NumpyArray, "J 4 4"], Float64[NumpyArray, "n 3"]] | None = None
 
     @property
     def model(self) -> VolumetricModel:
@@ -118,6 +119,17 @@ class SimulatedBody:
     ) -> Float64[NumpyArray, "*batch n 3"]:
         """Where bones put every simulated vertex: anchored ones where they are (metres)."""
         return self.coupling.carriers(world_from_joint)
+
+    def carriers_along(self, path: Float64[NumpyArray, "k J 4 4"]) -> Float64[NumpyArray, "k n 3"]:
+        """`carriers` of frames one after the other; the first, which is where the path before
+        ended, is kept from there."""
+        known = self._latest
+        if known is not None and np.array_equal(known[0], path[0]):
+            found = np.concatenate([known[1][None], self.carriers(path[1:])])
+        else:
+            found = self.carriers(path)
+        self._latest = path[-1].copy(), found[-1].copy()
+        return found
 
     def carry(
         self,

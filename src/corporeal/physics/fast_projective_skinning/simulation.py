@@ -32,7 +32,7 @@ from corporeal.physics.fast_projective_skinning.cuts import moved_frame
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment, Environment
 from corporeal.physics.fast_projective_skinning.parts import Bodies
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
-from corporeal.physics.solver.integration import State, resting
+from corporeal.physics.solver.integration import Patience, State, resting
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 _TURN_A_STEP = 0.2
@@ -92,6 +92,9 @@ class ProjectiveSimulation:
         self.cuts = cuts
         self.following = StaticRounds(self._most_rounds)
         """How static frames are sought from those before them, where flesh has no momentum."""
+        self.patience: Patience | None = None
+        """When moving steps end that may take more iterations than usual; None where they may
+        not."""
         self._preparations: Bodies = preparations or Preparations(template)
         self._bodies: WeakKeyDictionary[Identity, SimulatedBody] = WeakKeyDictionary()
 
@@ -258,7 +261,7 @@ class ProjectiveSimulation:
             still = self.following.still
             return self._balance(outside, flesh, path[-1], most, time + step, moved, still=still)
         solver = body.solver(step)
-        for number, (earlier, now) in enumerate(pairwise(body.carriers(path))):
+        for number, (earlier, now) in enumerate(pairwise(body.carriers_along(path))):
             movement = Movement(path[number : number + 2], step * flesh.velocities, step)
             rows, touching = body.self_contacts(flesh, path[number], movement)
             flesh = solver.step(
@@ -268,6 +271,7 @@ class ProjectiveSimulation:
                 (now - earlier) / step,
                 both(rows, outside.contacts(flesh, now, time + number * step, step)),
                 now,
+                self.patience,
             )
             flesh = replace(flesh, touching=touching)
         return flesh

@@ -31,6 +31,37 @@ from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
 @dataclass(frozen=True)
+class Patience:
+    """When a step that may take more iterations than its rule says ends."""
+
+    settled: float
+    """Metres, root mean square over free vertices: once an iteration changes them by less, all
+    that follows it included, the next one is the last."""
+    most: int
+    """Iterations at most."""
+
+    def is_last(self, iteration: int, least: int, change: float) -> bool:
+        """Whether an `iteration` (from 0) is the last of a step that has at `least` so many; the
+        one before changed vertices by `change`.
+
+        That is what is left between one iteration's end and the next one's, after elements were
+        opened: how far a global step moves them says little, since what was opened closes again.
+        """
+        done = iteration + 1
+        return done >= max(least, self.most) or (done >= least and change < self.settled)
+
+
+def changed(
+    positions: Float64[NumpyArray, "f 3"], before: Float64[NumpyArray, "f 3"] | None
+) -> float:
+    """Root mean square of how far vertices went, metres; ∞ where nothing is known from before."""
+    if before is None:
+        return math.inf
+    apart = positions - before
+    return float(np.sqrt(np.einsum("ni,ni->", apart, apart) / max(1, len(apart))))
+
+
+@dataclass(frozen=True)
 class StepRule:
     """How one step is taken."""
 

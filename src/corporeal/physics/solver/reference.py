@@ -11,14 +11,16 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import splu
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Float64, NumpyArray
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.solver.calming import calm_vertices, calmed, neighbours_in
 from corporeal.physics.solver.constraints.constraint import energy
 from corporeal.physics.solver.integration import (
+    Patience,
     State,
     StepRule,
     advanced,
+    changed,
     first_guess,
     predicted,
     remembered,
@@ -55,8 +57,10 @@ class ReferenceSolver:
         carried: Float64[NumpyArray, "V 3"] | None = None,
         contacts: Contacts | None = None,
         targets: Float64[NumpyArray, "V 3"] | None = None,
+        patience: Patience | None = None,
     ) -> State:
-        """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity. With
+        `patience`, more often than the rule says, until it settles."""
         past = remembered(state, self.rule)
         y = predicted(state, self.rule, past, carried)
         f = self.system.attachment_pull(targets)
@@ -68,20 +72,25 @@ class ReferenceSolver:
             z[self._loose] = targets[self._loose]
         touching = self._touching(contacts, state.positions)
         pressing, pushes = self._pressing(state), most_pushes(self.rule.moving)
-        watched: Int[NumpyArray, k] | None = None
-        for iteration in range(self.rule.iterations):
+        watched: NumpyArray | None = None
+        patience, iteration, last = patience or Patience(np.inf, 1), 0, False
+        change, before = np.inf, None
+        while not last:
             p = self._project_constraints(z)
             pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
             z[self._free] = self._solve_global(y, p, anchors, f + pushed)
             if touching is not None:
                 z[self._free] += touching.correction(z)
+            last = patience.is_last(iteration, self.rule.iterations, change)
             if self._untangling is not None:
-                last = iteration == self.rule.iterations - 1
                 budget = MOST_PUSHES if last else pushes
                 if iteration == 0:
                     watched = self._untangling.watched(z)
                 among = None if last or iteration == 0 else watched
                 pushes = self._untangling.untangle(z, last, budget, contacts, among)
+            iteration += 1
+            if patience.most > iteration >= self.rule.iterations - 1:
+                change, before = changed(z[self._free], before), z[self._free]
         if contacts is not None:
             self._calm(contacts, state, carried, z)
         pressures = None if pressing is None else pressing.pressures

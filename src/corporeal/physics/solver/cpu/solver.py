@@ -22,7 +22,14 @@ from corporeal.physics.solver.constraints.constraint import Constraint
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
 from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_tetrahedra
-from corporeal.physics.solver.integration import State, StepRule, rebased, resting
+from corporeal.physics.solver.integration import (
+    Patience,
+    State,
+    StepRule,
+    changed,
+    rebased,
+    resting,
+)
 from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.untangling.cpu import CompiledUntangling
 from corporeal.physics.untangling.reference import MOST_PUSHES, most_pushes, untangling_of
@@ -89,6 +96,8 @@ class CpuSolver:
             None if untangling is None else CompiledUntangling(untangling, self._place, free)
         )
         self._inverse: LocalInverse | None = None
+        self.iterations_taken = 0
+        """Of the latest step."""
 
     def _pack(self) -> StripBlocks:
         """All strain constraints, over vertices renumbered with the free ones first."""
@@ -123,8 +132,10 @@ class CpuSolver:
         carried: Float64[NumpyArray, "V 3"] | None = None,
         contacts: Contacts | None = None,
         targets: Float64[NumpyArray, "V 3"] | None = None,
+        patience: Patience | None = None,
     ) -> State:
-        """Algorithm 2.1: predict, alternate local and global steps, take the velocity."""
+        """Algorithm 2.1: predict, alternate local and global steps, take the velocity. With
+        `patience`, more often than the rule says, until it settles."""
         if self.rule.integrator == "static":
             state = resting(state.positions, self.rule.step, pressures=state.pressures)
         state = rebased(state, self.rule.step)
@@ -139,7 +150,7 @@ class CpuSolver:
         touching = self._touching(contacts, state.positions)
         if self._pressing is not None:
             self._pressing.begin(state.pressures)
-        self._iterate(z, pull, touching)
+        self._iterate(z, pull, touching, patience or Patience(np.inf, 1))
         if touching is not None:
             self._calm(touching, state, carried, z)
         return self._end(state, z)
@@ -253,6 +264,7 @@ class CpuSolver:
         z: Float64[NumpyArray, "V 3"],
         pull: Float64[NumpyArray, "f 3"],
         touching: CompiledContacts | None,
+        patience: Patience,
     ) -> None:
         """Local and global steps on `z`, free vertices first, in place."""
         from corporeal.physics.solver.cpu.anderson import accelerate
@@ -260,7 +272,8 @@ class CpuSolver:
 
         free, known, pushes = len(pull), 0, most_pushes(self.rule.moving)
         right, delta = self._sides
-        for iteration in range(self.rule.iterations):
+        iteration, last, change, before = 0, False, np.inf, None
+        while not last:
             self._local_steps(z, iteration)
             if iteration == 0 and self.system.attachments is None:
                 self._hold_back(z, pull)
@@ -274,7 +287,7 @@ class CpuSolver:
             self._factor.solve(right, delta)
             if touching is not None:
                 touching.resolve(z, delta)
-            last = iteration == self.rule.iterations - 1
+            last = patience.is_last(iteration, self.rule.iterations, change)
             if self._accelerated and not (last and touching is not None):
                 known = accelerate(z, delta, *self._memory, iteration, known)
             else:
@@ -284,6 +297,10 @@ class CpuSolver:
                 budget = MOST_PUSHES if last else pushes
                 everywhere = last or iteration == 0
                 pushes = self._untangling.untangle(z, last, budget, rows, everywhere)
+            iteration += 1
+            if patience.most > iteration >= self.rule.iterations - 1:
+                change, before = changed(z[:free], before), z[:free].copy()
+        self.iterations_taken = iteration
 
     def _hold_back(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
         """Take (s − 1) f(ẑ) from the constant part of the right side: the buffers hold s f(ẑ)."""
