@@ -30,6 +30,7 @@ from corporeal.anthropometry.solve import SolvedBody, solve_measurements
 from corporeal.body.layers import Layers
 from corporeal.body.tissues import MUSCLE
 from corporeal.evaluation.layer_sections import SECTIONS, SITES, fat_thickness, limb_section
+from corporeal.population.distribution import load_people
 
 RESULTS = Path(__file__).parent / "results" / "anatomy_sections.json"
 PEOPLE = (
@@ -69,9 +70,19 @@ def fitted(body: SolvedBody, sex: str, age: float) -> tuple[Layers, dict[str, fl
     }
 
 
+def usual_body(sex: str, stature: float, bmi: float, age: float) -> SolvedBody:
+    """A body with the waist of people of that sex, age, stature and body mass index (NHANES): those
+    of bodies made from stature and mass alone are soldiers'."""
+    fixed = {0: age, 1: float(np.log(stature)), 2: float(np.log(bmi))}
+    chain = load_people()[sex].chains["adults"]
+    waist = float(np.exp(chain.anchors(np.zeros((1, 4)), fixed)[0, 3]))
+    mass = bmi * stature**2
+    return solve_measurements({"stature": stature, "mass": mass, "waist": waist}, sex, age)
+
+
 def sections(sex: str, stature: float, bmi: float, age: float) -> dict[str, object]:
     """One person's row."""
-    body = solve_measurements({"stature": stature, "mass": bmi * stature**2}, sex, age)
+    body = usual_body(sex, stature, bmi, age)
     layers, masses = fitted(body, sex, age)
     template = layered_template(sex)
     places = np.asarray(body.identity.joints, np.float64)
@@ -86,6 +97,7 @@ def sections(sex: str, stature: float, bmi: float, age: float) -> dict[str, obje
         "stature_m": stature,
         "bmi": bmi,
         "age": age,
+        "waist_m": body.measurements["waist_circumference"],
         **masses,
         "muscle_in_layers_kg": float(MUSCLE.density * muscle),
         "areas_cm2": {n: [1e4 * a.fat, 1e4 * a.muscle, 1e4 * a.bone] for n, a in areas.items()},
