@@ -155,7 +155,7 @@ def test_hands_and_knees_lie_on_the_floor(producer: str, tmp_path: Path):
         assert abs(ours(f"{side}_knee")[:, 1] - KNEE_FLESH).max() < 0.02
         assert abs(ours(f"{side}_wrist")[:, 1] - palm_height(result.motion.skeleton)).max() < 0.03
     for start, end in LIMBS:
-        assert degrees(ours(end) - ours(start), theirs(end) - theirs(start)) < 12.0, start
+        assert degrees(ours(end) - ours(start), theirs(end) - theirs(start)) < 15.0, start
     assert ground_penetration(result.retargeted) < 1e-3
     assert any("stays on a floor" in note for note in result.notes)
 

@@ -71,9 +71,11 @@ def make_motion(
     motion: str | Path | Motion,
     body: Body | LayeredBody | None = None,
     *,
-    fps: Number = MotionOptions.fps,
-    duration: Number = MotionOptions.duration,
-    seed: int = MotionOptions.seed,
+    fps: Number | None = MotionOptions.fps,
+    start: Number | None = MotionOptions.start,
+    end: Number | None = MotionOptions.end,
+    duration: Number | None = MotionOptions.duration,
+    seed: int | None = MotionOptions.seed,
     a_pose: bool = MotionOptions.a_pose,
     girdle: bool = MotionOptions.girdle,
     raw: bool = MotionOptions.raw,
@@ -86,11 +88,13 @@ def make_motion(
     """A motion for one `body` (the average adult unless given), on its own skeleton.
 
     `motion` is the name of an authored motion (`list_motions`), a motion file (.bvh, AMASS or
-    native .npz), or a motion. `fps` (frames a second), `duration` (seconds), `seed` and `a_pose`
-    are those of an authored motion. A captured one is retargeted: scaled, feet planted, on the
-    ground y = 0; `raw` leaves it untouched, `name_map` is a JSON map of joint names, and `unit`,
-    `up`, `front` and `first_frame` say what a BVH file does not. `girdle` lets collar bones go with
-    the arms, in both; those that a capture moves stay as captured. A given motion whose joints
+    native .npz), or a motion. `start`, `end` and `duration` (seconds) take a part of it, `fps` is
+    its rate (frames a second); left out, an authored motion has 4 s at 60, a capture what it has.
+    `seed` and `a_pose` are those of an authored motion. A captured one is retargeted: scaled, feet
+    planted, on the ground y = 0; `raw` leaves it untouched, `name_map` is a JSON map of joint
+    names, and `unit`, `up`, `front` and `first_frame` say what a file does not and its data does
+    not tell. `girdle` lets collar bones go with the arms, in both; those that a capture moves stay
+    as captured. A given motion whose joints
     have the body's names is taken as it is.
     """
     options = MotionOptions(**_motion_values(locals()))
@@ -117,9 +121,11 @@ def animate(
     mass_map: str | Path | None = None,
     exaggeration_map: str | Path | None = None,
     scene: str | Path | None = None,
-    fps: Number = AnimateOptions.fps,
-    duration: Number = AnimateOptions.duration,
-    seed: int = AnimateOptions.seed,
+    fps: Number | None = AnimateOptions.fps,
+    start: Number | None = AnimateOptions.start,
+    end: Number | None = AnimateOptions.end,
+    duration: Number | None = AnimateOptions.duration,
+    seed: int | None = AnimateOptions.seed,
     a_pose: bool = AnimateOptions.a_pose,
     girdle: bool = AnimateOptions.girdle,
     raw: bool = AnimateOptions.raw,
@@ -238,7 +244,8 @@ def _motion_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Those of a verb's arguments that are fields of `MotionOptions`, as it holds them. A verb that
     lacks one of them fails at every call."""
     values = {field.name: arguments[field.name] for field in fields(MotionOptions)}
-    numbers = {name: float(values[name]) for name in ("fps", "duration")}
+    times = {name: values[name] for name in ("fps", "start", "end", "duration")}
+    numbers = {name: None if value is None else float(value) for name, value in times.items()}
     return values | numbers | {"name_map": _path(values["name_map"])}
 
 

@@ -14,6 +14,7 @@ from corporeal.errors import InputError
 from corporeal.pipelines.animate import NOTES, AnimateConfig, Animated, animate, is_animated
 from corporeal.pipelines.controls import plain_controls
 from corporeal.pipelines.deformers import deformer_names
+from corporeal.pipelines.motion_source import is_motion_file, motions_named
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.runtime.jobs import run_jobs
 from corporeal.runtime.manifest import require_known, require_verb
@@ -30,18 +31,20 @@ class Animate(AnimateOptions):
       corporeal animate --motion jumping-jacks --duration 8 --out jumps.mp4
       corporeal animate --body anna.npz --motion clip.bvh --out anna.glb
       corporeal animate --body anna.npz ben.npz --motion jumping-jacks --out '{body}-{motion}.glb'
+      corporeal animate --motion 'clips/*.bvh' --start 2 --duration 5 --fps 30 --out '{motion}.glb'
       corporeal animate --model my_smpl.npz --shape 2.0,-1.0 --motion walk.bvh --out walk.glb
       corporeal animate --body anna.npz --motion punching --deformer smpl --live --out anna.glb
       corporeal animate --mesh dragon.off --skeleton dragon.skel --motion flap.bvh --out dragon.glb
 
     The file's suffix decides what is written: .npz (everything; it still serves as a --body), .glb,
-    .fbx, .usd (for engines), .abc, .pc2 (caches), .mp4, .png (eight moments), or with --frame one
-    surface as .obj, .ply, .off or .stl.
+    .fbx, .usd (for engines), .abc, .pc2 (caches), .mp4, .gif, .png (eight moments), .bvh (the
+    motion), or with --frame one surface as .obj, .ply, .off or .stl.
     To repeat a run, pass --config with its manifest; other flags then change what they name.
     """
 
     motion: tuple[str, ...]
-    """Names of authored motions, or motion files (.bvh, AMASS or own .npz)."""
+    """Names of authored motions, motion files (.bvh, .glb, .usd, AMASS or own .npz), folders of
+    them, or patterns such as 'clips/*.bvh'."""
     out: Annotated[str, tyro.conf.arg(metavar="FILE")]
     """File to write; for several bodies or motions, a pattern with {body} and {motion} in it."""
     body: tuple[Path, ...] = ()
@@ -77,6 +80,9 @@ class Animate(AnimateOptions):
         require_verb(content, "animate")
         require_known(content, AnimateConfig)
         config = {k: _as_field(k, v) for k, v in content["config"].items() if v is not None}
+        if "start" not in content["config"] and is_motion_file(str(config.get("motion"))):
+            for only_authored in ("fps", "duration", "seed"):  # until 0.1 captures ignored them
+                config.pop(only_authored, None)
         body = config.pop("body", None)
         return cls(
             motion=(config.pop("motion"),),
@@ -100,7 +106,7 @@ class Animate(AnimateOptions):
             is_done=is_animated,
             label="animations",
         )
-        return tell_batch(report, as_json=self.json)
+        return tell_batch(report, as_json=self.json, notes=_notes)
 
     def _run_one(self, config: AnimateConfig) -> int:
         who = config.body or config.mesh or config.model or "the average adult"
@@ -124,12 +130,13 @@ class Animate(AnimateOptions):
         """One config a body and motion, by name."""
         self._require_one_kind_of_body()
         bodies: tuple[Path | None, ...] = self.body or (None,)
+        motions = [found for motion in self.motion for found in motions_named(motion)]
         shared = {f.name: getattr(self, f.name) for f in fields(AnimateOptions)}
         controls = self._controls()
         configs: dict[str, AnimateConfig] = {}
         outs: set[str] = set()
         for body in bodies:
-            for motion in self.motion:
+            for motion in motions:
                 who = body or self.mesh or self.model
                 names = {"body": who.stem if who else "average", "motion": Path(motion).stem}
                 out = self.out.replace("{body}", names["body"]).replace("{motion}", names["motion"])
@@ -137,10 +144,10 @@ class Animate(AnimateOptions):
                 configs[f"{who or 'average'} × {motion}"] = AnimateConfig(
                     out=Path(out), motion=motion, body=body, controls=controls, **shared
                 )
-        if len(outs) < len(bodies) * len(self.motion):
+        if len(outs) < len(bodies) * len(motions):
             raise InputError(
                 f"--out {self.out} names {len(outs)} files for {len(bodies)} bodies and "
-                f"{len(self.motion)} motions; expected a file each. Put {{body}} and {{motion}} "
+                f"{len(motions)} motions; expected a file each. Put {{body}} and {{motion}} "
                 f"into it, and give the bodies different names."
             )
         inputs = {body.resolve() for body in self.body}
@@ -191,6 +198,11 @@ def _absolute(config: AnimateConfig) -> AnimateConfig:
         if isinstance(value := getattr(config, f.name), Path)
     }
     return replace(config, **paths)
+
+
+def _notes(made: Animated) -> list[str]:
+    """What there is to tell about one of a batch, in words."""
+    return [note for kind in NOTES for note in made.report.get(kind, ())]
 
 
 def _baked(made: Animated) -> str:

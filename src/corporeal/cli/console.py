@@ -2,11 +2,12 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from corporeal.runtime.jobs import JobReport
 from corporeal.runtime.manifest import to_json
+from corporeal.runtime.progress import is_quiet
 
 _SHOWN = ("stature", "mass", "bmi", "volume", "surface_area")
 """Measurements that stand first in a table."""
@@ -15,8 +16,9 @@ _UNITS = {"mass": "kg", "bmi": "kg/mÂ²", "volume": "litres", "surface_area": "mÂ
 
 
 def say(text: str) -> None:
-    """Tell the person at the terminal what happens."""
-    print(text, file=sys.stderr, flush=True)
+    """Tell the person at the terminal what happens, unless they asked for quiet."""
+    if not is_quiet():
+        print(text, file=sys.stderr, flush=True)
 
 
 def print_json(content: Any) -> None:
@@ -34,8 +36,13 @@ def tell_made(made: Any, notes: Sequence[str], summary: str, *, as_json: bool) -
         print(summary)
 
 
-def tell_batch(report: JobReport[Any], *, as_json: bool) -> int:
-    """Tell what became of a batch; gives back the exit code."""
+def tell_batch(
+    report: JobReport[Any], *, as_json: bool, notes: Callable[[Any], Sequence[str]] | None = None
+) -> int:
+    """Tell what became of a batch; gives back the exit code. `notes` are a result's, in words."""
+    for name, result in report.done.items() if notes is not None else ():
+        for note in notes(result) if notes is not None else ():
+            say(f"{name}: {note}")
     failed = {name: failure.message for name, failure in report.failed.items()}
     if as_json:
         print_json({"done": report.done, "skipped": report.skipped, "failed": failed})
@@ -45,7 +52,7 @@ def tell_batch(report: JobReport[Any], *, as_json: bool) -> int:
     error = report.error()
     if error is None:
         return 0
-    say(f"corporeal: {error}")
+    print(f"corporeal: {error}", file=sys.stderr, flush=True)
     return error.exit_code
 
 

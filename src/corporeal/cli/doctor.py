@@ -26,6 +26,8 @@ _EXTRAS = {
     "distributed": ("cluster", "batches on a Dask cluster"),
     "embreex": ("scans", "raw scans of captured people"),
     "h5py": ("hdf5", "DFAUST's and Dyna's .hdf5 files"),
+    "usd-core": ("usd", "USD files in and out"),
+    "alembic3d": ("alembic", "Alembic caches"),
 }
 _MARKS = {"ok": "ok      ", "optional": "optional", "missing": "MISSING "}
 

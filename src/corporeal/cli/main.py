@@ -15,6 +15,7 @@ from typing import NoReturn, Protocol, runtime_checkable
 
 import corporeal
 from corporeal.errors import CorporealError, InputError
+from corporeal.runtime.progress import QUIET
 
 _INTERRUPTED = 130
 _TERMINATED = 143
@@ -70,8 +71,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments[0] in ("-V", "--version"):
         print(f"corporeal {corporeal.__version__}")
         return 0
-    with _terminations_unwound():
-        return _guarded(arguments)
+    before = os.environ.get(QUIET)
+    if "--quiet" in arguments:
+        arguments = [argument for argument in arguments if argument != "--quiet"]
+        os.environ[QUIET] = "1"
+    try:
+        with _terminations_unwound():
+            return _guarded(arguments)
+    finally:
+        if before is None:
+            os.environ.pop(QUIET, None)
+        else:
+            os.environ[QUIET] = before
 
 
 def usage() -> str:
@@ -85,7 +96,7 @@ def usage() -> str:
         f"  corporeal demo\n"
         f"  corporeal body --gender female --stature 1.70 --mass 82 --out anna.npz\n"
         f"  corporeal animate --body anna.npz --motion jumping-jacks --out anna.glb\n\n"
-        f"corporeal VERB --help tells more."
+        f"corporeal VERB --help tells more; with --quiet, any verb tells results and errors only."
     )
 
 

@@ -12,6 +12,7 @@ from corporeal.formats.obj import read_obj, write_obj
 from corporeal.formats.off import read_off, write_off
 from corporeal.formats.ply import read_ply, write_ply
 from corporeal.formats.stl import read_stl, write_stl
+from corporeal.runtime.extras import require_extra
 
 Noun = Literal[
     "mesh",
@@ -110,7 +111,7 @@ FORMATS = (
     Format(
         ".glb",
         "glTF 2.0 character",
-        ("character", "mesh", "skeleton"),
+        ("character", "mesh", "skeleton", "motion"),
         ("body", "layers", "animation", "character"),
         "triangles, normals, texture coordinates, skeleton, four weights a vertex, joint "
         "animation, other deformation as morph targets",
@@ -150,7 +151,13 @@ FORMATS = (
     ),
     Format(".fbx", "FBX 7.4 character", (), _MOVING, *_CHARACTER),
     *(
-        Format(s, "USD character", (), ("animation", "character", "layers"), *_CHARACTER)
+        Format(
+            s,
+            "USD character",
+            ("motion", "skeleton", "mesh"),
+            ("animation", "character", "layers"),
+            *_CHARACTER,
+        )
         for s in _USD
     ),
     Format(".abc", "Alembic cache", (), _MOVING, *_CACHE),
@@ -159,9 +166,9 @@ FORMATS = (
         ".bvh",
         "BVH motion capture",
         ("motion", "skeleton"),
-        ("motion",),
+        ("motion", "animation", "character"),
         "joint tree, rotations, root path, frame rate, End Sites",
-        "unit and axes (an option, or guessed), changing bone lengths (their mean)",
+        "unit and axes (an option, or found), changing bone lengths (their mean), all skin",
     ),
     Format(
         ".skel",
@@ -181,7 +188,43 @@ FORMATS = (
     ),
     Format(".png", "picture", (), _SHOWN, "the look", "everything else"),
     Format(".mp4", "film", (), ("animation", "registrations"), "the look", "everything else"),
+    Format(".gif", "animated picture", (), ("animation",), "the look", "everything else"),
 )
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An optional package that a format needs."""
+
+    module: str
+    """To import."""
+    extra: str
+    """Of this package, which installs it."""
+
+
+FBX_IN = (
+    "FBX is written and not read, since no open reader of it for Python holds up. Convert it to "
+    ".glb "
+    'first, as Blender does: blender -b --python-expr "import bpy; '
+    "bpy.ops.wm.read_factory_settings(use_empty=True); "
+    "bpy.ops.import_scene.fbx(filepath='in.fbx'); bpy.ops.export_scene.gltf(filepath='out.glb')\""
+)
+"""What to do with an FBX file."""
+
+EXTRAS = {
+    **{suffix: Extra("pxr", "usd") for suffix in _USD},
+    ".abc": Extra("alembic3d", "alembic"),
+    ".hdf5": Extra("h5py", "hdf5"),
+    ".h5": Extra("h5py", "hdf5"),
+}
+"""Optional packages by suffix."""
+
+
+def _read_usd_mesh(path: Path) -> Mesh:
+    from corporeal.formats.usd_read import read_usd_mesh
+
+    return read_usd_mesh(path)
+
 
 _MESH_READERS: dict[str, Callable[[Path], Mesh]] = {
     ".obj": read_obj,
@@ -189,6 +232,7 @@ _MESH_READERS: dict[str, Callable[[Path], Mesh]] = {
     ".off": read_off,
     ".stl": read_stl,
     ".glb": read_glb_mesh,
+    **dict.fromkeys(_USD, _read_usd_mesh),
 }
 _MESH_WRITERS: dict[str, Callable[[Path, Mesh], None]] = {
     ".obj": write_obj,
@@ -220,6 +264,26 @@ def write_mesh(path: str | Path, mesh: Mesh) -> None:
     _MESH_WRITERS[format_to_write(path, "mesh").suffix](Path(path), mesh)
 
 
+def suffixes_read(noun: Noun) -> tuple[str, ...]:
+    """Suffixes of the files from which a `noun` can be read."""
+    return tuple(dict.fromkeys(f.suffix for f in FORMATS if noun in f.reads))
+
+
+def suffixes_written(noun: Noun) -> tuple[str, ...]:
+    """Suffixes of the files that can hold a `noun`."""
+    return tuple(dict.fromkeys(f.suffix for f in FORMATS if noun in f.writes))
+
+
+def require_packages(path: str | Path) -> None:
+    """Raise `MissingDependencyError` unless the package is there that files of this suffix need.
+
+    To be asked before any work.
+    """
+    suffix = Path(path).suffix.lower()
+    if (needed := EXTRAS.get(suffix)) is not None:
+        require_extra(needed.module, needed.extra, f"reading or writing {suffix}")
+
+
 def nouns_of(suffix: str, *, written: bool = False) -> tuple[Noun, ...]:
     """What files of a suffix can hold, in the order of the table: as read, or as `written`."""
     rows = [f for f in FORMATS if f.suffix == suffix.lower()]
@@ -231,6 +295,8 @@ def nouns_of(suffix: str, *, written: bool = False) -> tuple[Noun, ...]:
 
 def _find(path: Path, noun: Noun, verb: str, known: dict[str, Format]) -> Format:
     suffix = path.suffix.lower()
+    if suffix == ".fbx" and verb == "read":
+        raise InputError(f"cannot read {described(noun)} from {path}: {FBX_IN}")
     if suffix not in known:
         came = f"the suffix {suffix!r}" if suffix else "no suffix"
         expected = [name or "a folder" for name in known]

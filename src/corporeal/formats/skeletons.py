@@ -1,4 +1,4 @@
-"""Skeletons from any file that holds one: `.skel`, `.json`, `.glb` (its skin's joints), `.bvh`."""
+"""Skeletons from any file that holds one: `.skel`, `.json`, `.bvh`, and rigs (`.glb`, `.usd`)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,10 @@ def read_skeleton(path: str | Path) -> SkeletonReading:
         from corporeal.formats.gltf_read import read_glb_character
 
         return SkeletonReading(read_glb_character(path).template.skeleton, "m")
+    if suffix.startswith(".usd"):
+        from corporeal.formats.usd_read import read_usd_skeleton
+
+        return SkeletonReading(read_usd_skeleton(path), "m")
     from corporeal.formats.bvh import read_bvh
 
     return SkeletonReading(read_bvh(path, unit=1.0, first_frame="keep").motion.skeleton, None)

@@ -18,7 +18,7 @@ from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.formats.native import read_motion
-from corporeal.motions.incoming import IncomingOptions, is_native_motion, read_capture
+from corporeal.motions.incoming import CAPTURES, IncomingOptions, is_native_motion, read_capture
 from corporeal.motions.retarget.guess import name_map_for
 from corporeal.motions.retarget.name_maps import NameMap, read_name_map
 from corporeal.motions.retarget.retarget import retarget
@@ -159,7 +159,7 @@ def _standing(joints: Any, default_body: Skeleton) -> Any:
 
 def _named_source(path: Path, options: IncomingOptions) -> Motion | None:
     """The motion as the file names its joints, bones in file units; None for AMASS poses."""
-    if path.suffix.lower() == ".bvh":
+    if path.suffix.lower() in CAPTURES:
         return read_capture(path, options, unit=1.0)[0]
     return read_motion(path) if is_native_motion(path) else None
 
@@ -175,7 +175,7 @@ def _humanly(
     else:
         notes = ()
         _require_human(path, source.skeleton, options)
-        if path.suffix.lower() == ".bvh":
+        if path.suffix.lower() in CAPTURES:
             source, notes = read_capture(path, options)
     return _retargeted(source, body, options, notes)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Final, Literal
 
@@ -14,10 +15,11 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.formats.amass import read_amass
-from corporeal.formats.bvh import read_bvh
+from corporeal.formats.bvh import BvhReading, read_bvh
 from corporeal.formats.bvh_units import axis_rotation, usual_front
 from corporeal.formats.native import read_motion
 from corporeal.formats.npz import open_npz
+from corporeal.formats.rig_motion import RigReading
 from corporeal.motions.derivatives import world_frames
 from corporeal.motions.flight import check_frame_rate
 from corporeal.motions.retarget.feet import feet_of_body
@@ -27,7 +29,15 @@ from corporeal.motions.retarget.name_maps import SIDES, NameMap, read_name_map
 from corporeal.motions.retarget.retarget import Retargeted, retarget
 from corporeal.motions.retarget.upright import AXES, find_up, height_along
 
-SUFFIXES: Final = (".bvh", ".npz")
+RIGS: Final = {
+    ".glb": "corporeal.formats.glb_motion:read_glb_motion",
+    ".usd": "corporeal.formats.usd_read:read_usd_motion",
+    ".usdc": "corporeal.formats.usd_read:read_usd_motion",
+    ".usda": "corporeal.formats.usd_read:read_usd_motion",
+}
+"""Readers of motions with rigs, by suffix; imported when asked for."""
+CAPTURES: Final = (".bvh", *RIGS)
+SUFFIXES: Final = (*CAPTURES, ".npz")
 _START_FRAMES: Final = 10
 """Frames over which the facing at the start is taken."""
 
@@ -74,9 +84,9 @@ def motion_for_body(
     identity: Identity,
     options: IncomingOptions | None = None,
 ) -> IncomingMotion:
-    """Read a BVH, AMASS or native motion file as a motion of this person.
+    """Read a motion file (BVH, GLB, USD, AMASS or native) as a motion of this person.
 
-    BVH and AMASS motions are retargeted: planted feet stay planted, the ground is y = 0. Native
+    All but native motions are retargeted: planted feet stay planted, the ground is y = 0. Native
     motions are taken as they are.
     """
     path, options = Path(path), options or IncomingOptions()
@@ -104,9 +114,12 @@ def read_capture(
     Its upward axis is found from the motion unless it is told; of a skeleton that is no person's
     it is taken as y. `unit` takes the place of the one that `options` names.
     """
-    clip = read_bvh(
-        path, unit=options.unit if unit is None else unit, first_frame=options.first_frame
-    )
+    unit, suffix = options.unit if unit is None else unit, Path(path).suffix.lower()
+    if suffix in RIGS:
+        module, name = RIGS[suffix].split(":")
+        clip: BvhReading | RigReading = getattr(import_module(module), name)(path, unit)
+    else:
+        clip = read_bvh(path, unit=unit, first_frame=options.first_frame)
     motion, note = upright_motion(clip.motion, options)
     return motion, (*clip.notes, *note)
 

@@ -46,6 +46,9 @@ MOTIONS: Final[dict[str, Author]] = {
 }
 """The fourteen motions of the Dyna protocol (Pons-Moll et al. 2015, section 3.2)."""
 
+SHORTEST_S = 2.0
+"""Seconds that an authored motion lasts at least."""
+
 
 def make_motion(
     name: str,
@@ -85,5 +88,5 @@ def require_timing(fps: float, duration: float) -> None:
     """Raise `InputError` for frames a second or seconds that no motion is authored at."""
     if not 1.0 <= fps <= 1000.0:
         raise InputError(f"motion asked at {fps} frames a second; expected 1 to 1000.")
-    if not 2.0 <= duration <= 600.0:
-        raise InputError(f"motion asked to last {duration} s; expected 2 to 600.")
+    if not SHORTEST_S <= duration <= 600.0:
+        raise InputError(f"motion asked to last {duration} s; expected {SHORTEST_S:g} to 600.")

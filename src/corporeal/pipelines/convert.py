@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corporeal.errors import FormatError, InputError
-from corporeal.formats.registry import SURFACE_SUFFIXES, described, format_to_read
+from corporeal.formats.registry import (
+    SURFACE_SUFFIXES,
+    described,
+    format_to_read,
+    format_to_write,
+    require_packages,
+)
+from corporeal.motions.incoming import CAPTURES
 from corporeal.pipelines.exports import CACHE_SUFFIXES, CHARACTER_WRITERS
 from corporeal.pipelines.loading import held_nouns, load
 from corporeal.pipelines.saving import save
@@ -13,7 +20,7 @@ from corporeal.pipelines.smpl_models import convert_model, model_file
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 
-Kind = Literal["surface", "character", "body", "animation", "layers", "model"]
+Kind = Literal["surface", "character", "body", "animation", "layers", "motion", "model"]
 
 
 @dataclass(frozen=True)
@@ -63,9 +70,12 @@ def convert(config: ConvertConfig) -> Converted:
 
 
 def _converted(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:
+    target = config.out.suffix.lower()
+    require_packages(config.out)
     if config.source.suffix.lower() == ".npz":
         return _from_archive(config)
-    target = config.out.suffix.lower()
+    if target == ".bvh" or (target == ".npz" and config.source.suffix.lower() in CAPTURES):
+        return _motion(config)
     moves = target in CHARACTER_WRITERS or target in CACHE_SUFFIXES or config.frame is not None
     if config.source.suffix.lower() == ".glb" and moves:
         return "character", save(load(config.source, "character"), config.out, config.frame)
@@ -82,10 +92,20 @@ def _converted(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:
 
 def _from_archive(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:
     held = held_nouns(config.source)[0]
+    if held == "motion" or config.out.suffix.lower() == ".bvh":
+        return _motion(config)
     if held == "animation" or held == "body" or held == "layers":
         frame = config.frame if held == "animation" else None
         return held, save(load(config.source), config.out, frame)
     raise FormatError(
-        f"{config.source} holds {described(held)}; expected a body, layers or an animation. "
-        f"Motions are moved with 'corporeal animate', models come with --model."
+        f"{config.source} holds {described(held)}; expected a body, layers, a motion or an "
+        f"animation. Models come with --model."
     )
+
+
+def _motion(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:
+    """The motion in a file as BVH or as an archive, on its own skeleton."""
+    format_to_write(config.out, "motion")
+    motion = load(config.source, "motion")
+    save(motion, config.out)
+    return "motion", {"frames": motion.frame_count, "joints": motion.skeleton.joint_count}

@@ -112,7 +112,7 @@ def _paths(options: MeshOptions) -> tuple[Path, Path]:
         raise InputError("--skeleton came without --mesh; expected both, or a --body.")
     if options.skeleton is not None:
         return options.mesh, options.skeleton
-    if options.mesh.suffix.lower() == ".glb":
+    if options.mesh.suffix.lower() in (".glb", ".usd", ".usda", ".usdc"):
         return options.mesh, options.mesh
     raise InputError(
         f"{options.mesh} came without --skeleton; expected a .skel, .json, .glb or .bvh. For a "

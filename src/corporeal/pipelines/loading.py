@@ -32,11 +32,12 @@ from corporeal.formats.native import (
 from corporeal.formats.npz import open_npz
 from corporeal.formats.packed_registrations import KIND as PACKED
 from corporeal.formats.registrations import KIND as REGISTRATIONS
-from corporeal.formats.registry import FORMATS, Noun, described, nouns_of, read_mesh
+from corporeal.formats.registry import FBX_IN, FORMATS, Noun, described, nouns_of, read_mesh
 from corporeal.formats.scans import SCAN, read_scan
 from corporeal.formats.skeletons import read_skeleton
 from corporeal.formats.zarr_layout import read_attributes
 from corporeal.models.smpl.model import SmplModel
+from corporeal.motions.incoming import RIGS, IncomingOptions, read_capture
 from corporeal.pipelines.dataset import read_dataset
 from corporeal.pipelines.exports import read_character
 from corporeal.pipelines.smpl_models import load_model, smpl_model
@@ -95,6 +96,8 @@ def held_nouns(path: str | Path) -> tuple[Noun, ...]:
         known = sorted({f.suffix for f in FORMATS if f.reads and f.suffix})
         written = nouns_of(suffix, written=True) if suffix else ()
         why = f"it has the suffix {suffix!r}" if suffix else "it has no suffix"
+        if suffix == ".fbx":
+            raise InputError(f"cannot load {path}: {FBX_IN}")
         if written:
             why = f"{suffix} files ({', '.join(written)}) are written and not read"
         raise InputError(f"cannot load {path}: {why}; expected {', '.join(known)}, or a folder.")
@@ -138,15 +141,16 @@ def load(path: str | Path, noun: str | None = None) -> Any:
     `.pkl`, `smpl`, `smpl-sparse`  `SmplModel`: an official file, or one that ships
     `.bvh`                         `Motion`, metres, y up, on the file's own skeleton
     `.glb`                         `Character`, or `Mesh` where nothing is skinned
+    `.usd`, `.usdc`, `.usda`       `Motion` of the rig, metres, y up
     `.obj`, `.ply`, `.off`, `.stl` `Mesh`, in the file's unit
     `.skel`, `.json`               `Skeleton`, metres where the file states its unit
     `.zarr`                        `People` or `Registrations`; read when asked for
     `.hdf5`, `.h5`, folder of .ply `Registrations`; packed ones (`.packed.npz`) too
     ============================== ==========================================================
 
-    `noun` asks for a part of it: "body" or "motion" of an animation, "body" of layers, "mesh" or
-    "skeleton" of a `.glb`, "skeleton" of a `.bvh`. What a file cannot give is refused with what it
-    holds.
+    `noun` asks for a part of it: "body" or "motion" of an animation, "body" of layers, "mesh",
+    "skeleton" or "motion" of a `.glb` or `.usd`, "skeleton" of a `.bvh`. What a file cannot give is
+    refused with what it holds.
     """
     held = held_nouns(path)
     chosen = held[0] if noun is None else _noun(noun)
@@ -207,6 +211,8 @@ def _is_skinned(path: Path) -> bool:
 def _load_motion(path: Path) -> Motion:
     if path.suffix.lower() == ".bvh":
         return read_bvh(path).motion
+    if path.suffix.lower() in RIGS:
+        return read_capture(path, IncomingOptions())[0]
     with open_npz(path, object_arrays="skip") as file:
         is_own = "format" in file.headers
     return read_motion(path) if is_own else _load_amass(path)

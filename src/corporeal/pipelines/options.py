@@ -12,12 +12,17 @@ from corporeal.pipelines.smpl_models import model_file
 class MotionOptions:
     """How a motion is authored, or read."""
 
-    fps: float = 60.0
-    """Frames a second of an authored motion."""
-    duration: float = 4.0
-    """Seconds of an authored motion."""
-    seed: int = 0
-    """Draws tempo, size and style of an authored motion."""
+    fps: float | None = None
+    """Frames a second: of an authored motion 60 by default; a capture keeps its own, and is
+    resampled to another."""
+    start: float | None = None
+    """Second of the motion at which to begin."""
+    end: float | None = None
+    """Second of the motion at which to end."""
+    duration: float | None = None
+    """Seconds to play: of an authored motion 4 by default, of a capture all."""
+    seed: int | None = None
+    """Draws tempo, size and style of an authored motion; 0 by default."""
     a_pose: bool = False
     """Start an authored motion in an A-pose."""
     girdle: bool = True

@@ -17,7 +17,13 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.formats.gltf import write_glb
 from corporeal.formats.native import write_animation, write_body
-from corporeal.formats.registry import SURFACE_SUFFIXES, format_to_write, write_mesh
+from corporeal.formats.registry import (
+    SURFACE_SUFFIXES,
+    format_to_write,
+    require_packages,
+    suffixes_written,
+    write_mesh,
+)
 from corporeal.pipelines.deformers import is_linear_blend
 from corporeal.pipelines.exports import (
     CACHE_SUFFIXES,
@@ -64,10 +70,12 @@ def require_animation_output(path: str | Path, frame: int | None) -> Path:
     """The path, if an animation, or one `frame` of it, can be written there."""
     suffix = format_to_write(path, "animation").suffix
     if suffix in SURFACE_SUFFIXES and frame is None:
+        whole = [s for s in suffixes_written("animation") if s not in SURFACE_SUFFIXES]
         raise InputError(
             f"{path} can hold one surface, not an animation. Pass --frame to choose one, or write "
-            f".npz, .glb, .fbx, .usd, .abc, .pc2, .png or .mp4."
+            f"{', '.join(whole)}."
         )
+    require_packages(path)
     return require_writable(path)
 
 
@@ -96,8 +104,8 @@ def write_animation_result(
     """Write an animation by its suffix.
 
     `.npz` holds everything; `.glb`, `.fbx` and `.usd` a character; `.abc` and `.pc2` a cache;
-    `.png` eight moments; `.mp4` a film; `.obj`, `.ply`, `.off` and `.stl` one frame. The report
-    says what the file could not carry.
+    `.png` eight moments; `.mp4` and `.gif` a film; `.bvh` the motion; `.obj`, `.ply`, `.off` and
+    `.stl` one frame. The report says what the file could not carry.
     """
     suffix = format_to_write(path, "animation").suffix
     parts = attachments_of(animation.template, animation.identity)
@@ -114,6 +122,10 @@ def write_animation_result(
         rest = replace(animation.template.mesh, vertices=animation.identity.rest_vertices)
         files = write_cache(path, rest, vertices, animation.motion.fps)
         return {"surface": files[1].name} if len(files) > 1 else {}
+    elif suffix == ".bvh":
+        from corporeal.formats.bvh import write_bvh
+
+        write_bvh(path, animation.motion)
     elif suffix == ".png":
         from corporeal.scene.sheet import contact_sheet
 
@@ -126,16 +138,19 @@ def write_animation_result(
 def write_film(
     path: str | Path, animations: Sequence[Animation], parts: Sequence[Attachment]
 ) -> None:
-    """Write an MP4 of one person's animations side by side, with a progress bar."""
+    """Write an MP4 or GIF of one person's animations side by side, with a progress bar."""
+    from corporeal.formats.gif import GIF_FPS, GIF_SIZE, write_gif
     from corporeal.formats.mp4 import write_mp4
     from corporeal.scene.film import film_frames
     from corporeal.scene.performances import perform
 
     shown = perform(animations, [parts] * len(animations), None, "light", None, None)
     seconds = max(a.motion.frame_count / a.motion.fps for a in animations)
-    with progress("film", round(seconds * FILM_FPS), "frame") as step:
-        frames = film_frames(shown, FILM_FPS, *_FILM_SIZE, azimuth=_FILM_AZIMUTH)
-        write_mp4(path, _counted(frames, step), FILM_FPS)
+    gif = Path(path).suffix.lower() == ".gif"
+    fps, size, write = (GIF_FPS, GIF_SIZE, write_gif) if gif else (FILM_FPS, _FILM_SIZE, write_mp4)
+    with progress("film", round(seconds * fps), "frame") as step:
+        frames = film_frames(shown, fps, *size, azimuth=_FILM_AZIMUTH)
+        write(path, _counted(frames, step), fps)
 
 
 def _counted(

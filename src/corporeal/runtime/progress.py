@@ -1,5 +1,6 @@
 """Progress on stderr: a bar on a terminal, a quiet line now and then elsewhere."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,11 +11,21 @@ Step = Callable[[int], None]
 
 _QUIET_S = 5.0
 """Seconds between lines where there is no terminal."""
+QUIET = "CORPOREAL_QUIET"
+"""Variable of the environment, which worker processes inherit: 1 for no progress and no notes."""
+
+
+def is_quiet() -> bool:
+    """Whether nothing but results and errors is to be told."""
+    return os.environ.get(QUIET, "") == "1"
 
 
 @contextmanager
 def progress(label: str, total: int, unit: str = "item") -> Iterator[Step]:
     """Show how far a loop is: `with progress("posing", 120) as step: … step(1)`."""
+    if is_quiet():
+        yield lambda _count: None
+        return
     if sys.stderr.isatty():
         from tqdm import tqdm
 
