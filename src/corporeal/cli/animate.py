@@ -15,6 +15,7 @@ from corporeal.pipelines.animate import NOTES, AnimateConfig, Animated, animate,
 from corporeal.pipelines.controls import plain_controls
 from corporeal.pipelines.deformers import deformer_names
 from corporeal.pipelines.options import AnimateOptions
+from corporeal.runtime.input_files import resolved
 from corporeal.runtime.jobs import run_jobs
 from corporeal.runtime.manifest import require_known, require_verb
 
@@ -143,8 +144,8 @@ class Animate(AnimateOptions):
                 f"{len(self.motion)} motions; expected a file each. Put {{body}} and {{motion}} "
                 f"into it, and give the bodies different names."
             )
-        inputs = {body.resolve() for body in self.body}
-        if len(configs) > 1 and any(config.out.resolve() in inputs for config in configs.values()):
+        inputs = {resolved(body) for body in self.body}
+        if len(configs) > 1 and any(resolved(config.out) in inputs for config in configs.values()):
             raise InputError(
                 f"--out {self.out} would replace a body that other results need; choose another."
             )
@@ -186,7 +187,7 @@ def _as_field(name: str, value: Any) -> Any:
 def _absolute(config: AnimateConfig) -> AnimateConfig:
     """Paths that mean the same in every process."""
     paths = {
-        f.name: value.resolve()
+        f.name: resolved(value)
         for f in fields(config)
         if isinstance(value := getattr(config, f.name), Path)
     }

@@ -18,12 +18,14 @@ from corporeal._typing import NumpyArray
 from corporeal.errors import FormatError
 from corporeal.runtime.input_files import read_input
 
-MAX_FILE_BYTES = 2 * 1024**3
-_MAX_JSON_BYTES = 256 * 1024**2
+MAX_FILE_BYTES = 256 * 1024**2
+_MAX_JSON_BYTES = 16 * 1024**2
 _GROWTH = 64
 """Decoded arrays may take this many times the bytes of the file, and `_FREE_BYTES` more."""
 
 _FREE_BYTES = 16 * 1024**2
+_MAX_DECODED_BYTES = 512 * 1024**2
+"""What decoded arrays may take at most: 300 morph targets of the default body take 200 MB."""
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _SCALES = {"i1": 127.0, "u1": 255.0, "i2": 32767.0, "u2": 65535.0}
@@ -160,7 +162,7 @@ class GlbFile:
 
     def _spend(self, count: int) -> None:
         self._decoded_bytes += count
-        allowed = _FREE_BYTES + _GROWTH * (len(self.binary) + 1)
+        allowed = min(_FREE_BYTES + _GROWTH * (len(self.binary) + 1), _MAX_DECODED_BYTES)
         if self._decoded_bytes > allowed:
             self.refuse(
                 f"its arrays unpack to more than {allowed} bytes from {len(self.binary)} stored"

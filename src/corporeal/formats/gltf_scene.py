@@ -13,7 +13,7 @@ import numpy as np
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.formats.glb_read import GlbFile, open_glb
 
-MAX_NODES = 100_000
+MAX_NODES = 20_000
 _TRIANGLES = 4
 _WIDTHS = {"translation": "VEC3", "scale": "VEC3", "rotation": "VEC4", "weights": "SCALAR"}
 _MODES = ("LINEAR", "STEP", "CUBICSPLINE")
