@@ -198,7 +198,12 @@ def _baked(made: Animated) -> str:
     """What an engine character carries, where one was written."""
     if not made.report.get("morphs"):
         return ""
-    return (
-        f"\n\nengines play it with {made.report['morphs']} morph targets: no vertex is more than "
-        f"{made.report['max_error_mm']:.2f} mm away from {made.deformer}."
+    report = made.report
+    text = (
+        f"\n\nengines play it with {report['morphs']} morph targets: "
+        f"{report.get('within_1mm', 1.0):.2%} of the vertices are within 1 mm of "
+        f"{made.deformer}, none more than {report['max_error_mm']:.2f} mm away."
     )
+    if "bytes" in report:
+        text += f"\n{report['bytes'] / 1e6:.1f} MB, read by {report['readers']}."
+    return text

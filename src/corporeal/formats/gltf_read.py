@@ -72,7 +72,8 @@ def read_glb_character(
                 f"it has {len(scene.animations)} animations; number {animation} was asked for"
             )
         name, tracks = scene.animations[animation] if scene.animations else ("rest", ())
-        return rig_character(scene, skinned[0], name, tracks, fps)
+        noted = scene.frame_rates[animation] if scene.frame_rates else None
+        return rig_character(scene, skinned[0], name, tracks, fps, noted)
 
 
 def _placed_surfaces(scene: GltfScene) -> list[Mesh]:
