@@ -58,15 +58,15 @@ def test_polygons_are_split_into_fans(tmp_path: Path):
         (b"PLY\n", "does not start"),
         (b"OFF\n", "no line with the counts"),
         (b"OFF\n3 1 0\n0 0 0\n", "truncated"),
-        (b"OFF\n-1 1 0\n0 0 0\n", "-1 vertices"),
+        (b"OFF\n-1 1 0\n0 0 0\n", "no line with the counts"),
         (b"OFF\n999999999 1 0\n0 0 0\n", "truncated"),
         (b"OFF\n1 0 0\n0 0\n", "2 numbers"),
         (b"OFF\n1 0 0\n0 0 nan\n", "not finite"),
-        (b"OFF\n1 0 0\n0 0 x\n", "could not convert"),
+        (b"OFF\n1 0 0\n0 0 x\n", "something else than numbers"),
         (b"OFF\n1 1 0\n0 0 0\n3 0 0 7\n", "indices from 0 to 7"),
         (b"OFF\n1 1 0\n0 0 0\n2 0 0\n", "2 corners"),
         (b"OFF\n1 1 0\n0 0 0\n9 0 0\n", "9 corners"),
-        (b"OFF\n\xff\xfe", "not plain text"),
+        (b"OFF\n\xff\xfe", "no line with the counts"),
     ],
 )
 def test_damaged_files_are_refused(tmp_path: Path, content: bytes, words: str):

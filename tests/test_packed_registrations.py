@@ -231,3 +231,21 @@ def test_sets_without_truth_are_refused(tmp_path: Path) -> None:
         pack_dataset(config, in_process=True)
     with pytest.raises(InputError, match=r"\.packed\.npz"):
         pack_dataset(PackConfig(data=path, out=tmp_path / "scans.npz"), in_process=True)
+
+
+def test_a_dictionary_made_to_fill_the_memory_is_refused(tmp_path):
+    """LZMA data names the memory that unpacking takes: 4 GiB are refused before the library
+    reads them, what is written here is read."""
+    path = tmp_path / "tight.npz"
+    write_npz(path, {"numbers": np.arange(1000)}, tight=True)
+    with open_npz(path, tight=True) as file:
+        np.testing.assert_array_equal(file.array("numbers", "i", (1000,)), np.arange(1000))
+    with pytest.raises(FormatError, match="method 14"), open_npz(path):
+        pass
+    data = bytearray(path.read_bytes())
+    name, extra = int.from_bytes(data[26:28], "little"), int.from_bytes(data[28:30], "little")
+    place = 30 + name + extra + 5
+    data[place : place + 4] = (2**32 - 1).to_bytes(4, "little")
+    path.write_bytes(bytes(data))
+    with pytest.raises(FormatError, match="4294967295 bytes"), open_npz(path, tight=True):
+        pass

@@ -91,7 +91,7 @@ GOOD = by_hand("binary_little_endian", [[0, 1, 2], [0, 2, 3]])
         (GOOD.replace(b"binary_little_endian", b"middle_endian"), "middle_endian"),
         (by_hand("binary_little_endian", [[0, 1, 9]]), "expected 0 to 4"),
         (by_hand("binary_little_endian", [[0, 1]]), "2 corners"),
-        (b"ply\nformat ascii 1.0\nelement vertex 2\nend_header\n", "with x, y and z"),
+        (b"ply\nformat ascii 1.0\nelement vertex 2\nend_header\n", "without properties"),
         (b"ply\nproperty int x\nend_header\n", "before any element"),
         (b"ply\nelement vertex 0\nend_header\n", "no 'format' line"),
     ],

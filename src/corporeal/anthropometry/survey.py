@@ -5,6 +5,7 @@ The survey's files are not part of the package; they are needed to fit the popul
 """
 
 import csv
+import io
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,10 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.definitions import DIMENSIONS
 from corporeal.errors import FormatError
+from corporeal.runtime.input_files import read_input
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
+_MAX_BYTES = 64 * 1024**2
 HELD_BACK: Final = 100
 """People of each sex that the fit never sees."""
 SEED: Final = 2012
@@ -37,19 +40,25 @@ class Survey:
 
 def read_survey(path: Path) -> Survey:
     """Read one file (millimetres; mass in tenths of a kilogram)."""
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    content = read_input(path, at_most=_MAX_BYTES)
+    try:
+        rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{path} is not a table in UTF-8 text: {error}.") from error
     wanted = {*(d.ansur for d in DIMENSIONS), "Age"}
     missing = sorted(wanted - set(rows[0])) if rows else sorted(wanted)
     if missing:
         raise FormatError(
             f"{path} lacks the columns {', '.join(missing)}; expected an ANSUR II public file."
         )
-    columns = [
-        [float(row[d.ansur]) * (0.1 if d.unit == "kg" else 1e-3) for row in rows]
-        for d in DIMENSIONS
-    ]
-    return Survey(np.array(columns).T, np.array([float(row["Age"]) for row in rows]))
+    try:
+        columns = [
+            [float(row[d.ansur]) * (0.1 if d.unit == "kg" else 1e-3) for row in rows]
+            for d in DIMENSIONS
+        ]
+        return Survey(np.array(columns).T, np.array([float(row["Age"]) for row in rows]))
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"{path} holds something else than numbers: {error}.") from error
 
 
 def split(survey: Survey) -> tuple[Survey, Survey]:

@@ -25,7 +25,7 @@ from corporeal.formats.skeletons import SkeletonReading, read_skeleton
 from corporeal.models.smpl.model import SmplModel
 from corporeal.motions.library import MOTIONS
 from corporeal.pipelines.animate import Subject, animate_body
-from corporeal.pipelines.bake import DEFAULT_MAX_ERROR_MM, BakeReport
+from corporeal.pipelines.bake import BakeReport
 from corporeal.pipelines.bake import bake as baked
 from corporeal.pipelines.controls import control_tables
 from corporeal.pipelines.custom_mesh import placed_custom_body
@@ -176,18 +176,19 @@ def animate(
 
 
 def bake(
-    take: Animation, *, max_error_mm: Number = DEFAULT_MAX_ERROR_MM, morphs: int | None = None
+    take: Animation, *, max_error_mm: Number | None = None, morphs: int | None = None
 ) -> tuple[Character, BakeReport]:
     """An engine character of an animation: joints and morph targets, and how exact it is.
 
-    `max_error_mm` is the largest distance, in millimetres, that any vertex may be off at any frame;
-    the fewest morph targets that reach it are kept. `morphs` gives their number instead.
+    The fewest morph targets are kept that bring 99.9 % of the vertices within a millimetre, 40 at
+    most. `max_error_mm` is the largest distance, in millimetres, that any vertex may be off at any
+    frame, whatever it takes; `morphs` gives the number of morph targets.
     """
     parts = attachments_of(take.template, take.identity)
     colours = engine_colours(take.template, take.identity)
     return baked(
         take,
-        max_error_mm=float(max_error_mm),
+        max_error_mm=None if max_error_mm is None else float(max_error_mm),
         morphs=morphs,
         attachments=parts,
         vertex_colours=colours,

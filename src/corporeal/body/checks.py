@@ -25,6 +25,17 @@ def require_finite(what: str, values: Array) -> None:
         )
 
 
+def require_within(what: str, values: Array, most: float) -> None:
+    """Raise `InputError` naming the first of `values` whose size is above `most`."""
+    far = np.abs(concrete(values)) > most
+    if far.any():
+        first = tuple(int(i) for i in np.argwhere(far)[0])
+        raise InputError(
+            f"{what}: {int(far.sum())} values are beyond ±{most:g} (first at index {first}: "
+            f"{concrete(values)[first]:.3g}). Expected a body's size; scale or repair them."
+        )
+
+
 def require_indices(what: str, indices: Int[NumpyArray, "..."], count: int) -> None:
     """Raise `InputError` unless every index lies in 0 … count−1."""
     if indices.size and (indices.min() < 0 or indices.max() >= count):

@@ -3,9 +3,12 @@
 import numpy as np
 
 from corporeal._typing import Array, Float, Int, NumpyArray
-from corporeal.body.checks import require_finite, require_indices
+from corporeal.body.checks import require_finite, require_indices, require_within
 from corporeal.errors import InputError
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
+
+FARTHEST = 1e9
+"""Largest coordinate of a vertex, in whatever unit it came: a kilometre in micrometres."""
 
 
 @pytree_dataclass()
@@ -29,6 +32,7 @@ class Mesh:
         """Raise `InputError` unless numbers are finite, indices in range and quads match
         triangles."""
         require_finite("mesh vertices", self.vertices)
+        require_within("mesh vertices", self.vertices, FARTHEST)
         count = self.vertices.shape[0]
         require_indices("mesh triangles", self.triangles, count)
         if self.quads is not None:
@@ -41,6 +45,7 @@ class Mesh:
         if (self.uv is None) != (self.uv_triangles is None):
             raise InputError("mesh has only one of uv and uv_triangles; give both or neither.")
         if self.uv is not None and self.uv_triangles is not None:
+            require_finite("mesh texture coordinates", self.uv)
             require_indices("mesh uv_triangles", self.uv_triangles, len(self.uv))
         if self.mirror is not None:
             require_indices("mesh mirror map", self.mirror, count)

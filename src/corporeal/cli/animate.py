@@ -16,6 +16,7 @@ from corporeal.pipelines.controls import plain_controls
 from corporeal.pipelines.deformers import deformer_names
 from corporeal.pipelines.motion_source import is_motion_file, motions_named
 from corporeal.pipelines.options import AnimateOptions
+from corporeal.runtime.input_files import resolved
 from corporeal.runtime.jobs import run_jobs
 from corporeal.runtime.manifest import require_known, require_verb
 
@@ -150,8 +151,8 @@ class Animate(AnimateOptions):
                 f"{len(motions)} motions; expected a file each. Put {{body}} and {{motion}} "
                 f"into it, and give the bodies different names."
             )
-        inputs = {body.resolve() for body in self.body}
-        if len(configs) > 1 and any(config.out.resolve() in inputs for config in configs.values()):
+        inputs = {resolved(body) for body in self.body}
+        if len(configs) > 1 and any(resolved(config.out) in inputs for config in configs.values()):
             raise InputError(
                 f"--out {self.out} would replace a body that other results need; choose another."
             )
@@ -193,7 +194,7 @@ def _as_field(name: str, value: Any) -> Any:
 def _absolute(config: AnimateConfig) -> AnimateConfig:
     """Paths that mean the same in every process."""
     paths = {
-        f.name: value.resolve()
+        f.name: resolved(value)
         for f in fields(config)
         if isinstance(value := getattr(config, f.name), Path)
     }
@@ -209,7 +210,12 @@ def _baked(made: Animated) -> str:
     """What an engine character carries, where one was written."""
     if not made.report.get("morphs"):
         return ""
-    return (
-        f"\n\nengines play it with {made.report['morphs']} morph targets: no vertex is more than "
-        f"{made.report['max_error_mm']:.2f} mm away from {made.deformer}."
+    report = made.report
+    text = (
+        f"\n\nengines play it with {report['morphs']} morph targets: "
+        f"{report.get('within_1mm', 1.0):.2%} of the vertices are within 1 mm of "
+        f"{made.deformer}, none more than {report['max_error_mm']:.2f} mm away."
     )
+    if "bytes" in report:
+        text += f"\n{report['bytes'] / 1e6:.1f} MB, read by {report['readers']}."
+    return text

@@ -17,6 +17,7 @@ from corporeal.cli.flags import (
 from corporeal.errors import InputError
 from corporeal.pipelines.make_body import MakeBodyConfig, is_made, make_body
 from corporeal.pipelines.people_table import parse_gender, parse_number, read_people_table
+from corporeal.runtime.input_files import resolved
 from corporeal.runtime.jobs import Failure, run_jobs
 from corporeal.runtime.manifest import require_known, require_verb
 
@@ -88,7 +89,7 @@ class BodyVerb:
         measures |= {flag.full_name: flag.full_name for flag in measurement_flags()}
         people = read_people_table(table, self.out, sliders, measures)
         absolute = {
-            name: MakeBodyConfig(c.out.resolve(), c.sliders, c.measurements)
+            name: MakeBodyConfig(resolved(c.out), c.sliders, c.measurements)
             for name, c in people.configs.items()
         }
         say(f"making {len(absolute)} bodies of {table}")

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from corporeal.runtime.input_files import shortened
 from corporeal.runtime.jobs import JobReport
 from corporeal.runtime.manifest import to_json
 from corporeal.runtime.progress import is_quiet
@@ -18,7 +19,7 @@ _UNITS = {"mass": "kg", "bmi": "kg/mÂ²", "volume": "litres", "surface_area": "mÂ
 def say(text: str) -> None:
     """Tell the person at the terminal what happens, unless they asked for quiet."""
     if not is_quiet():
-        print(text, file=sys.stderr, flush=True)
+        print(shortened(text), file=sys.stderr, flush=True)
 
 
 def print_json(content: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import tyro
 
 from corporeal.cli.console import measurement_table, print_json, say
-from corporeal.runtime.manifest import require_verb
+from corporeal.runtime.manifest import require_known, require_verb
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,10 @@ class DemoVerb:
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "DemoVerb":
         """The same run again, from its manifest."""
+        from corporeal.pipelines.demo import DemoConfig
+
         require_verb(content, "demo")
+        require_known(content, DemoConfig)
         config = content["config"]
         device = str(config.get("device", "cpu"))
         return DemoVerb(Path(config["out"]), int(config["seed"]), device)

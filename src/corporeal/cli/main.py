@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import io
 import json
 import os
 import re
@@ -14,7 +15,8 @@ from types import FrameType
 from typing import NoReturn, Protocol, runtime_checkable
 
 import corporeal
-from corporeal.errors import CorporealError, InputError
+from corporeal.errors import CorporealError, FormatError, InputError, OutputError
+from corporeal.runtime.input_files import named, shortened
 from corporeal.runtime.progress import QUIET
 
 _INTERRUPTED = 130
@@ -65,6 +67,7 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; gives back the exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _spell_all_names()
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0
@@ -83,6 +86,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.environ.pop(QUIET, None)
         else:
             os.environ[QUIET] = before
+
+
+def _spell_all_names() -> None:
+    """Let a name that is no text be printed as an escape: no result is lost to its own message."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def usage() -> str:
@@ -104,7 +114,7 @@ def _guarded(arguments: list[str]) -> int:
     try:
         return _command(arguments).run()
     except CorporealError as error:
-        print(f"corporeal: {error}", file=sys.stderr)
+        print(f"corporeal: {shortened(str(error))}", file=sys.stderr)
         if "--json" in arguments:
             kind = type(error).__name__
             print(json.dumps({"error": {"kind": kind, "message": str(error)}}))
@@ -115,6 +125,15 @@ def _guarded(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as in `corporeal cite | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is None:
+            raise  # not about a file that was named: a bug keeps its traceback
+        print(
+            f"corporeal: {named(os.fsdecode(error.filename))}: {error.strerror or error}. Choose "
+            f"another name or place.",
+            file=sys.stderr,
+        )
+        return OutputError.exit_code
 
 
 def _command(arguments: list[str]) -> Command:
@@ -167,7 +186,15 @@ def _repeated(verb: type, flags: list[str]) -> tuple[Command | None, list[str]]:
     from corporeal.runtime.manifest import read_manifest
 
     content = read_manifest(flags[place + 1])
-    default = verb.from_manifest(content)  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        default = verb.from_manifest(content)  # pyright: ignore[reportAttributeAccessIssue]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, CorporealError):
+            raise
+        raise FormatError(
+            f"{flags[place + 1]} was changed so that its run cannot be repeated "
+            f"({type(error).__name__}: {error}). Give the flags anew."
+        ) from error
     return default, flags[:place] + flags[place + 2 :]
 
 

@@ -16,16 +16,21 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.errors import FormatError
+from corporeal.formats.meshopt import decode_attributes
 from corporeal.runtime.input_files import read_input
 
-MAX_FILE_BYTES = 2 * 1024**3
-_MAX_JSON_BYTES = 256 * 1024**2
+MAX_FILE_BYTES = 256 * 1024**2
+_MAX_JSON_BYTES = 16 * 1024**2
 _GROWTH = 64
 """Decoded arrays may take this many times the bytes of the file, and `_FREE_BYTES` more."""
 
 _FREE_BYTES = 16 * 1024**2
+_MAX_DECODED_BYTES = 512 * 1024**2
+"""What decoded arrays may take at most: 300 morph targets of the default body take 200 MB."""
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+_MESHOPT = "EXT_meshopt_compression"
+_EXTENSIONS = ("KHR_mesh_quantization", _MESHOPT)
 _SCALES = {"i1": 127.0, "u1": 255.0, "i2": 32767.0, "u2": 65535.0}
 
 
@@ -40,6 +45,7 @@ class GlbFile:
     binary: bytes
     """The binary chunk."""
     _decoded_bytes: int = field(default=0, repr=False)
+    _views: dict[int, bytes] = field(default_factory=dict, repr=False)
 
     def refuse(self, why: str) -> NoReturn:
         """Raise the one error of this reader."""
@@ -160,7 +166,7 @@ class GlbFile:
 
     def _spend(self, count: int) -> None:
         self._decoded_bytes += count
-        allowed = _FREE_BYTES + _GROWTH * (len(self.binary) + 1)
+        allowed = min(_FREE_BYTES + _GROWTH * (len(self.binary) + 1), _MAX_DECODED_BYTES)
         if self._decoded_bytes > allowed:
             self.refuse(
                 f"its arrays unpack to more than {allowed} bytes from {len(self.binary)} stored"
@@ -170,6 +176,8 @@ class GlbFile:
         self, view: int, offset: int, dtype: np.dtype[Any], count: int, width: int
     ) -> NumpyArray:
         item = self.items("bufferViews")[view]
+        if _MESHOPT in self.inside(item, "extensions"):
+            return self._unpacked(view, item, offset, dtype, count, width)
         if self.integer(item, "buffer") != 0:
             self.refuse(f"buffer view {view} lies outside the file; expected buffer 0")
         start = self.integer(item, "byteOffset", 0)
@@ -188,6 +196,39 @@ class GlbFile:
             return np.zeros((0, width), dtype)
         return np.ndarray(
             (count, width), dtype, self.binary, start + offset, (stride, dtype.itemsize)
+        )
+
+    def _unpacked(
+        self,
+        view: int,
+        item: Mapping[str, Any],
+        offset: int,
+        dtype: np.dtype[Any],
+        count: int,
+        width: int,
+    ) -> NumpyArray:
+        """Elements of a compressed buffer view, which is decoded once."""
+        about = self.inside(self.inside(item, "extensions"), _MESHOPT)
+        if about.get("mode") != "ATTRIBUTES" or about.get("filter", "NONE") != "NONE":
+            self.refuse(f"buffer view {view} is compressed in a way that is not read")
+        stride, rows = self.integer(about, "byteStride"), self.integer(about, "count")
+        start, length = self.integer(about, "byteOffset", 0), self.integer(about, "byteLength")
+        if self.integer(about, "buffer") != 0 or start + length > len(self.binary):
+            self.refuse(f"buffer view {view} has compressed bytes outside the file")
+        element = dtype.itemsize * width
+        if stride < element or count > rows or offset + element > max(stride, element):
+            self.refuse(f"{count} elements of an accessor end past buffer view {view}")
+        if view not in self._views:
+            self._spend(rows * stride)
+            packed = self.binary[start : start + length]
+            try:
+                self._views[view] = decode_attributes(packed, rows, stride).tobytes()
+            except FormatError as error:
+                self.refuse(str(error).rstrip("."))
+        if count == 0:
+            return np.zeros((0, width), dtype)
+        return np.ndarray(
+            (count, width), dtype, self._views[view], offset, (stride, dtype.itemsize)
         )
 
     def _fill_sparse(
@@ -268,9 +309,9 @@ def _parse(path: Path, text: bytes) -> Mapping[str, Any]:
     if not isinstance(document, dict):
         raise FormatError(f"{path} holds JSON that is not an object.")
     needed = document.get("extensionsRequired", [])
-    if needed:
+    if not isinstance(needed, list) or not all(name in _EXTENSIONS for name in needed):
         raise FormatError(
-            f"{path} needs the glTF extensions {str(needed)[:200]}, which are not read. Export it "
-            f"without compression or quantisation."
+            f"{path} needs the glTF extensions {str(needed)[:200]}; {' and '.join(_EXTENSIONS)} "
+            f"are read. Export it without other compression."
         )
     return document

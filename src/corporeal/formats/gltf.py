@@ -28,8 +28,16 @@ from corporeal.body.character import ENGINE_INFLUENCES, Character, unsigned_weig
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
+from corporeal.body.track_keys import TrackKeys, every_frame
 from corporeal.errors import InputError
-from corporeal.formats.glb import ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER, GlbDocument, Kind
+from corporeal.formats.glb import (
+    ARRAY_BUFFER,
+    ELEMENT_ARRAY_BUFFER,
+    GlbDocument,
+    Kind,
+    Packing,
+    quantized,
+)
 from corporeal.geometry.surface import vertex_normals
 from corporeal.geometry.tracks import local_rotation_tracks
 
@@ -77,25 +85,39 @@ def write_glb(
     document.write(path)
 
 
-def write_glb_character(path: str | Path, character: Character) -> None:
-    """Write a baked character: skin, joint tracks, morph targets with weights from 0 to 1."""
+def write_glb_character(
+    path: str | Path,
+    character: Character,
+    *,
+    packing: Packing = "none",
+    keys: TrackKeys | None = None,
+) -> None:
+    """Write a baked character: skin, joint tracks, morph targets with weights from 0 to 1.
+
+    `packing` says what readers must know (`none`: nothing); `keys`, which frames of which track
+    are written (all, unless given).
+    """
     character = unsigned_weights(character)
-    document = GlbDocument()
+    document = GlbDocument(packing=packing)
+    if packing == "none" and character.morph_count:
+        document.begin_with_zeros(len(split_seams(character.template.mesh).source))
     template = character.template
     identity = Identity(template.mesh.vertices, template.skeleton.joints, {})
     joint_nodes, body_node = _add_rig(
         document, template, identity, character.attachments, character.vertex_colours
     )
+    joints = template.skeleton.joint_count
+    keys = every_frame(character.frame_count, joints) if keys is None else keys
     tracks = _Tracks(document, np.arange(character.frame_count) / character.fps)
-    for node, joint in zip(joint_nodes, range(template.skeleton.joint_count), strict=True):
+    for node, joint in zip(joint_nodes, range(joints), strict=True):
         rotations_wxyz = character.joint_rotations_wxyz[:, joint]
-        tracks.add(node, "rotation", rotations_wxyz[:, [1, 2, 3, 0]], "VEC4")
+        tracks.add(node, "rotation", rotations_wxyz[:, [1, 2, 3, 0]], "VEC4", keys.rotations[joint])
     path_of_root = character.joint_places[0] + character.root_translation
-    tracks.add(joint_nodes[0], "translation", path_of_root, "VEC3")
+    tracks.add(joint_nodes[0], "translation", path_of_root, "VEC3", keys.root)
     if character.morph_count:
         _add_morphs(document, character, document.content["nodes"][body_node]["mesh"])
-        tracks.add(body_node, "weights", character.morph_weights.ravel(), "SCALAR")
-    tracks.finish(character.name)
+        tracks.add(body_node, "weights", character.morph_weights, "SCALAR", keys.weights)
+    tracks.finish(character.name, character.fps)
     document.write(path)
 
 
@@ -176,11 +198,19 @@ def _add_body_mesh(
     attributes["JOINTS_0"] = document.add_accessor(
         joints[surface.source].astype(joint_type), "VEC4", target=ARRAY_BUFFER
     )
+    packed = weights if document.packing == "none" else _whole_weights(weights)
     attributes["WEIGHTS_0"] = document.add_accessor(
-        weights[surface.source], "VEC4", target=ARRAY_BUFFER
+        packed[surface.source], "VEC4", target=ARRAY_BUFFER, normalized=document.packing != "none"
     )
     extras = {"source_vertices": surface.source[template.mesh.vertex_count :].tolist()}
     return _add_mesh(document, "body", surface, attributes, vertex_colours is not None, extras)
+
+
+def _whole_weights(weights: Float[NumpyArray, "V 4"]) -> NumpyArray:
+    """Weights as 16-bit numbers whose sum is exactly 1; the largest takes the rest."""
+    whole = np.rint(weights.astype(np.float64) * 65535).astype(np.int64)
+    whole[:, 0] += 65535 - whole.sum(axis=1)
+    return whole.astype(np.uint16)
 
 
 def _add_mesh(
@@ -192,7 +222,9 @@ def _add_mesh(
     extras: dict[str, Any],
 ) -> int:
     indices = document.add_accessor(
-        surface.triangles.astype(np.uint32).ravel(), "SCALAR", target=ELEMENT_ARRAY_BUFFER
+        surface.triangles.astype(_index_type(document, surface)).ravel(),
+        "SCALAR",
+        target=ELEMENT_ARRAY_BUFFER,
     )
     material = document.add(
         "materials",
@@ -209,6 +241,12 @@ def _add_mesh(
     return document.add("meshes", {"name": name, "primitives": [primitive], "extras": extras})
 
 
+def _index_type(document: GlbDocument, surface: EngineSurface) -> type:
+    """Two bytes where they do, in files whose readers are not the oldest."""
+    short = document.packing != "none" and len(surface.source) < 2**16 - 1
+    return np.uint16 if short else np.uint32
+
+
 def _surface_attributes(
     document: GlbDocument,
     surface: EngineSurface,
@@ -220,14 +258,27 @@ def _surface_attributes(
         rows = values.astype(np.float32)[surface.source]
         return document.add_accessor(rows, "VEC3", target=ARRAY_BUFFER, bounds=bounds)
 
+    def whole(values: NumpyArray, dtype: str, kind: Kind) -> int:
+        packed = quantized(values, dtype)
+        return document.add_accessor(packed, kind, target=ARRAY_BUFFER, normalized=True)
+
+    light = document.packing != "none"
+    normals = _unit_normals(vertices, mesh)
     attributes = {
         "POSITION": vector(vertices, bounds=True),
-        "NORMAL": vector(_unit_normals(vertices, mesh)),
+        "NORMAL": whole(normals[surface.source], "int8", "VEC3") if light else vector(normals),
     }
     if surface.uv is not None:
-        attributes["TEXCOORD_0"] = document.add_accessor(surface.uv, "VEC2", target=ARRAY_BUFFER)
+        inside = light and surface.uv.min() >= 0 and surface.uv.max() <= 1
+        attributes["TEXCOORD_0"] = (
+            whole(surface.uv, "uint16", "VEC2")
+            if inside
+            else document.add_accessor(surface.uv, "VEC2", target=ARRAY_BUFFER)
+        )
     if vertex_colours is not None:
-        attributes["COLOR_0"] = vector(np.clip(vertex_colours, 0, 1))
+        colours = np.clip(vertex_colours, 0, 1)
+        opaque = np.c_[colours, np.ones(len(colours))][surface.source]
+        attributes["COLOR_0"] = whole(opaque, "uint16", "VEC4") if light else vector(colours)
     return attributes
 
 
@@ -268,15 +319,18 @@ def _add_attachment(
 
 
 def _add_morphs(document: GlbDocument, character: Character, mesh: int) -> None:
-    """Dense targets: sparse accessors break several importers."""
+    """Targets, sparse where they are zero in most places; whole numbers in light files."""
     source = split_seams(character.template.mesh).source
+    light = document.packing != "none" and _fits_unit(character)
     targets: list[dict[str, int]] = []
     for index, offsets in enumerate(character.morph_offsets):
         rows = offsets.astype(np.float32)[source]
-        target = {"POSITION": document.add_accessor(rows, "VEC3", bounds=True)}
+        rows = quantized(rows, "int16") if light else rows
+        target = {"POSITION": document.add_mostly_zero(rows, bounds=True, normalized=light)}
         if character.morph_normals is not None:
             rows = character.morph_normals[index].astype(np.float32)[source]
-            target["NORMAL"] = document.add_accessor(rows, "VEC3")
+            rows = quantized(rows, "int8") if light else rows
+            target["NORMAL"] = document.add_mostly_zero(rows, bounds=False, normalized=light)
         targets.append(target)
     item = document.content["meshes"][mesh]
     item["primitives"][0]["targets"] = targets
@@ -284,25 +338,60 @@ def _add_morphs(document: GlbDocument, character: Character, mesh: int) -> None:
     item["extras"]["targetNames"] = list(character.morph_names)
 
 
+def _fits_unit(character: Character) -> bool:
+    """Whether no vertex goes farther than a metre: normalized numbers reach from −1 to 1."""
+    return float(np.abs(character.morph_offsets).max(initial=0)) <= 1.0
+
+
 class _Tracks:
-    """The animated properties of one take, keyed at every frame."""
+    """The animated properties of one take, each with keys of its own."""
 
     def __init__(self, document: GlbDocument, times: NumpyArray) -> None:
         self._document = document
-        self._input = document.add_accessor(times.astype(np.float32), "SCALAR", bounds=True)
+        self._times = times
+        self._inputs: dict[bytes, int] = {}
         self._samplers: list[dict[str, Any]] = []
         self._channels: list[dict[str, Any]] = []
 
-    def add(self, node: int, path: str, values: NumpyArray, kind: Kind) -> None:
+    def add(
+        self,
+        node: int,
+        path: str,
+        values: NumpyArray,
+        kind: Kind,
+        keys: Int[NumpyArray, "n"] | None = None,
+    ) -> None:
         """Let one property of a node follow `values`, straight from key to key."""
-        output = self._document.add_accessor(values.astype(np.float32), kind)
+        keys = np.arange(len(values)) if keys is None else keys
+        shown = values[keys].astype(np.float32)
+        rows = shown.ravel() if kind == "SCALAR" else shown
+        if self._document.packing != "none" and path in ("rotation", "weights"):
+            whole = quantized(rows, "int16" if path == "rotation" else "uint16")
+            output = self._document.add_accessor(whole, kind, normalized=True)
+        else:
+            output = self._document.add_accessor(rows, kind)
         target = {"node": node, "path": path}
         self._channels.append({"sampler": len(self._samplers), "target": target})
-        self._samplers.append({"input": self._input, "output": output, "interpolation": "LINEAR"})
+        self._samplers.append(
+            {"input": self._input(keys), "output": output, "interpolation": "LINEAR"}
+        )
 
-    def finish(self, name: str) -> None:
+    def _input(self, keys: Int[NumpyArray, "n"]) -> int:
+        """The accessor of some keys' times: tracks of the same keys share one."""
+        name = np.asarray(keys, np.int64).tobytes()
+        if name not in self._inputs:
+            times = self._times[keys].astype(np.float32)
+            self._inputs[name] = self._document.add_accessor(times, "SCALAR", bounds=True)
+        return self._inputs[name]
+
+    def finish(self, name: str, fps: float) -> None:
         """Put the take into the document."""
-        take = {"name": name, "samplers": self._samplers, "channels": self._channels}
+        take: dict[str, Any] = {
+            "name": name,
+            "samplers": self._samplers,
+            "channels": self._channels,
+            "extras": {"fps": fps, "frames": len(self._times)},
+        }
         self._document.add("animations", take)
 
 
@@ -318,7 +407,7 @@ def _add_animation(document: GlbDocument, animation: Animation, joint_nodes: lis
         home = rest[joint] - (rest[parent] if parent >= 0 else 0)
         if parent < 0 or np.abs(places - home).max() > _STILL_M:
             tracks.add(joint_nodes[joint], "translation", places, "VEC3")
-    tracks.finish(animation.motion.name)
+    tracks.finish(animation.motion.name, float(animation.motion.fps))
 
 
 def _local_places(

@@ -26,6 +26,9 @@ from corporeal.formats.gltf_scene import GltfScene, read_gltf_scene
 from corporeal.formats.gltf_surface import join_surface
 from corporeal.formats.gltf_tracks import world_matrices
 
+_MAX_SHOWN = 10_000_000
+"""Vertices and triangles of all nodes together, however few meshes they share."""
+
 
 def read_glb_mesh(path: str | Path) -> Mesh:
     """All surfaces of a file as one mesh, one after the other, where the nodes place them."""
@@ -69,18 +72,30 @@ def read_glb_character(
                 f"it has {len(scene.animations)} animations; number {animation} was asked for"
             )
         name, tracks = scene.animations[animation] if scene.animations else ("rest", ())
-        return rig_character(scene, skinned[0], name, tracks, fps)
+        noted = scene.frame_rates[animation] if scene.frame_rates else None
+        return rig_character(scene, skinned[0], name, tracks, fps, noted)
 
 
 def _placed_surfaces(scene: GltfScene) -> list[Mesh]:
+    shown = [index for index, node in enumerate(scene.nodes) if node.mesh is not None]
+    sizes = [sum(len(p.vertices) + len(p.triangles) for p in m.primitives) for m in scene.meshes]
+    total = sum(sizes[scene.nodes[index].mesh or 0] for index in shown)
+    if total > _MAX_SHOWN:
+        raise FormatError(
+            f"its nodes show {total} vertices and triangles; at most {_MAX_SHOWN} are read"
+        )
+    worlds = world_matrices(scene, (), shown, np.zeros(1))
+    joined = {
+        m: join_surface(scene.meshes[m]).mesh
+        for m in {scene.nodes[i].mesh for i in shown}
+        if m is not None
+    }
     parts: list[Mesh] = []
-    for index, node in enumerate(scene.nodes):
-        if node.mesh is None:
-            continue
-        mesh = join_surface(scene.meshes[node.mesh]).mesh
-        world = np.eye(4)  # glTF: a skinned node's own place does not matter
-        if node.skin is None:
-            world = world_matrices(scene, (), [index], np.zeros(1))[index][0]
+    for index in shown:
+        node = scene.nodes[index]
+        mesh = joined[node.mesh or 0]
+        # glTF: a skinned node's own place does not matter
+        world = np.eye(4) if node.skin is not None else worlds[index][0]
         places = np.asarray(mesh.vertices) @ world[:3, :3].T + world[:3, 3]
         parts.append(Mesh(places, mesh.triangles, uv=mesh.uv, uv_triangles=mesh.uv_triangles))
     return parts

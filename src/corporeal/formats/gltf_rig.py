@@ -48,10 +48,18 @@ class _Joints:
 
 
 def rig_character(
-    scene: GltfScene, node: int, name: str, tracks: Tracks, fps: float | None
+    scene: GltfScene,
+    node: int,
+    name: str,
+    tracks: Tracks,
+    fps: float | None,
+    noted: tuple[float, int] | None = None,
 ) -> Character:
-    """The character that the skinned `node` is; `FormatError` where it cannot be one."""
-    times, rate = _frame_times(tracks, fps)
+    """The character that the skinned `node` is; `FormatError` where it cannot be one.
+
+    `noted` are the frames a second and the frames that the file says its thinned tracks have.
+    """
+    times, rate = _frame_times(tracks, fps, noted)
     mesh, skin = scene.nodes[node].mesh, scene.nodes[node].skin
     assert mesh is not None
     assert skin is not None
@@ -74,9 +82,14 @@ def rig_character(
     )
 
 
-def _frame_times(tracks: Tracks, fps: float | None) -> tuple[Float64[NumpyArray, "N"], float]:
+def _frame_times(
+    tracks: Tracks, fps: float | None, noted: tuple[float, int] | None
+) -> tuple[Float64[NumpyArray, "N"], float]:
     if not tracks:
         return np.zeros(1), fps or DEFAULT_FPS
+    if fps is None and noted is not None and noted[1] < _MAX_MATRICES:
+        exact = np.arange(noted[1]) / noted[0]
+        return exact.astype(np.float32).astype(np.float64), noted[0]  # as keys are written
     times, rate = key_times(tracks)
     if fps is None and rate is not None:
         return times, rate

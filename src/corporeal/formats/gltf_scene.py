@@ -13,7 +13,7 @@ import numpy as np
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.formats.glb_read import GlbFile, open_glb
 
-MAX_NODES = 100_000
+MAX_NODES = 20_000
 _TRIANGLES = 4
 _WIDTHS = {"translation": "VEC3", "scale": "VEC3", "rotation": "VEC4", "weights": "SCALAR"}
 _MODES = ("LINEAR", "STEP", "CUBICSPLINE")
@@ -117,6 +117,8 @@ class GltfScene:
     """All skins, in the file's order."""
     animations: tuple[tuple[str, tuple[Track, ...]], ...]
     """Name and tracks."""
+    frame_rates: tuple[tuple[float, int] | None, ...] = ()
+    """Frames a second and frames of every animation, where the file says them."""
 
 
 def read_gltf_scene(path: str | Path) -> GltfScene:
@@ -132,7 +134,18 @@ def read_gltf_scene(path: str | Path) -> GltfScene:
         )
         for index, item in enumerate(file.items("animations"))
     )
-    return GltfScene(nodes, meshes, skins, animations)
+    rates = tuple(_frame_rate(item) for item in file.items("animations"))
+    return GltfScene(nodes, meshes, skins, animations, rates)
+
+
+def _frame_rate(item: Mapping[str, Any]) -> tuple[float, int] | None:
+    """What this package's writer notes, since thinned tracks do not show it."""
+    extras = item.get("extras")
+    extras = extras if isinstance(extras, dict) else {}
+    fps, frames = extras.get("fps"), extras.get("frames")
+    if type(fps) not in (int, float) or type(frames) is not int:
+        return None
+    return (float(fps), frames) if 0.01 < fps < 1e5 and 1 <= frames < 10**6 else None
 
 
 def _nodes(file: GlbFile) -> tuple[GltfNode, ...]:

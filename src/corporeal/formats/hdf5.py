@@ -22,14 +22,22 @@ from corporeal.body.registrations import Registrations, Take
 from corporeal.errors import FormatError, InputError
 from corporeal.runtime.extras import import_extra
 from corporeal.runtime.files import atomic_write
-from corporeal.runtime.input_files import reading
+from corporeal.runtime.input_files import require_input
 
 FPS = 60.0
 """Of DFAUST and Dyna, frames a second."""
 _FACES = "faces"
 _MAX_VERTICES = 10_000_000
-_MAX_ROWS_BYTES = 1024**3
+_MAX_ROWS_BYTES = 256 * 1024**2
+_MAX_CHUNK_BYTES = 128 * 1024**2
+"""A chunk is unpacked whole, whatever is read of it."""
+_MAX_FACES_BYTES = 128 * 1024**2
 _FILTERS = ("gzip", "lzf", None)
+_DAMAGE = (
+    OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError,
+    MemoryError, AssertionError, EOFError,
+)  # fmt: skip
+"""What h5py raises for damaged bytes."""
 _BLOCK = 64
 """Frames written at a time."""
 
@@ -167,6 +175,12 @@ def _require_plain(path: Path, file: Any, key: str) -> None:
             f"{path}: {key!r} is {node.dtype} {node.shape}, {size} bytes, of which the file holds "
             f"{held} (packed by {node.compression}); expected plain numbers that are there."
         )
+    chunk = int(np.prod(node.chunks or (0,), dtype=np.float64)) * node.dtype.itemsize
+    if chunk > _MAX_CHUNK_BYTES or (key == _FACES and size > _MAX_FACES_BYTES):
+        raise FormatError(
+            f"{path}: {key!r} takes {size} bytes in chunks of {chunk}; expected chunks of at most "
+            f"{_MAX_CHUNK_BYTES}, and faces of {_MAX_FACES_BYTES}."
+        )
     if node.ndim == 3 and node.shape[0] > _MAX_VERTICES:
         raise FormatError(f"{path}: {key!r} has {node.shape[0]} vertices; expected fewer.")
 
@@ -174,12 +188,11 @@ def _require_plain(path: Path, file: Any, key: str) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     hdf5 = import_extra("h5py", "hdf5", "reading .hdf5")
-    with reading(path), path.open("rb"):
-        pass
+    require_input(path)
     try:
         with hdf5.File(path, "r") as file:
             yield file
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+    except _DAMAGE as error:
         if isinstance(error, InputError):
             raise
         raise FormatError(f"{path} cannot be read as HDF5: {error}. It is damaged.") from error

@@ -14,36 +14,22 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal._typing import NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.mesh import Mesh
 from corporeal.errors import FormatError
 from corporeal.formats.polygons import fan_triangles, triangles_and_quads
+from corporeal.formats.text_lines import TextLines, face_corners
 from corporeal.runtime.files import atomic_write
-from corporeal.runtime.input_files import read_input
+from corporeal.runtime.input_files import MAX_TEXT_BYTES, read_input
 
 
 def read_obj(path: str | Path) -> Mesh:
     """Read an OBJ file. Vertices are never merged, dropped or reordered."""
     path = Path(path)
-    vertices: list[list[str]] = []
-    uv: list[list[str]] = []
-    sizes: list[int] = []
-    corners: list[tuple[int, int]] = []
-    for number, line in enumerate(_lines(path), start=1):
-        kind, *values = line.split() or [""]
-        try:
-            if kind == "v":
-                vertices.append(_take(values, 3))
-            elif kind == "vt":
-                uv.append(_take([*values, "0"], 2))
-            elif kind == "f":
-                corners.extend(_corner(text, len(vertices), len(uv)) for text in values)
-                sizes.append(len(_take(values, 3, at_least=True)))
-        except ValueError as error:
-            raise FormatError(f"{path} line {number}: {error}.") from error
-    if not vertices:
-        raise FormatError(f"{path} has no vertices; expected lines such as 'v 0.1 1.2 0.3'.")
-    return _mesh(path, vertices, uv, np.array(sizes, np.int64), np.array(corners, np.int64))
+    try:
+        return _parse(_lines(path))
+    except ValueError as error:
+        raise FormatError(f"{path}: {error}") from error
 
 
 def write_obj(path: str | Path, mesh: Mesh) -> None:
@@ -71,51 +57,65 @@ def _rows(kind: str, values: NumpyArray) -> list[str]:
     return [f"{kind} " + " ".join(map(str, row)) for row in values]
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        text = read_input(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path} is not text; expected a Wavefront OBJ file.") from error
-    return text.replace("\r\n", "\n").replace("\\\n", " ").splitlines()
+def _lines(path: Path) -> TextLines:
+    content = read_input(path, at_most=MAX_TEXT_BYTES)
+    if b"\x00" in content:
+        raise FormatError("it is not text; expected a Wavefront OBJ file.")
+    if b"\\" in content:
+        content = content.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ")
+    return TextLines(content)
 
 
-def _take(values: list[str], count: int, *, at_least: bool = False) -> list[str]:
-    if len(values) < count:
-        raise ValueError(f"has {len(values)} values; expected at least {count}")
-    return values if at_least else values[:count]
+def _parse(lines: TextLines) -> Mesh:
+    is_vertex, is_uv, is_face = (lines.starting_with(word) for word in (b"v", b"vt", b"f"))
+    vertices = _columns(lines, is_vertex, 1, 3, 3)
+    if not len(vertices):
+        raise FormatError("it has no vertices; expected lines such as 'v 0.1 1.2 0.3'.")
+    uv = _columns(lines, is_uv, 2, 1, 2)
+    sizes = lines.word_counts[is_face] - 1
+    if len(sizes) and sizes.min() < 3:
+        line = np.flatnonzero(is_face)[sizes.argmin()]
+        raise FormatError(f"line {line + 1}: has {sizes.min()} values; expected at least 3.")
+    first, second, textured = face_corners(lines.bytes_of(is_face, 1))
+    corners = _indices(lines, first, is_face, is_vertex)
+    triangles, quads = triangles_and_quads(sizes, corners)
+    if len(corners) and textured.all():
+        uv_corners = _indices(lines, second, is_face, is_uv)
+        return Mesh(vertices, triangles, quads, uv, fan_triangles(sizes, uv_corners))
+    return Mesh(vertices, triangles, quads)
 
 
-def _corner(text: str, vertex_count: int, uv_count: int) -> tuple[int, int]:
-    """Zero-based vertex and texture indices of `7`, `7/3`, `7//2`, `7/3/2` or `-1/-1`."""
-    vertex, _, rest = text.partition("/")
-    texture = rest.partition("/")[0]
-    return _index(vertex, vertex_count), _index(texture, uv_count) if texture else -1
+def _columns(
+    lines: TextLines, chosen: NumpyArray, skip: int, least: int, count: int
+) -> Float64[NumpyArray, "n c"]:
+    """The first `count` numbers of the chosen lines, 0 where there are fewer but `least`."""
+    numbers, counts = lines.numbers(chosen, skip=skip)
+    if len(counts) and counts.min() < least:
+        line = np.flatnonzero(chosen)[counts.argmin()]
+        raise FormatError(f"line {line + 1}: has {counts.min()} values; expected at least {least}.")
+    first = np.cumsum(counts) - counts
+    table = np.zeros((len(counts), count))
+    for column in range(count):
+        there = counts > column
+        table[there, column] = numbers[first[there] + column]
+    return table
 
 
-def _index(text: str, count: int) -> int:
-    index = int(text)
-    zero_based = index - 1 if index > 0 else count + index
-    if index == 0 or zero_based < 0:
-        raise ValueError(
-            f"has index {index}; expected 1 and up, or negative within the file so far"
+def _indices(
+    lines: TextLines, letters: NumpyArray, faces: NumpyArray, named: NumpyArray
+) -> Int[NumpyArray, "n"]:
+    """Zero-based indices of corners; negative ones count back from what stands before the face."""
+    indices = lines.whole(letters, faces)
+    sizes = lines.word_counts[faces] - 1
+    if len(indices) != sizes.sum():
+        raise FormatError("a face has a corner that is no index; expected such as 7, 7/3, 7//2.")
+    so_far = np.repeat(np.cumsum(named)[faces], sizes)
+    zero_based = np.where(indices > 0, indices - 1, so_far + indices)
+    bad = (indices == 0) | (zero_based < 0)
+    if bad.any():
+        line = np.repeat(np.flatnonzero(faces), sizes)[bad.argmax()]
+        raise FormatError(
+            f"line {line + 1}: has index {indices[bad.argmax()]}; expected 1 and up, or negative "
+            f"within the file so far."
         )
     return zero_based
-
-
-def _mesh(
-    path: Path,
-    vertices: list[list[str]],
-    uv: list[list[str]],
-    sizes: NumpyArray,
-    corners: NumpyArray,
-) -> Mesh:
-    corners = corners.reshape(-1, 2)
-    try:
-        places = np.array(vertices, np.float64)
-        textures = np.array(uv, np.float64).reshape(-1, 2)
-        triangles, quads = triangles_and_quads(sizes, corners[:, 0])
-        if len(corners) and (corners[:, 1] >= 0).all():
-            return Mesh(places, triangles, quads, textures, fan_triangles(sizes, corners[:, 1]))
-        return Mesh(places, triangles, quads)
-    except ValueError as error:
-        raise FormatError(f"{path}: {error}") from error

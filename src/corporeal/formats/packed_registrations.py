@@ -115,7 +115,7 @@ def write_packed(path: Path, held: PackedRegistrations) -> None:
 
 def read_packed(path: Path) -> PackedRegistrations:
     """Read a file; its arrays are checked against each other."""
-    with open_npz(path, max_bytes=_MOST_BYTES) as file:
+    with open_npz(path, tight=True, max_bytes=_MOST_BYTES) as file:
         if "format" not in file.headers or file.text("format") != KIND:
             raise FormatError(f"{path} holds no packed registrations ({KIND}).")
         try:

@@ -9,6 +9,7 @@ does not           everything else: write the surface beside it, as OBJ for exam
 Metres; axes are this package's (y up) unless `z_up` is asked for, which Blender's own scenes are.
 """
 
+import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from corporeal._typing import Float, Float32, NumpyArray
 from corporeal.body.checks import require_finite
 from corporeal.errors import FormatError
 from corporeal.runtime.files import atomic_write
-from corporeal.runtime.input_files import reading
+from corporeal.runtime.input_files import open_input
 
 _HEAD = struct.Struct("<12siiffi")
 _MAGIC = b"POINTCACHE2\x00"
@@ -58,8 +59,8 @@ def write_pc2(
 def read_pc2(path: str | Path, *, z_up: bool = False) -> PointCache:
     """Read a file; `z_up` says that it was written for a scene whose z axis points up."""
     path = Path(path)
-    with reading(path), path.open("rb") as file:
-        size = path.stat().st_size
+    with open_input(path) as file:
+        size = os.fstat(file.fileno()).st_size
         head = file.read(_HEAD.size)
         if len(head) < _HEAD.size or not head.startswith(_MAGIC):
             raise FormatError(f"{path} does not start as a PC2 file ({size} bytes).")

@@ -6,21 +6,41 @@ stand-in that only keeps what it is given: nothing is imported, called or alloca
 of the file do not hold. Every other name is refused.
 """
 
-import io
 import math
+import os
 import pickle
+import pickletools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.errors import FormatError, InputError
-from corporeal.runtime.input_files import read_input
+from corporeal.runtime.input_files import open_input
 
-MAX_BYTES = 2 * 1024**3
-"""Most bytes that one file may have."""
+MAX_BYTES = 400 * 1024**2
+"""Most bytes that one file may have: an SMPL-H of 13 380 vertices and 300 shapes takes 250 MB."""
+MAX_DENSE_BYTES = 128 * 1024**2
+"""Most bytes that the sparse matrices of one file may take once they are dense."""
+_MAX_OPCODES = 1_000_000
+_OPCODES = frozenset(
+    (
+        *("PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "NONE", "NEWTRUE"),
+        *("NEWFALSE", "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT"),
+        *("BINFLOAT", "STRING", "BINSTRING", "SHORT_BINSTRING", "BINBYTES", "SHORT_BINBYTES"),
+        *("BINBYTES8", "UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "EMPTY_LIST"),
+        *("APPEND", "APPENDS", "LIST", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
+        *("EMPTY_DICT", "DICT", "SETITEM", "SETITEMS", "GET", "BINGET", "LONG_BINGET", "PUT"),
+        *("BINPUT", "LONG_BINPUT", "MEMOIZE", "GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD"),
+        "NEWOBJ",
+    )
+)
+"""What plain data is pickled with; a file that says anything else is refused."""
+_CODES = {op.code.encode("latin1"): op for op in pickletools.opcodes if op.name in _OPCODES}
+_MEMO = ("PUT", "BINPUT", "LONG_BINPUT")
 
 _PLAIN = "biufSU"
 _DAMAGE = (
@@ -55,18 +75,18 @@ class _Dtype(metaclass=_Sealed):
 
 
 class _Ndarray(metaclass=_Sealed):
-    """Stands in for numpy.ndarray: allocates only when its bytes are there."""
+    """Stands in for numpy.ndarray: allocates only when its bytes are there, and asked for."""
 
-    array: NumpyArray | None = None
-    """None for an array of Python objects."""
+    state: tuple[Any, ...] | None = None
+    """Shape, type, order and bytes; None for an array of Python objects."""
 
     def __init__(self, *_: Any) -> None: ...
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _, shape, dtype, is_fortran, raw = state
+        raw = raw.text if isinstance(raw, _Bytes) else raw
         if not isinstance(dtype, _Dtype) or not isinstance(raw, str | bytes):
             return
-        raw = raw.encode("latin1") if isinstance(raw, str) else raw
         kind = dtype.numpy()
         if any(not isinstance(n, int) or n < 0 for n in shape):
             raise pickle.UnpicklingError(f"an array of shape {shape}")
@@ -75,14 +95,23 @@ class _Ndarray(metaclass=_Sealed):
             raise pickle.UnpicklingError(
                 f"an array of shape {tuple(shape)} with {len(raw)} bytes instead of {expected}"
             )
-        order = "F" if is_fortran else "C"
-        self.array = np.frombuffer(raw, kind).reshape(shape, order=order)
+        self.state = (shape, kind, "F" if is_fortran else "C", raw)
+
+    def array(self, room: "_Room") -> NumpyArray | None:
+        """The array, once: a file may use one text as the bytes of many arrays."""
+        if self.state is None:
+            return None
+        shape, kind, order, raw = self.state
+        room.take(len(raw))
+        raw = raw.encode("latin1") if isinstance(raw, str) else raw
+        return np.frombuffer(raw, kind).reshape(shape, order=order)
 
 
 class _Scalar(metaclass=_Sealed):
     """Stands in for the function that makes a NumPy number of its bytes."""
 
     def __init__(self, dtype: Any, raw: Any = b"") -> None:
+        raw = raw.text if isinstance(raw, _Bytes) else raw
         raw = raw.encode("latin1") if isinstance(raw, str) else raw
         if not isinstance(dtype, _Dtype) or len(raw) != dtype.numpy().itemsize:
             raise pickle.UnpicklingError("a number without its bytes")
@@ -92,8 +121,8 @@ class _Scalar(metaclass=_Sealed):
 class _Bytes(metaclass=_Sealed):
     """Stands in for _codecs.encode, by which Python 3 pickles bytes for Python 2."""
 
-    def __new__(cls, text: str, *_: Any) -> Any:
-        return text.encode("latin1")
+    def __init__(self, text: Any = "", *_: Any) -> None:
+        self.text = text if isinstance(text, str) else ""
 
 
 class _Object(metaclass=_Sealed):
@@ -175,13 +204,18 @@ def read_pickled_arrays(path: str | Path) -> dict[str, NumpyArray | str]:
     Sparse matrices come back dense.
     """
     path = Path(path)
-    data = read_input(path, at_most=MAX_BYTES)
     try:
-        content = _Reader(io.BytesIO(data), encoding="latin1").load()
+        with open_input(path, at_most=MAX_BYTES) as file:
+            _require_plain_opcodes(file)
+            file.seek(0)
+            content = _Reader(file, encoding="latin1").load()
         if not isinstance(content, dict):
             raise pickle.UnpicklingError(f"a {type(content).__name__} instead of a dictionary")
-        plain = {str(name): _plain(value) for name, value in content.items()}
+        room = _Room()
+        plain = {str(name): _plain(value, room) for name, value in content.items()}
     except _DAMAGE as error:
+        if isinstance(error, InputError):
+            raise
         raise FormatError(
             f"{path} is not a pickle of plain arrays: it holds {error}. Nothing was run. Only "
             f"numbers, chumpy arrays and sparse matrices are read."
@@ -189,15 +223,80 @@ def read_pickled_arrays(path: str | Path) -> dict[str, NumpyArray | str]:
     return {name: value for name, value in plain.items() if value is not None}
 
 
-def _plain(value: Any) -> NumpyArray | str | None:
+def _require_plain_opcodes(file: IO[bytes]) -> None:
+    """Walk through the file once without obeying it: Python's reader takes memory for whatever
+    memo index a file names, and a stack of any depth."""
+    memo = 0
+    for _ in range(_MAX_OPCODES):
+        code = file.read(1)
+        opcode = _CODES.get(code)
+        if opcode is None:
+            raise pickle.UnpicklingError(f"the opcode {code!r}, which plain data has not")
+        if opcode.name == "STOP":
+            return
+        number = _skipped_argument(file, opcode)
+        if opcode.name in _MEMO:
+            memo += 1
+            if not 0 <= number <= 2 * memo + 1024:
+                raise pickle.UnpicklingError(f"a memo of {number} entries after {memo}")
+    raise pickle.UnpicklingError(f"more than {_MAX_OPCODES} opcodes")
+
+
+def _skipped_argument(file: IO[bytes], opcode: Any) -> int:
+    """Go past an opcode's argument; a memo index comes back, 0 for others."""
+    if opcode.arg is None:
+        return 0
+    size = opcode.arg.n
+    if size == pickletools.UP_TO_NEWLINE:
+        lines = [file.readline() for _ in range(2 if opcode.name == "GLOBAL" else 1)]
+        return int(lines[0]) if opcode.name in _MEMO else 0
+    if size >= 0:
+        if opcode.name in _MEMO:
+            return int.from_bytes(file.read(size), "little")
+        return _past(file, size)
+    width = {
+        pickletools.TAKEN_FROM_ARGUMENT1: 1,
+        pickletools.TAKEN_FROM_ARGUMENT4: 4,
+        pickletools.TAKEN_FROM_ARGUMENT4U: 4,
+        pickletools.TAKEN_FROM_ARGUMENT8U: 8,
+    }[size]
+    return _past(file, int.from_bytes(file.read(width), "little"))
+
+
+def _past(file: IO[bytes], count: int) -> int:
+    """Skip bytes that must be there."""
+    if file.seek(count, 1) > os.fstat(file.fileno()).st_size:
+        raise pickle.UnpicklingError(f"{count} bytes less than it says")
+    return 0
+
+
+@dataclass
+class _Room:
+    """Bytes that the arrays of one file may still take."""
+
+    left: int = MAX_BYTES
+    dense: int = MAX_DENSE_BYTES
+
+    def take(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise pickle.UnpicklingError(f"arrays of more than {MAX_BYTES} bytes")
+
+    def take_dense(self, rows: int, columns: int) -> None:
+        self.dense -= 8 * max(rows, 0) * max(columns, 0)
+        if self.dense < 0:
+            raise pickle.UnpicklingError(f"a sparse matrix of {rows} by {columns}, which is large")
+
+
+def _plain(value: Any, room: _Room) -> NumpyArray | str | None:
     if isinstance(value, _Ndarray):
-        return value.array
+        return value.array(room)
     if isinstance(value, _Scalar):
         return np.asarray(value.array)
     if isinstance(value, _Chumpy):
-        return _plain(value.state.get("x"))
+        return _plain(value.state.get("x"), room)
     if isinstance(value, _Columns | _Rows):
-        return _dense(value)
+        return _dense(value, room)
     if isinstance(value, str):
         return value
     if isinstance(value, bool | int | float):
@@ -205,16 +304,15 @@ def _plain(value: Any) -> NumpyArray | str | None:
     return None
 
 
-def _dense(matrix: _Instance) -> NumpyArray:
+def _dense(matrix: _Instance, room: _Room) -> NumpyArray:
     import scipy.sparse
 
-    parts = [_plain(matrix.state.get(name)) for name in ("data", "indices", "indptr")]
+    parts = [_plain(matrix.state.get(name), room) for name in ("data", "indices", "indptr")]
     shape = matrix.state.get("_shape")
     if not all(isinstance(part, np.ndarray) for part in parts) or not isinstance(shape, tuple):
         raise pickle.UnpicklingError("a sparse matrix without its parts")
     rows, columns = (int(n) for n in shape)
-    if rows * columns > MAX_BYTES // 8:
-        raise pickle.UnpicklingError(f"a sparse matrix of {rows} by {columns}")
+    room.take_dense(rows, columns)
     make = scipy.sparse.csc_array if matrix.layout == "csc" else scipy.sparse.csr_array
     made = make(tuple(parts), shape=(rows, columns))
     made.check_format(full_check=True)

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from corporeal._typing import NumpyArray
+from corporeal._typing import Float64, NumpyArray
 from corporeal.body.mesh import Mesh
 from corporeal.errors import FormatError
 from corporeal.formats.polygons import triangles_and_quads
+from corporeal.formats.text_lines import TextLines, whole_numbers
 from corporeal.runtime.files import atomic_write
-from corporeal.runtime.input_files import read_input
+from corporeal.runtime.input_files import MAX_TEXT_BYTES, read_input
 
 _TYPES = {
     "char": "i1",
@@ -44,7 +45,11 @@ _TYPES = {
 }
 _ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": "="}
 _POLYGONS = ("vertex_indices", "vertex_index")
+_AXES = ("x", "y", "z")
 _HEADER_LIMIT = 65536
+_MAX_ELEMENTS = 1000
+_MAX_MIXED_ROWS = 1_000_000
+"""Rows with lists of different lengths, which are read one by one."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ def read_ply(path: str | Path) -> Mesh:
         order, elements, start = _parse_header(data)
         tables = _Body(data[start:], order).tables(elements)
         return _mesh(tables)
-    except (ValueError, IndexError, KeyError) as error:
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
         raise FormatError(f"{path} cannot be read as PLY: {error}") from error
 
 
@@ -131,7 +136,25 @@ def _parse_header(data: bytes) -> tuple[str, list[Element], int]:
                 raise ValueError(f"header line {line!r} is not known")
     if order is None:
         raise ValueError("its header has no 'format' line")
+    for element in elements:
+        _require_element(element)
+    if len(elements) > _MAX_ELEMENTS or len({e.name for e in elements}) != len(elements):
+        raise ValueError(f"its header has {len(elements)} elements, or one of them twice")
     return order, elements, start
+
+
+def _require_element(element: Element) -> None:
+    """Refuse tables that no bytes stand for, and lists that are none."""
+    if element.count and not element.properties:
+        raise ValueError(f"element {element.name!r} has {element.count} rows without properties")
+    for item in element.properties:
+        if item.length_kind is not None and item.length_kind[0] == "f":
+            raise ValueError(f"list {item.name!r} has lengths that are not whole numbers")
+        is_polygon = element.name == "face" and item.name in _POLYGONS
+        if is_polygon and (item.length_kind is None or item.kind[0] == "f"):
+            raise ValueError(f"{item.name!r} is no list of whole numbers")
+        if element.name == "vertex" and item.name in _AXES and item.length_kind is not None:
+            raise ValueError(f"the position {item.name!r} is a list; expected a number")
 
 
 def _append(elements: list[Element], item: Property) -> None:
@@ -152,7 +175,7 @@ class _Body:
         self.order = order
         self.data = data
         self.position = 0
-        self.words = data.split() if order == "=" else []
+        self.words = _text_numbers(data) if order == "=" else np.zeros(0)
 
     def tables(self, elements: list[Element]) -> dict[str, Table]:
         return {element.name: self._table(element) for element in elements}
@@ -219,6 +242,11 @@ class _Body:
 
     def _mixed_table(self, element: Element) -> Table:
         """Row by row, for lists of different lengths."""
+        if element.count > _MAX_MIXED_ROWS:
+            raise ValueError(
+                f"{element.count} rows of {element.name!r} have lists of different lengths; at "
+                f"most {_MAX_MIXED_ROWS} are read. Make them triangles"
+            )
         stream = io.BytesIO(self.data)
         stream.seek(self.position)
         columns: dict[str, tuple[list[int], list[NumpyArray]]] = {
@@ -241,35 +269,85 @@ class _Body:
         }
 
     def _text_table(self, element: Element) -> Table:
-        columns: dict[str, tuple[list[int], list[bytes]]] = {
+        """All rows at once if every list is as long as in the first, else row by row."""
+        width, place = 0, self.position
+        for item in element.properties if element.count else ():
+            count = 1
+            if item.length_kind is not None:
+                count = 1 + int(whole_numbers(self.words[place : place + 1])[0])
+            width, place = width + count, place + count
+        rows = self.words[self.position : self.position + width * element.count]
+        if len(rows) == width * element.count:
+            table = _even_rows(element, rows.reshape(element.count, -1))
+            if table is not None:
+                self.position += rows.size
+                return table
+        return self._uneven_text(element)
+
+    def _uneven_text(self, element: Element) -> Table:
+        if element.count > _MAX_MIXED_ROWS:
+            raise ValueError(f"{element.count} rows of {element.name!r} are too many of as text")
+        columns: dict[str, tuple[list[int], list[NumpyArray]]] = {
             item.name: ([], []) for item in element.properties
         }
         for _ in range(element.count):
             for item in element.properties:
                 count = 1
                 if item.length_kind is not None:
-                    count = int(self.words[self.position])
+                    count = int(whole_numbers(self.words[self.position : self.position + 1])[0])
                     self.position += 1
-                values = self.words[self.position : self.position + count]
+                values = self.words[self.position : self.position + max(count, 0)]
                 if count < 0 or len(values) != count:
                     raise ValueError(f"a row of {element.name!r} is cut short; it is truncated")
                 lengths, words = columns[item.name]
                 lengths.append(count)
-                words.extend(values)
+                words.append(values)
                 self.position += count
         return {
-            item.name: (np.array(lengths, np.int64), _numbers(words, item))
+            item.name: (np.array(lengths, np.int64), _numbers(np.concatenate(words), item))
             if item.length_kind
-            else _numbers(words, item)
+            else _numbers(np.concatenate(words), item)
             for item, (lengths, words) in zip(element.properties, columns.values(), strict=True)
         }
 
 
-def _numbers(words: list[bytes], item: Property) -> NumpyArray:
-    try:
-        return np.array(words, f"={item.kind}")
-    except OverflowError as error:
-        raise ValueError(f"a number of {item.name!r} does not fit its type: {error}") from error
+def _text_numbers(data: bytes) -> Float64[NumpyArray, "n"]:
+    if len(data) > MAX_TEXT_BYTES:
+        raise ValueError(
+            f"it has {len(data)} bytes of text; at most {MAX_TEXT_BYTES} are read. Save it as "
+            f"binary PLY"
+        )
+    lines = TextLines(data, comments=False)
+    return lines.numbers(np.ones(len(lines.starts), bool))[0]
+
+
+def _even_rows(element: Element, rows: Float64[NumpyArray, "n w"]) -> Table | None:
+    """The columns of text rows that are equally long; None if a list's length says otherwise."""
+    table: Table = {}
+    place = 0
+    for item in element.properties:
+        if item.length_kind is None:
+            table[item.name] = _numbers(rows[:, place], item)
+            place += 1
+            continue
+        count = int(rows[0, place]) if len(rows) else 0
+        if (rows[:, place] != count).any():
+            return None
+        values = rows[:, place + 1 : place + 1 + count].reshape(-1)
+        table[item.name] = (np.full(len(rows), count, np.int64), _numbers(values, item))
+        place += 1 + count
+    return table
+
+
+def _numbers(values: Float64[NumpyArray, "n"], item: Property) -> NumpyArray:
+    kind = np.dtype(item.kind)
+    if kind.kind == "f":
+        with np.errstate(over="ignore"):  # what overflows is not finite, and refused as such
+            return values.astype(kind)
+    whole, limits = whole_numbers(values), np.iinfo(kind)
+    if len(whole) and not (limits.min <= whole.min() and whole.max() <= limits.max):
+        raise ValueError(f"a number of {item.name!r} does not fit its type {kind}")
+    return whole.astype(kind)
 
 
 def _values(stream: io.BytesIO, kind: str, count: int) -> NumpyArray:

@@ -8,6 +8,10 @@ import numpy as np
 from corporeal._typing import NumpyArray, UInt8
 from corporeal.errors import FormatError
 from corporeal.runtime.files import atomic_write
+from corporeal.runtime.input_files import read_input
+
+_MAX_BYTES = 128 * 1024**2
+_MAX_PIXELS = 100_000_000
 
 
 def write_png(path: str | Path, pixels: UInt8[NumpyArray, "H W 3"]) -> None:
@@ -22,9 +26,11 @@ def read_png(path: str | Path) -> UInt8[NumpyArray, "H W 3"]:
     """Read a picture as RGB; other modes are converted, transparency is dropped."""
     from PIL import Image
 
-    content = io.BytesIO(Path(path).read_bytes())
+    content = io.BytesIO(read_input(path, at_most=_MAX_BYTES))
     try:
         with Image.open(content, formats=["PNG"]) as image:
+            if image.width * image.height > _MAX_PIXELS:
+                raise ValueError(f"it has {image.width} × {image.height} pixels")
             return np.asarray(image.convert("RGB"))
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, MemoryError, Image.DecompressionBombError) as error:
         raise FormatError(f"{path} is not a PNG picture that can be read: {error}.") from error

@@ -17,9 +17,10 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.mesh import Mesh
 from corporeal.errors import FormatError
+from corporeal.formats.text_lines import TextLines
 from corporeal.geometry.surface import triangle_area_vectors
 from corporeal.runtime.files import atomic_write
-from corporeal.runtime.input_files import read_input
+from corporeal.runtime.input_files import MAX_TEXT_BYTES, read_input
 
 _HEAD_BYTES = 80
 _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("spare", "<u2")])
@@ -69,13 +70,19 @@ def _text_corners(data: bytes) -> Float[NumpyArray, "v 3"]:
             f"its {len(data)} bytes are neither a whole binary file nor text that starts with "
             f"'solid'; it is truncated or another kind of file"
         )
-    corners: list[list[float]] = []
-    for number, line in enumerate(data.decode("ascii", "replace").splitlines(), start=1):
-        words = line.split()
-        if words and words[0].lower() == "vertex":
-            if len(words) != 4:
-                raise ValueError(f"line {number} has {len(words) - 1} numbers; expected 3")
-            corners.append([float(word) for word in words[1:]])
-    if not corners or len(corners) % 3:
-        raise ValueError(f"it has {len(corners)} triangle corners; expected a multiple of 3")
-    return np.array(corners)
+    if len(data) > MAX_TEXT_BYTES:
+        raise ValueError(
+            f"it has {len(data)} bytes of text; at most {MAX_TEXT_BYTES} are read. Save it as "
+            f"binary STL"
+        )
+    lines = TextLines(data.lower(), comments=False)
+    is_corner = lines.starting_with(b"vertex")
+    corners, counts = lines.numbers(is_corner, skip=6)
+    if (counts != 3).any():
+        line = np.flatnonzero(is_corner)[(counts != 3).argmax()]
+        raise ValueError(
+            f"line {line + 1} has {counts[(counts != 3).argmax()]} numbers; expected 3"
+        )
+    if not len(counts) or len(counts) % 3:
+        raise ValueError(f"it has {len(counts)} triangle corners; expected a multiple of 3")
+    return corners.reshape(-1, 3)

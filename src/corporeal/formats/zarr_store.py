@@ -16,6 +16,7 @@ from corporeal.errors import FormatError, InputError, OutputError
 from corporeal.formats.zarr_groups import NAME, GroupReader, GroupWriter
 from corporeal.formats.zarr_layout import read_attributes
 from corporeal.runtime.files import atomic_folder
+from corporeal.runtime.input_files import resolved
 from corporeal.runtime.manifest import to_json
 
 _FORMAT, _VERSION, _RUN = "format", "version", "run"
@@ -60,7 +61,7 @@ class ZarrStore:
         path = Path(path)
         if path.is_file():
             raise FormatError(f"{path} is a file; expected the folder of a Zarr store.")
-        attributes = read_attributes(path.resolve())
+        attributes = read_attributes(resolved(path))
         if attributes.get(_FORMAT) != kind:
             raise FormatError(
                 f"{path} is a Zarr store of {str(attributes.get(_FORMAT))[:60]!r}; expected "
@@ -71,7 +72,7 @@ class ZarrStore:
                 f"{path} has version {str(attributes.get(_VERSION))[:20]} of {kind!r}; expected "
                 f"{version}. Read it with the corporeal that wrote it."
             )
-        return cls(path.resolve(), GroupReader(path.resolve(), attributes))
+        return cls(resolved(path), GroupReader(resolved(path), attributes))
 
     @property
     def run(self) -> Mapping[str, Any]:
@@ -151,7 +152,7 @@ def _require_place(target: Path) -> None:
         raise OutputError(
             f"cannot write a Zarr store as {target}; expected a name that ends in {_SUFFIX}."
         )
-    folder = target.resolve().parent
+    folder = resolved(target).parent
     if not folder.is_dir():
         raise OutputError(
             f"cannot write {target}: {folder} is not a folder. Create it, or choose another."

@@ -69,6 +69,8 @@ def make_motion(
     if name not in MOTIONS:
         raise InputError(f"no motion is called {name!r}; there are {', '.join(sorted(MOTIONS))}.")
     require_timing(fps, duration)
+    if seed < 0:
+        raise InputError(f"motion asked with the seed {seed}; expected 0 or more.")
     rest = template.skeleton
     skeleton = Skeleton(rest.names, rest.parents, np.asarray(identity.joints))
     sketch = Sketch.empty(

@@ -130,6 +130,7 @@ def animate(config: AnimateConfig) -> Animated:
     """
     run = _run(config)
     require_animation_output(config.out, config.frame)
+    config.require_engine_file(config.out)
     _require(config, config.controls)
     moved = animate_body(load_subject(config), config.motion, config, config.controls)
     animation, report, deformer = moved.animation, moved.report, moved.deformer
@@ -139,7 +140,7 @@ def animate(config: AnimateConfig) -> Animated:
         report |= write_live_character(config.out, live, animation, parts)
     else:
         report |= write_animation_result(
-            config.out, animation, moved.body.measurements, config.frame
+            config.out, animation, moved.body.measurements, config.frame, config
         )
     finish_run(run, [config.out], report)
     return Animated(

@@ -18,6 +18,7 @@ from corporeal.pipelines.loading import held_nouns, load
 from corporeal.pipelines.saving import save
 from corporeal.pipelines.smpl_models import convert_model, model_file
 from corporeal.runtime.files import require_writable
+from corporeal.runtime.input_files import resolved
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 
 Kind = Literal["surface", "character", "body", "animation", "layers", "motion", "model"]
@@ -55,7 +56,7 @@ class Converted:
 
 def convert(config: ConvertConfig) -> Converted:
     """Write what `source` holds in the format that the suffix of `out` names, with its manifest."""
-    if config.out.resolve() == config.source.resolve():
+    if resolved(config.out) == resolved(config.source):
         raise InputError(f"{config.out} is both source and target; expected two files.")
     require_writable(config.out)
     if config.is_model:

@@ -11,6 +11,7 @@ from corporeal.body.layers import Layers
 from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import FormatError, InputError
+from corporeal.formats.npz import read_npy
 from corporeal.pipelines.custom_mesh import CustomBody
 from corporeal.pipelines.deformers import (
     deformer_class,
@@ -19,7 +20,6 @@ from corporeal.pipelines.deformers import (
     make_deformer,
 )
 from corporeal.pipelines.options import AnimateOptions
-from corporeal.runtime.input_files import reading
 
 
 def deformer_for(
@@ -110,7 +110,7 @@ def painted_map(
     """Factors from a `.npy` file: one a vertex of the body, or of the user's custom mesh."""
     if path is None:
         return None
-    values = _read_numbers(path)
+    values = read_numbers(path)
     count = template.mesh.vertex_count if own is None else len(own.skin_vertices)
     if values.shape != (count,):
         raise InputError(
@@ -121,11 +121,11 @@ def painted_map(
     return values if own is None else own.to_skin(values)
 
 
-def _read_numbers(path: Path) -> Float64[NumpyArray, "*shape"]:
+def read_numbers(path: Path) -> Float64[NumpyArray, "*shape"]:
+    """The numbers of an `.npy` file."""
     try:
-        with reading(path):
-            return np.asarray(np.load(path, allow_pickle=False), np.float64)
-    except (ValueError, TypeError) as error:
+        return np.asarray(read_npy(path), np.float64)
+    except FormatError as error:
         raise FormatError(
-            f"{path} is no .npy file of numbers; write one with numpy.save."
+            f"{path} is no .npy file of numbers; write one with numpy.save. ({error})"
         ) from error

@@ -12,7 +12,7 @@ from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
-from corporeal.errors import JobError
+from corporeal.errors import InputError, JobError
 from corporeal.pipelines.deformers import make_deformer, require_place
 from corporeal.pipelines.results import attachments_of, write_engine_character, write_film
 from corporeal.runtime.executors import local_workplace
@@ -70,6 +70,8 @@ def run_demo(config: DemoConfig) -> DemoFiles:
     glb, png, mp4 = (folder / f"{MOTION}{suffix}" for suffix in (".glb", ".png", ".mp4"))
     for path in (glb, png, mp4):
         require_writable(path)
+    if config.seed < 0:
+        raise InputError(f"the demo was asked with the seed {config.seed}; expected 0 or more.")
     person = _person(config.seed)
     with local_workplace(1) as beside:  # the kernels of flesh compile while the others do
         flesh = beside.executor.submit(_simulated, config)

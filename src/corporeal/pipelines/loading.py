@@ -43,6 +43,7 @@ from corporeal.pipelines.exports import read_character
 from corporeal.pipelines.smpl_models import load_model, smpl_model
 from corporeal.population.people_store import KIND as PEOPLE
 from corporeal.population.people_store import People, read_people
+from corporeal.runtime.input_files import resolved
 
 Loaded = (
     Mesh
@@ -173,7 +174,7 @@ def _noun(word: str) -> Noun:
 def _in_folder(path: Path) -> tuple[Noun, ...]:
     if not (path / "zarr.json").is_file():
         return ("registrations",)  # a folder of .ply files; its reader says what is missing
-    found = read_attributes(path.resolve()).get("format")
+    found = read_attributes(resolved(path)).get("format")
     if found not in _STORES:
         raise FormatError(
             f"{path} is a Zarr store of {str(found)[:60]!r}; expected {' or '.join(_STORES)}."

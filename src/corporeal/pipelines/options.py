@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from corporeal.motions.incoming import IncomingOptions
+from corporeal.pipelines.light_character import LightOptions
 from corporeal.pipelines.smpl_models import model_file
 
 
@@ -88,7 +89,7 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnimateOptions(ModelOptions, MeshOptions, MotionOptions):
+class AnimateOptions(LightOptions, ModelOptions, MeshOptions, MotionOptions):
     """All that several animations of one batch share."""
 
     deformer: str = "lbs"

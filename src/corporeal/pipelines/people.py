@@ -37,6 +37,7 @@ from corporeal.population.people_store import (
 from corporeal.population.realise import Realised, parameter_names, realise
 from corporeal.population.sampling import Crowd, Persons, sample_people
 from corporeal.runtime.files import file_sha256
+from corporeal.runtime.input_files import resolved
 from corporeal.runtime.jobs import JobReport, run_jobs
 
 GROUP: Final = 40
@@ -137,7 +138,7 @@ def _planned(config: PeopleConfig) -> tuple[int, dict[str, GroupTask]]:
 
 
 def _tasks(config: PeopleConfig, count: int, given: Persons | None) -> list[GroupTask]:
-    out = None if config.out is None else config.out.resolve()
+    out = None if config.out is None else resolved(config.out)
     return [
         GroupTask(
             out,

@@ -145,6 +145,12 @@ def _rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path} is not a table in UTF-8 text: {error}.") from error
     header = [column.strip() for column in reader.fieldnames or ()]
+    doubled = sorted({column for column in header if header.count(column) > 1})
+    if doubled:
+        raise FormatError(
+            f"{path} has the column {doubled[0]!r} {header.count(doubled[0])} times; expected "
+            f"every column once. Remove or rename one."
+        )
     return header, [{k.strip(): v for k, v in row.items()} for row in rows]
 
 

@@ -31,6 +31,7 @@ from corporeal.pipelines.exports import (
     write_cache,
     write_character,
 )
+from corporeal.pipelines.light_character import LODS, LightOptions, coarser, write_light_glb
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.progress import Step, progress
 from corporeal.skinning.linear import LinearBlendSkinning
@@ -38,6 +39,7 @@ from corporeal.skinning.linear import LinearBlendSkinning
 Report = dict[str, Any]
 """What a writer has to say, in numbers and words."""
 
+_AS_IT_COMES = LightOptions()
 FILM_FPS = 30.0
 _FILM_SIZE = (848, 480)
 _BODY_PICTURE = (1280, 960)
@@ -100,6 +102,7 @@ def write_animation_result(
     animation: Animation,
     measurements: Mapping[str, float],
     frame: int | None = None,
+    light: LightOptions = _AS_IT_COMES,
 ) -> Report:
     """Write an animation by its suffix.
 
@@ -116,7 +119,7 @@ def write_animation_result(
     if suffix == ".npz":
         write_animation(path, animation, measurements)
     elif suffix in CHARACTER_WRITERS:
-        return write_engine_character(path, animation, parts)
+        return write_engine_character(path, animation, parts, light)
     elif suffix in CACHE_SUFFIXES:
         vertices = np.asarray(animation.vertices)
         rest = replace(animation.template.mesh, vertices=animation.identity.rest_vertices)
@@ -162,17 +165,22 @@ def _counted(
 
 
 def write_engine_character(
-    path: str | Path, animation: Animation, parts: Sequence[Attachment]
+    path: str | Path,
+    animation: Animation,
+    parts: Sequence[Attachment],
+    light: LightOptions = _AS_IT_COMES,
 ) -> Report:
     """Write a `.glb`, `.fbx` or `.usd` that any engine plays.
 
     Engines blend linearly, so `lbs` needs no bake for a `.glb`; all else is baked. The report
     says how many morph targets carry what joints alone cannot, and the mean and largest distance
-    of a vertex from `animation` over all frames, in millimetres.
+    of a vertex from `animation` over all frames, in millimetres; `light` asks for smaller files.
     """
+    light.require_engine_file(path)
     template, identity = animation.template, animation.identity
     colours = engine_colours(template, identity)
-    if is_linear_blend(animation.deformer) and Path(path).suffix.lower() == ".glb":
+    is_glb = Path(path).suffix.lower() == ".glb"
+    if is_linear_blend(animation.deformer) and is_glb and light.is_plain:
         write_glb(
             path,
             template,
@@ -184,13 +192,26 @@ def write_engine_character(
         return {"morphs": 0, "mean_error_mm": 0.0, "max_error_mm": 0.0}
     from corporeal.pipelines.bake import bake
 
-    character, baked = bake(animation, attachments=parts, vertex_colours=colours)
-    write_character(path, character)
-    return {
+    character, baked = bake(
+        animation,
+        max_error_mm=light.error_mm,
+        morphs=light.morphs,
+        attachments=parts,
+        vertex_colours=colours,
+    )
+    report: Report = {
         "morphs": baked.morph_count,
         "mean_error_mm": round(baked.mean_error_mm, 5),
         "max_error_mm": round(baked.max_error_mm, 5),
+        "within_1mm": round(baked.within_1mm, 6),
     }
+    if LODS[light.lod] is not None:
+        character, apart = coarser(character, LODS[light.lod])
+        report |= {"vertices": character.template.mesh.vertex_count, "surface_error_mm": apart}
+    if is_glb:
+        return report | write_light_glb(path, character, light.compress)
+    write_character(path, character)
+    return report
 
 
 def attachments_of(template: Template, identity: Identity) -> tuple[Attachment, ...]:

@@ -80,7 +80,7 @@ def dask_workplace(address: str, slots: int | None) -> Iterator[Workplace]:
         ) from error
     try:
         client = Client(address, timeout=_CONNECT_S)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError, ImportError) as error:
         raise JobError(
             f"no Dask scheduler answers at {address} ({error or type(error).__name__}). Start one "
             f"with 'dask scheduler', and workers with 'dask worker {address}'."

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from corporeal.errors import OutputError
+from corporeal.runtime.input_files import named, open_input
 
 _MARK = ".part"
 _STALE_AFTER_S = 24 * 3600.0
@@ -67,7 +68,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     A folder that is there already stays as it is, and the new one is dropped: of two writers of
     the same thing the first wins. Raises `OutputError` for what the system refuses.
     """
-    target = Path(path).resolve()
+    target = _resolved(path)
     make_folder(target.parent)
     _remove_stale(target)
     temporary = _temporary_beside(target)
@@ -103,9 +104,9 @@ def require_writable(path: str | Path, *, inside: str | Path | None = None) -> P
     Long work calls this first, so that a typing mistake costs a second and not an hour.
     """
     try:
-        target = Path(path).resolve()
+        target = _resolved(path)
         folder = target.parent
-        if inside is not None and not target.is_relative_to(Path(inside).resolve()):
+        if inside is not None and not target.is_relative_to(_resolved(inside)):
             raise OutputError(
                 f"cannot write {path}: it leads out of the folder {inside}. "
                 f"Give a plain name that stays inside it."
@@ -113,7 +114,9 @@ def require_writable(path: str | Path, *, inside: str | Path | None = None) -> P
         if target.is_dir():
             raise OutputError(f"cannot write {path}: it is a folder. Give a file name inside it.")
         if target.exists() and not target.is_file():
-            raise OutputError(f"cannot write {path}: it is not a plain file. Choose another name.")
+            raise OutputError(
+                f"cannot write {named(path)}: it is not a plain file. Choose another name."
+            )
         if not folder.is_dir():
             what = "is not a folder" if folder.exists() else "does not exist"
             raise OutputError(
@@ -143,8 +146,16 @@ def make_folder(path: str | Path) -> Path:
 
 def file_sha256(path: str | Path) -> str:
     """SHA-256 of a file's bytes, in hex."""
-    with Path(path).open("rb") as file:
+    with open_input(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _resolved(path: str | Path) -> Path:
+    """The absolute path; links that lead to each other and null bytes are refused by name."""
+    try:
+        return Path(path).resolve()
+    except (RuntimeError, ValueError) as error:  # pathlib's words for a loop, and for a null byte
+        raise OutputError(f"cannot write {named(path)}: {error}. Choose another place.") from error
 
 
 def _temporary_beside(target: Path) -> Path:
@@ -165,8 +176,8 @@ def _remove_stale(target: Path) -> None:
     prefix = _prefix(target)
     for leftover in target.parent.iterdir():
         if leftover.name.startswith(prefix) and _MARK in leftover.name:
-            machine, pid, *_ = leftover.name[len(prefix) :].split("-")
-            if not _is_abandoned(leftover, machine, pid):
+            machine, _, rest = leftover.name[len(prefix) :].partition("-")
+            if not _is_abandoned(leftover, machine, rest.partition("-")[0]):
                 continue
             if leftover.is_dir():
                 shutil.rmtree(leftover, ignore_errors=True)
@@ -175,12 +186,13 @@ def _remove_stale(target: Path) -> None:
 
 
 def _is_abandoned(leftover: Path, machine: str, pid: str) -> bool:
-    if machine == _machine() and pid.isdigit() and not _is_running(int(pid)):
+    known = machine == _machine() and pid.isascii() and pid.isdigit() and 0 < len(pid) < 10
+    if known and not _is_running(int(pid)):
         return True
     try:
-        return time.time() - leftover.stat().st_mtime > _STALE_AFTER_S
-    except FileNotFoundError:
-        return False  # its writer has just finished
+        return time.time() - leftover.lstat().st_mtime > _STALE_AFTER_S
+    except OSError:
+        return False  # its writer has just finished, or it is not ours to judge
 
 
 def _is_running(pid: int) -> bool:
@@ -216,4 +228,4 @@ def _is_about(error: OSError, temporary: Path, target: Path) -> bool:
 
 def _output_error(target: Path, error: OSError) -> OutputError:
     why = _ADVICE.get(error.errno or 0, f"{error.strerror or error}. Choose another place")
-    return OutputError(f"cannot write {target}: {why}. Nothing was left behind.")
+    return OutputError(f"cannot write {named(target)}: {why}. Nothing was left behind.")

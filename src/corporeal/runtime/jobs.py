@@ -10,7 +10,7 @@ import os
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -100,7 +100,13 @@ def run_jobs(
         return local_workplace(1 if alone else min(workers or default_workers(), len(items)))
 
     with progress(label, len(pending)) as step:
-        _work_off(function, pending, workplace, report, step)
+        try:
+            _work_off(function, pending, workplace, report, step)
+        except CancelledError as error:
+            raise JobError(
+                f"the scheduler at {scheduler} was lost with {len(items) - len(report.done)} jobs "
+                f"to do. Start it again and give the same command again: what is done is kept."
+            ) from error
     report.done = {key: report.done[key] for key in items if key in report.done}
     report.failed = {key: report.failed[key] for key in items if key in report.failed}
     return report
@@ -144,6 +150,8 @@ def _drain(
         if not running:  # it broke before it took anything: the next item is tried alone
             return [pending.popleft()]
         for future in wait(running, return_when=FIRST_COMPLETED).done:
+            if future.cancelled():  # nobody here cancels: its scheduler is gone
+                raise CancelledError
             key, item = running.pop(future)
             if isinstance(future.exception(), place.crashes):
                 suspects.append((key, item))

@@ -9,18 +9,19 @@ where a result takes its input's name.
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 import corporeal
 from corporeal.errors import FormatError, InputError
 from corporeal.runtime.files import file_sha256, write_bytes
-from corporeal.runtime.input_files import read_input
+from corporeal.runtime.input_files import read_input, require_input
 
 SUFFIX = ".manifest.json"
 _MAX_BYTES = 64 * 1024**2
@@ -69,7 +70,8 @@ def finish_run(
         "started": run.started,
         "ended": _now(),
     }
-    data = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False).encode() + b"\n"
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    data = text.encode("utf-8", "backslashreplace")  # a name that is no text: JSON's own escape
     paths = [manifest_path(output) for output in outputs]
     for path in paths:
         write_bytes(path, data)
@@ -102,9 +104,10 @@ def require_verb(content: Json, verb: str) -> None:
 
 
 def require_known(content: Json, kind: type) -> None:
-    """Raise `FormatError` for a manifest whose config has names that the dataclass has not.
+    """Raise `FormatError` for a manifest whose config is not one of the dataclass `kind`.
 
-    Such a manifest was written by another version; its run is not repeated half.
+    Names that it has not were written by another version, whose run is not repeated half; values
+    of another type, and a lack of what has no default, by hand.
     """
     known = {f.name for f in fields(kind)}
     if unknown := sorted(set(content["config"]) - known):
@@ -113,6 +116,58 @@ def require_known(content: Json, kind: type) -> None:
             f"{', '.join(unknown)}, which corporeal {corporeal.__version__} does not know. Repeat "
             f"the run with that version, or give its flags anew."
         )
+    hints = get_type_hints(kind)
+    for f in fields(kind):
+        if f.name in content["config"]:
+            value = content["config"][f.name]
+            if value is not None and not _fits(value, hints[f.name]):
+                raise FormatError(
+                    f"the manifest has {f.name} = {json.dumps(value)[:60]}; expected "
+                    f"{_in_words(hints[f.name])}. Correct it, or give the flags anew."
+                )
+        elif f.default is MISSING and f.default_factory is MISSING:
+            raise FormatError(
+                f"the manifest's config has no {f.name!r}, without which the run cannot be "
+                f"repeated. Give the flags anew."
+            )
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a JSON value is what a field of this type is written as."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _fits(value, parts[0])
+    if origin in (Union, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if origin is Literal:
+        return value in parts
+    if origin in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Sequence)):
+        inner = [part for part in parts if part is not Ellipsis] or [Any]
+        return isinstance(value, list) and all(any(_fits(v, p) for p in inner) for v in value)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return isinstance(value, dict) and all(_fits(v, parts[-1]) for v in value.values())
+    if is_dataclass(hint):
+        return isinstance(value, dict)
+    if hint is float:
+        return type(value) in (int, float)
+    if hint in (bool, int, str):
+        return type(value) is hint
+    if isinstance(hint, type) and issubclass(hint, Path):
+        return isinstance(value, str) and value != ""
+    return hint is not NoneType or value is None
+
+
+def _in_words(hint: Any) -> str:
+    """A type as people say it."""
+    words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return " or ".join(_in_words(part) for part in parts if part is not NoneType)
+    if origin is Literal:
+        return f"one of {', '.join(map(str, parts))}"
+    if isinstance(origin, type):
+        return "a table of names" if issubclass(origin, Mapping) else "a list"
+    return words.get(hint, "a path" if hint is Path else "another kind of value")
 
 
 def is_current(output: str | Path, run: Run) -> bool:
@@ -162,8 +217,7 @@ def to_json(value: Any) -> Any:
 
 
 def _input(path: Path) -> Json:
-    if not path.is_file():
-        raise InputError(f"there is no file {path}. Check the path.")
+    require_input(path)
     described = _described(path) | {"path": str(path)}
     if manifest_path(path).is_file():
         described["manifest"] = read_manifest(manifest_path(path))

@@ -45,6 +45,8 @@ from corporeal.physics.contact.colliders.sphere import Sphere
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.wind import Wind
 
+_MOST = 1e6
+"""No length, time or factor of a scene is as large."""
 _PLACE = {"position", "rotation"}
 _SHAPES: dict[str, tuple[set[str], Callable[[Mapping[str, Any], Path], ColliderShape]]] = {
     "ground": (set(), lambda row, folder: Ground()),
@@ -131,7 +133,7 @@ def _number(row: Mapping[str, Any], name: str) -> float:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) in (int, float) and abs(value) < _MOST
 
 
 def _require_keys(what: str, row: Any, allowed: set[str], needed: set[str]) -> None:
