@@ -75,9 +75,10 @@ def fit_weight_maps(
     if len(betas) < 3:
         raise InputError(f"{len(betas)} people came; expected at least three to learn weight from.")
     features = np.stack([np.cbrt(masses), heights], axis=1)
-    mean = features.mean(axis=0)
-    about = features - mean
-    return WeightMaps(mean, _regression(betas, about, ridge).T, _regression(about, betas, 1e-9).T)
+    about, shapes = features - features.mean(axis=0), betas - betas.mean(axis=0)
+    forward = _regression(shapes, about, ridge).T
+    mean = features.mean(axis=0) - forward @ betas.mean(axis=0)
+    return WeightMaps(mean, forward, _regression(about, shapes, 1e-9).T)
 
 
 def _regression(inputs: NumpyArray, outputs: NumpyArray, ridge: float) -> NumpyArray:

@@ -1,7 +1,7 @@
 """What trainers of Dyna and DMPL share: from takes to components, coefficients and predictors.
 
 A representation says what a frame's dynamics are, as one long row: rest-pose offsets of vertices,
-or deformations of triangles. The rest is the same: principal components of the rows of training takes,
+or deformations of triangles. The rest is the same: principal components of the rows of takes,
 streamed; coefficients of all frames; an autoregression for every person, biased to the person by
 the weighted risk (eq. 24).
 """
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from os import cpu_count
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class DynamicsTraining:
     """Of the components' random sketch."""
 
 
+@runtime_checkable
 class Representation(Protocol):
     """What a frame's dynamics are, as a row of numbers."""
 

@@ -1,6 +1,6 @@
 """Dyna's equations 12 to 18, as the paper prints them; one frame.
 
-Pons-Moll, Romero, Mahmood, Black: Dyna, ACM Transactions on Graphics 34(4), 2015, 3.5 and 4. Symbols
+Pons-Moll, Romero, Mahmood, Black: Dyna, ACM Transactions on Graphics 34(4), 2015, 3.5, 4. Symbols
 beyond those of `models.blendscape.equations`:
 
 ========  ====================================================  ==========================

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal._typing import Float64, Int, NumpyArray
+from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.body.registrations import Registrations, Take
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
@@ -77,7 +77,7 @@ class BlendScapeTrainer:
         }
         return TrainedBlendScape(model, report)
 
-    def _pose(self, poses: Registrations, model: TriangleModel) -> Float64[NumpyArray, "F 2 3 3 3"]:
+    def _pose(self, poses: Registrations, model: TriangleModel) -> Float32[NumpyArray, "F 2 3 3 3"]:
         """C by ridge regression of Q − I on the axis-angles of the two joints beside."""
         _require_topology(poses, model)
         triangles = DeformedTriangles(model)
