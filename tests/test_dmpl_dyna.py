@@ -84,7 +84,7 @@ def test_a_known_dmpl_is_learned(noise: float):
     """Three shapes and a known AR(2): free-running skin of a new motion within 0.5 mm on average,
     and without noise the poles within 1 %. Swings are about a centimetre."""
     made = small_dmpl(TEMPLATE, **ALIKE)
-    made = replace(made, shapes=10 * made.shapes)
+    made = replace(made, shapes=0.3 * made.shapes)
     known = DmplSkinning(TEMPLATE, made)
     settings = replace(SETTINGS, free_running=3 if noise else 0, ridge=Ridge(2, 1e-6, 0.98))
     trained = DmplTrainer(settings).fit(recorded(known, noise=noise), known.static)

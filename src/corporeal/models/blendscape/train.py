@@ -13,6 +13,7 @@ from corporeal.body.topology import topology_hash
 from corporeal.body.triangle_model import TriangleModel
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
+from corporeal.models.blendscape.stitching import Stitching
 from corporeal.models.blendscape.triangles import (
     DeformedTriangles,
     triangle_frames,
@@ -20,6 +21,11 @@ from corporeal.models.blendscape.triangles import (
 )
 from corporeal.numerics.streamed_pca import PrincipalComponents, principal_components
 from corporeal.skinning.unposing import inverse_matrices
+
+_LEAST = 0.05
+"""Determinant of a blended rotation below which a triangle is too flat to learn from."""
+_USUAL = 0.1
+"""Mean square of a component of a joint's rotation, rad²."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +45,11 @@ class BlendScapeTrainer:
     shape_count: int = 10
     """Shape coefficients; 300 in the paper."""
     ridge: float = 0.05
-    """On pose deformations, in units of the mean square of a triangle's two rotations."""
+    """On pose deformations, in units of the usual mean square of a rotation, 0.1 rad²."""
     seed: int = 0
     """Of the components' random sketch."""
+    rounds: int = 3
+    """How often pose deformations are corrected by what the stitched surface lacks."""
 
     def fit(
         self, poses: Registrations, shapes: Registrations, template: Template
@@ -78,28 +86,56 @@ class BlendScapeTrainer:
         return TrainedBlendScape(model, report)
 
     def _pose(self, poses: Registrations, model: TriangleModel) -> Float32[NumpyArray, "F 2 3 3 3"]:
-        """C by ridge regression of Q − I on the axis-angles of the two joints beside."""
+        """C by ridge regression of Q − I on the axis-angles of the two joints beside.
+
+        Stitching changes what triangles were given, so what the stitched surface still lacks is
+        regressed again, `rounds` times.
+        """
         _require_topology(poses, model)
-        triangles = DeformedTriangles(model)
+        people = {name: _rest_of(poses, name) for name in {t.subject for t in poses.takes}}
+        stitching = Stitching(model.triangles, model.pin)
+        found = np.zeros((len(model.triangles), 2, 3, 3, 3))
+        for round_number in range(1 + self.rounds):
+            so_far = DeformedTriangles(replace(model, pose_deformations=found))
+            shapes = {name: so_far.shape_of(rest) for name, rest in people.items()}
+            again = stitching if round_number else None
+            found = found + self._regressed(poses, so_far, shapes, again)
+        return found.astype(np.float32)
+
+    def _regressed(
+        self,
+        poses: Registrations,
+        so_far: DeformedTriangles,
+        shapes: Mapping[str, NumpyArray],
+        stitching: Stitching | None,
+    ) -> Float64[NumpyArray, "F 2 3 3 3"]:
+        """Regression of what triangles lack against S alone, or against what is stitched so far."""
+        model = so_far.model
         count = len(model.triangles)
         square, right = np.zeros((count, 6, 6)), np.zeros((count, 6, 9))
-        people = {name: _rest_of(poses, name) for name in {t.subject for t in poses.takes}}
-        shapes = {name: triangles.shape_of(rest) for name, rest in people.items()}
         for take in poses.takes:
+            shape = shapes[take.subject]
             for turns, world, frames in _posed(take, model):
-                blended = triangles.blended(world)
-                sound = (np.abs(np.linalg.det(blended)) > 0.05).astype(np.float64)
-                base = blended @ shapes[take.subject]
+                blended = so_far.blended(world)
+                sound = (np.abs(np.linalg.det(blended)) > _LEAST).astype(np.float64)
+                base = blended @ shape
                 base[sound == 0] = np.eye(3)
                 own = turns.copy()
                 own[0] = 0.0
                 features = own[model.pose_joints].reshape(count, 6) * sound[:, None]
-                bent = np.asarray(inverse_matrices(base)) @ frames @ triangles.template_inverse
+                back = np.asarray(inverse_matrices(base))
+                if stitching is None:
+                    lacking = back @ frames @ so_far.template_inverse - np.eye(3)
+                else:
+                    edges = so_far.edges(world, turns, shape)[None]
+                    made = stitching.vertices(edges, np.zeros((1, 3)))[0]
+                    gap = frames - triangle_frames(made, model.triangles)
+                    lacking = back @ gap @ so_far.template_inverse
                 square += features[:, :, None] * features[:, None, :]
-                right += features[:, :, None] * (bent - np.eye(3)).reshape(count, 1, 9)
-        strength = self.ridge * poses.frame_count * 0.1
+                right += features[:, :, None] * lacking.reshape(count, 1, 9)
+        strength = self.ridge * poses.frame_count * _USUAL
         solved = np.linalg.solve(square + strength * np.eye(6), right)
-        return solved.reshape(count, 2, 3, 3, 3).astype(np.float32)
+        return solved.reshape(count, 2, 3, 3, 3)
 
 
 def initial_model(template: Template) -> TriangleModel:
