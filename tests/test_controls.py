@@ -198,7 +198,8 @@ def test_help_says_what_a_flag_does_and_whose_default_it_is(
     whose = "projective (default: 12000); layered (default: 3250)"
     assert f"{soft}; 1000 to 1e+06 Pa; {fat}; 1000 to 1e+06 Pa {whose}" in text
     assert "projective, layered: volume preservation" in text
-    assert "--static projective, layered: every frame is in static balance" in text
+    assert "projective, layered: every frame is in static balance" in text
+    assert "dyna, dmpl: how many times as far flesh swings" in text
     assert "--no-sliding projective: skin sticks to the bones" in text
     for name in deformer_names():
         assert deformer_class(name).summary in text

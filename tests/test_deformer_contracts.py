@@ -12,6 +12,7 @@ from typing import get_args
 import numpy as np
 import pytest
 import synthetic
+from dynamics_models import trained_for
 from scipy.spatial.transform import Rotation
 
 from corporeal.anatomy.fit.layers import fit_layers
@@ -97,9 +98,9 @@ def default_layers() -> Layers:
 
 
 def made(name: str, template: Template) -> Deformer:
-    """The deformer by its name; its layers come from here, to save the time of fitting."""
+    """The deformer by its name; layers and made-up models come from here, to save time."""
     layers = default_layers() if deformer_class(name).needs_layers else None
-    return make_deformer(name, template, layers=layers)
+    return make_deformer(name, template, layers=layers, trained=trained_for(name))
 
 
 @pytest.fixture(params=deformer_names())

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import synthetic
+from dynamics_models import trained_for
 
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.layered.deformer import LayeredSkinning
@@ -64,7 +65,9 @@ def test_every_deformer_gives_the_same_bytes(name: str, monkeypatch: pytest.Monk
     for count in COUNTS:
         use_threads(count, monkeypatch)
         deformer = (
-            make_deformer(name, template) if layers is None else LayeredSkinning(template, layers)
+            make_deformer(name, template, trained=trained_for(name))
+            if layers is None
+            else LayeredSkinning(template, layers)
         )
         results.append(deformer.animate(identity, motion, controls).vertices)
     for other in results[1:]:

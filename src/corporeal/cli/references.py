@@ -166,6 +166,15 @@ REFERENCES = {
             doi="10.1145/2766993",
         ),
         Reference(
+            "hirshberg2012coregistration",
+            "inproceedings",
+            "Hirshberg, David A. and Loper, Matthew and Rachlin, Eric and Black, Michael J.",
+            "Coregistration: Simultaneous alignment and modeling of articulated 3D shape",
+            2012,
+            "European Conference on Computer Vision",
+            doi="10.1007/978-3-642-33783-3_18",
+        ),
+        Reference(
             "allen2006correlated",
             "inproceedings",
             "Allen, Brett and Curless, Brian and Popović, Zoran and Hertzmann, Aaron",

@@ -1,0 +1,93 @@
+"""Small made-up models with dynamics on the default body and on a tube, for tests."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.dynamics import (
+    DynamicBlendShapes,
+    DynamicDeformations,
+    Predictors,
+    TriangleDynamics,
+)
+from corporeal.body.skeleton import Skeleton
+from corporeal.body.template import Template
+from corporeal.body.triangle_model import TriangleModel
+from corporeal.dynamics.control_vector import control_size, driving_joints
+from corporeal.models.blendscape.train import initial_model
+
+
+def small_predictors(
+    skeleton: Skeleton,
+    count: int = 3,
+    people: int = 2,
+    seed: int = 5,
+    frequencies: tuple[float, float] = (3.0, 8.0),
+    **changes: Any,
+) -> Predictors:
+    """Damped swings of some Hz, driven a little by everything; lighter people swing less."""
+    random = np.random.default_rng(seed)
+    names = driving_joints(skeleton)
+    size = control_size(len(names))
+    scale = np.concatenate([np.full(size // 2 - 3, 1e-3), np.full(size // 2 - 3, 2e-5)])
+    scale = np.concatenate([scale, np.full(3, 1e-2), np.full(3, 1e-3)])
+    radius, angle = 0.9, 2 * np.pi * np.linspace(*frequencies, count) / 60
+    history = np.stack([2 * radius * np.cos(angle), np.full(count, -(radius**2))])
+    inputs = random.normal(size=(people, count, size)) * scale
+    inputs *= np.linspace(0.5, 1.0, people)[:, None, None]
+    given: dict[str, Any] = {
+        "joint_names": names,
+        "inputs": inputs,
+        "history": np.broadcast_to(history, (people, 2, count)).copy(),
+        "constants": np.zeros((people, count)),
+        "body_mass_indices": np.linspace(20.0, 35.0, people),
+        "limits": np.concatenate([np.full(size // 2 - 3, 20.0), np.full(size // 2 - 3, 1000.0),
+                                  np.full(3, 6.0), np.full(3, 80.0)]),
+    }  # fmt: skip
+    return Predictors(**(given | changes))
+
+
+def small_dmpl(template: Template, **changes: Any) -> DynamicBlendShapes:
+    """Three bumps that swing."""
+    vertices = np.asarray(template.mesh.vertices, np.float64)
+    random = np.random.default_rng(3)
+    centres = vertices[random.integers(len(vertices), size=3)]
+    apart = np.linalg.norm(vertices[None] - centres[:, None], axis=-1)
+    bumps = np.exp(-((apart / 0.15) ** 2))[..., None] * random.normal(size=(3, 1, 3))
+    shapes = (bumps / np.sqrt((bumps**2).sum(axis=(1, 2), keepdims=True))).astype(np.float32)
+    predictors = small_predictors(template.skeleton, **changes)
+    return DynamicBlendShapes(shapes, np.zeros(shapes.shape[1:], np.float32), predictors)
+
+
+def small_blendscape(template: Template, size: float = 0.02) -> TriangleModel:
+    """The template's triangles with small random pose deformations and two shapes."""
+    from dataclasses import replace
+
+    first, random = initial_model(template), np.random.default_rng(11)
+    count = len(first.triangles)
+    return replace(
+        first,
+        pose_deformations=random.normal(scale=size, size=(count, 2, 3, 3, 3)),
+        shape_deformations=random.normal(scale=0.02, size=(2, 1, 3, 3)) * np.ones((2, count, 1, 1)),
+    )
+
+
+def small_dyna(template: Template, **changes: Any) -> TriangleDynamics:
+    """The same with three dynamic deformations."""
+    body, random = small_blendscape(template), np.random.default_rng(12)
+    count = len(body.triangles)
+    bumps = random.normal(size=(3, 1, 3, 3)) * np.ones((3, count, 1, 1)) / np.sqrt(9 * count)
+    dynamic = DynamicDeformations(
+        bumps, np.zeros((count, 3, 3)), small_predictors(template.skeleton, **changes)
+    )
+    return TriangleDynamics(body, dynamic)
+
+
+@cache
+def trained_for(name: str) -> Any:
+    """A model for a deformer that needs one, on the default body; None for the others."""
+    template = load_default_body().template
+    makers = {"blendscape": small_blendscape, "dyna": small_dyna, "dmpl": small_dmpl}
+    return makers[name](template) if name in makers else None
