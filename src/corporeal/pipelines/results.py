@@ -92,12 +92,14 @@ def write_animation_result(
     animation: Animation,
     measurements: Mapping[str, float],
     frame: int | None = None,
+    colours: Float[NumpyArray, "V 3"] | None = None,
 ) -> Report:
     """Write an animation by its suffix.
 
     `.npz` holds everything; `.glb`, `.fbx` and `.usd` a character; `.abc` and `.pc2` a cache;
     `.png` eight moments; `.mp4` a film; `.obj`, `.ply`, `.off` and `.stl` one frame. The report
-    says what the file could not carry.
+    says what the file could not carry. `colours` (linear RGB a vertex) take the place of the
+    pictures' own in characters.
     """
     suffix = format_to_write(path, "animation").suffix
     parts = attachments_of(animation.template, animation.identity)
@@ -108,7 +110,7 @@ def write_animation_result(
     if suffix == ".npz":
         write_animation(path, animation, measurements)
     elif suffix in CHARACTER_WRITERS:
-        return write_engine_character(path, animation, parts)
+        return write_engine_character(path, animation, parts, colours)
     elif suffix in CACHE_SUFFIXES:
         vertices = np.asarray(animation.vertices)
         rest = replace(animation.template.mesh, vertices=animation.identity.rest_vertices)
@@ -147,7 +149,10 @@ def _counted(
 
 
 def write_engine_character(
-    path: str | Path, animation: Animation, parts: Sequence[Attachment]
+    path: str | Path,
+    animation: Animation,
+    parts: Sequence[Attachment],
+    colours: Float[NumpyArray, "V 3"] | None = None,
 ) -> Report:
     """Write a `.glb`, `.fbx` or `.usd` that any engine plays.
 
@@ -156,7 +161,8 @@ def write_engine_character(
     of a vertex from `animation` over all frames, in millimetres.
     """
     template, identity = animation.template, animation.identity
-    colours = engine_colours(template, identity)
+    if colours is None:
+        colours = engine_colours(template, identity)
     if is_linear_blend(animation.deformer) and Path(path).suffix.lower() == ".glb":
         write_glb(
             path,
