@@ -36,6 +36,9 @@ VERBS = {
     "people": Verb("corporeal.cli.people:PeopleVerb", "make a population with real statistics"),
     "reshape": Verb("corporeal.cli.reshape:Reshape", "give a body more or less weight or height"),
     "avatar": Verb("corporeal.cli.avatar:AvatarVerb", "make a body of your own from a scan"),
+    "register": Verb(
+        "corporeal.cli.register:RegisterVerb", "bring scans into the default body's topology"
+    ),
     "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
     "studio": Verb(
         "corporeal.cli.studio:StudioVerb", "shape, move and touch bodies in the browser"

@@ -16,8 +16,8 @@ from corporeal.formats.layers import write_layers
 from corporeal.formats.native import write_body
 from corporeal.formats.png import write_png
 from corporeal.formats.raw_scans import read_raw_scan
-from corporeal.pipelines.animate import animate_body
 from corporeal.pipelines.anatomy import fit_body_layers
+from corporeal.pipelines.animate import animate_body
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.registration_report import write_report
 from corporeal.pipelines.results import (

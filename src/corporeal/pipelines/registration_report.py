@@ -78,7 +78,13 @@ def registration_picture(found: RegisteredScan) -> NumpyArray:
         panels = [
             _splat(surface.points, surface.normals, own, turn, surface.points),
             _splat(*skin, np.full((len(skin[0]), 3), 0.72), turn, surface.points),
-            _splat(surface.points, surface.normals, _screen(scale.colours(distance)), turn, surface.points),
+            _splat(
+                surface.points,
+                surface.normals,
+                _screen(scale.colours(distance)),
+                turn,
+                surface.points,
+            ),
             _splat(*skin, np.where(shown[:, None], 0.72, [0.95, 0.6, 0.25]), turn, surface.points),
         ]
         rows.append(np.concatenate(panels, axis=1))
@@ -135,19 +141,17 @@ def _splat(
     light = np.clip(0.35 + 0.65 * np.abs(facing), 0.0, 1.0)
     depth = points @ towards
     image = np.full((height, width, 3), 255, np.uint8)
-    order = np.argsort(depth)
-    order = order[facing[order] > -0.2]
     shade = np.rint(255 * np.clip(colours * light[:, None], 0.0, 1.0)).astype(np.uint8)
-    for dy in (0, 1, -1):
-        for dx in (0, 1, -1):
-            x, y = column[order] + dx, row[order] + dy
-            good = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-            if dx == dy == 0:
-                continue
-            image[y[good], x[good]] = shade[order[good]]
-    good = (column[order] >= 0) & (column[order] < width) & (row[order] >= 0)
-    good &= row[order] < height
-    image[row[order][good], column[order][good]] = shade[order[good]]
+    shown = np.flatnonzero(facing > 0.0)
+    around = [(dx, dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+    x = np.concatenate([column[shown] + dx for dx, _ in around])
+    y = np.concatenate([row[shown] + dy for _, dy in around])
+    # a point's own pixel wins over its neighbours' rims
+    rim = np.repeat([0.004 * (dx != 0 or dy != 0) for dx, dy in around], len(shown))
+    far = np.tile(depth[shown], len(around)) - rim
+    order = np.argsort(far)
+    order = order[(x[order] >= 0) & (x[order] < width) & (y[order] >= 0) & (y[order] < height)]
+    image[y[order], x[order]] = shade[np.tile(shown, len(around))[order]]
     return image
 
 
@@ -162,7 +166,8 @@ def _page(content: dict[str, object], name: str) -> str:
     )
     remarks = content["remarks"]
     seconds = content["seconds"]
-    assert isinstance(remarks, list) and isinstance(seconds, dict)
+    assert isinstance(remarks, list)
+    assert isinstance(seconds, dict)
     said = "".join(f"<li>{html.escape(str(remark))}</li>" for remark in remarks)
     took = ", ".join(f"{html.escape(stage)} {value:.1f} s" for stage, value in seconds.items())
     return (

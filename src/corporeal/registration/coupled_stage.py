@@ -50,7 +50,7 @@ _SHORTEST = 3e-3
 _PRIOR = 1.0
 """λ: standard deviations of shape and pose count as those of points."""
 _HELD = 2e-2
-"""Standard deviation of a free offset itself, metres: what nothing else holds stays on the model."""
+"""Standard deviation of a free offset itself, metres: what nothing holds stays on the model."""
 
 
 class CoupledStage(NamedTuple):
@@ -73,9 +73,10 @@ class CoupledStage(NamedTuple):
 
 
 STAGES = (
-    CoupledStage(2, 0.015, 4.0, 80),
-    CoupledStage(3, 0.006, 1.0, 80),
-    CoupledStage(2, 0.004, 0.3, 80),
+    CoupledStage(2, 0.03, 4.0, 80, most_iterations=20),
+    CoupledStage(2, 0.015, 1.0, 80, most_iterations=20),
+    CoupledStage(2, 0.008, 0.5, 80),
+    CoupledStage(2, 0.005, 0.3, 80),
 )
 """Weights of the coupling decrease from stage to stage (section 3.4.1)."""
 TRACKING = (CoupledStage(3, 0.008, 1.0, 0),)
@@ -198,9 +199,7 @@ def couple(
     return Coupled(state, posed.vertices + free, posed.vertices)
 
 
-def _weights(
-    found: Matches, surface: ScanSurface, stage: CoupledStage
-) -> Float64[NumpyArray, "n"]:
+def _weights(found: Matches, surface: ScanSurface, stage: CoupledStage) -> Float64[NumpyArray, "n"]:
     """What a point counts, 1/m²: confidence, the robust kernel, and whether normals agree."""
     gap = surface.points - found.feet
     squares = np.sum(gap * gap, axis=1)

@@ -51,7 +51,9 @@ class ModelJacobian:
             axis=1,
             dtype=np.float32,
         )
-        scaled = np.matmul(blocks[rows].astype(np.float32), dense.reshape(len(rows), 3, -1)).reshape(dense.shape)
+        scaled = np.matmul(
+            blocks[rows].astype(np.float32), dense.reshape(len(rows), 3, -1)
+        ).reshape(dense.shape)
         return _APART * (dense.T @ scaled).astype(np.float64)
 
 
@@ -67,7 +69,9 @@ def model_jacobian(model: PersonModel, posed: PosedPerson, shapes: int) -> Model
         model.space.joint_shapes[:shapes],
     ).reshape(3 * count, shapes)
     by_betas = by_betas.astype(np.float32)
-    sparse = rotation_jacobian("lbs", model.support, posed.rest[None], kinematics[None], model.parents)
+    sparse = rotation_jacobian(
+        "lbs", model.support, posed.rest[None], kinematics[None], model.parents
+    )
     ancestors = model.support.ancestors  # V a
     values = sparse[0]  # V 3 a 3
     columns = np.broadcast_to(

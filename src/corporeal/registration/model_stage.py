@@ -14,7 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
-from corporeal.registration.person_model import PersonModel, PersonState, PosedPerson
+from corporeal.registration.landmarks import landmark_vertices
+from corporeal.registration.person_model import (
+    BODY_JOINTS,
+    PersonModel,
+    PersonState,
+    PosedPerson,
+)
 from corporeal.registration.pose_prior import pose_prior
 from corporeal.registration.scan_surface import ScanSurface
 from corporeal.skinning.kinematics import parent_rotations
@@ -23,6 +29,12 @@ NORMAL_REACH = 0.15
 """Metres that opposite normals count for, halved, when the nearest point is looked for."""
 PRIOR = 4e-4
 """λ: weight of one standard deviation of shape or pose against all nearest points."""
+_STRICT = 0.035
+"""σ up to which vertices must be found back from the scan, metres."""
+_MUTUAL = 0.025
+"""How far off they may be found, metres."""
+LANDMARK = 0.02
+"""Share of all nearest points that one landmark counts as."""
 _BRUTE = 1_500_000
 """Pairs up to which all distances are compared at once."""
 
@@ -83,8 +95,7 @@ def fit_model(
     for stage in stages:
         some = surface.some(stage.points)
         for _ in range(stage.steps):
-            blocks, pulls, data = _rows(model, some, posed, stage)
-            step = _solved(model, state, posed, blocks, pulls, stage)
+            step, data = _solved(model, state, posed, some, stage)
             state = model.stepped(state, posed, step)
             posed = model.posed(state)
     prior = pose_prior(model.template.skeleton.names).energy(state.pose) + float(
@@ -117,7 +128,9 @@ def _rows(
     count = len(posed.vertices)
     to_skin = nearest(scan.points, scan.normals, posed.vertices, posed.normals)
     searching = np.arange(0, count, max(1, count // stage.points))
-    to_scan = nearest(posed.vertices[searching], posed.normals[searching], scan.points, scan.normals)
+    to_scan = nearest(
+        posed.vertices[searching], posed.normals[searching], scan.points, scan.normals
+    )
     vertices = np.concatenate([to_skin, searching])
     targets = np.concatenate([scan.points, scan.points[to_scan]])
     planes = np.concatenate([posed.normals[to_skin], scan.normals[to_scan]])
@@ -133,6 +146,11 @@ def _rows(
             np.full(len(searching), stage.back / len(searching)),
         ]
     )
+    if stage.sigma <= _STRICT:
+        # a vertex in a hole finds the rim, whose own nearest vertex lies elsewhere
+        other = posed.vertices[to_skin[to_scan]]
+        beyond = np.linalg.norm(other - posed.vertices[searching], axis=1)
+        share[len(to_skin) :] *= beyond < _MUTUAL
     gap = targets - posed.vertices[vertices]
     along = np.sum(gap * planes, axis=1)
     squares = along**2 + stage.slide * np.sum(gap * gap, axis=1)
@@ -150,15 +168,29 @@ def _rows(
     return blocks, pulls, float(np.sum(share * rho))
 
 
-def _solved(
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Normal equations of one scan's step: shapes, rotations, translation."""
+
+    matrix: Float64[NumpyArray, "P P"]
+    """JᵀWJ and the priors."""
+    right: Float64[NumpyArray, "P"]
+    """Jᵀ W gap, less the priors' pull."""
+    used: NumpyArray
+    """Which unknowns may move."""
+    shapes: int
+    """How many of the first unknowns are shapes."""
+
+
+def equations(
     model: PersonModel,
     state: PersonState,
     posed: PosedPerson,
-    blocks: Float64[NumpyArray, "v 3 3"],
-    pulls: Float64[NumpyArray, "v 3"],
+    scan: ScanSurface,
     stage: ModelStage,
-) -> Float64[NumpyArray, "P"]:
-    """The step: nearest points and priors together."""
+) -> tuple[Equations, float]:
+    """The equations of a step from a state, and the mean of ρ there."""
+    blocks, pulls, data = _rows(model, scan, posed, stage)
     hit = np.flatnonzero(np.trace(blocks, axis1=1, axis2=2) > 0)
     shapes = min(stage.shapes, model.space.count)
     rows = None if len(hit) > 0.7 * len(blocks) else hit
@@ -169,20 +201,68 @@ def _solved(
     scaled = np.matmul(blocks, jacobian)
     matrix = jacobian.reshape(-1, size).T @ scaled.reshape(-1, size)
     right = np.tensordot(pulls.reshape(-1), jacobian.reshape(-1, size), 1)
-    matrix[np.arange(shapes), np.arange(shapes)] += PRIOR
-    right[:shapes] -= PRIOR * state.shape[:shapes]
+    _add_landmarks(model, posed, scan, stage, shapes, matrix, right)
     frames = parent_rotations(posed.kinematics.world_rotations, model.parents)
     prior = pose_prior(model.template.skeleton.names)
     prior.add_to(matrix, right, state.pose, frames, shapes, PRIOR)
     used = np.ones(size, bool)
     if not stage.fingers:
-        used[shapes + 3 * 22 : -3] = False
+        used[shapes + 3 * BODY_JOINTS : -3] = False
     if not stage.free_pose:
         used[shapes : shapes + 3 * model.joint_count] = False
-    matrix = matrix[np.ix_(used, used)]
+    return Equations(matrix, right, used, shapes), data
+
+
+def _add_landmarks(
+    model: PersonModel,
+    posed: PosedPerson,
+    scan: ScanSurface,
+    stage: ModelStage,
+    shapes: int,
+    matrix: Float64[NumpyArray, "P P"],
+    right: Float64[NumpyArray, "P"],
+) -> None:
+    """Known places pull their vertices, with a share of all points that is `LANDMARK` each."""
+    if not (scan.landmarks and model.whole):
+        return
+    table = landmark_vertices(model.template)
+    names = [name for name in scan.landmarks if name in table]
+    if not names:
+        return
+    rows = np.array([table[name] for name in names])
+    gap = np.stack([scan.landmarks[name] for name in names]) - posed.vertices[rows]
+    jacobian = model.jacobian(posed, shapes, rows).reshape(3 * len(rows), -1)
+    weight = LANDMARK / stage.sigma**2
+    matrix += weight * jacobian.T @ jacobian
+    right += weight * jacobian.T @ gap.reshape(-1)
+
+
+def _solved(
+    model: PersonModel,
+    state: PersonState,
+    posed: PosedPerson,
+    scan: ScanSurface,
+    stage: ModelStage,
+) -> tuple[Float64[NumpyArray, "P"], float]:
+    """The step of one scan, and the mean of ρ before it."""
+    found, data = equations(model, state, posed, scan, stage)
+    matrix, right, shapes = found.matrix, found.right, found.shapes
+    matrix[np.arange(shapes), np.arange(shapes)] += PRIOR
+    right[:shapes] -= PRIOR * state.shape[:shapes]
+    step = np.zeros(len(right))
+    step[found.used] = solved_damped(matrix[np.ix_(found.used, found.used)], right[found.used])
+    return limited(step, shapes), data
+
+
+def solved_damped(
+    matrix: Float64[NumpyArray, "n n"], right: NumpyArray
+) -> Float64[NumpyArray, "n ..."]:
+    """A⁻¹ b with a little added to the diagonal."""
     matrix[np.diag_indices_from(matrix)] += 1e-7 * np.trace(matrix) / len(matrix)
-    step = np.zeros(size)
-    step[used] = np.linalg.solve(matrix, right[used])
-    step[shapes:] = np.clip(step[shapes:], -0.5, 0.5)
-    step[:shapes] = np.clip(step[:shapes], -1.5, 1.5)
-    return step
+    return np.linalg.solve(matrix, right)
+
+
+def limited(step: Float64[NumpyArray, "P"], shapes: int) -> Float64[NumpyArray, "P"]:
+    """The step, none of its turns above half a radian, no shape above 1½ deviations."""
+    bound = np.where(np.arange(len(step)) < shapes, 1.5, 0.5)
+    return np.clip(step, -bound, bound)

@@ -162,7 +162,9 @@ class PersonModel:
         result = np.zeros((len(rest), 3, shapes + 3 * joints + 3))
         result[:, :, :shapes] = by_betas
         rotations = np.zeros((1, len(rest), 3, joints, 3))
-        rotation_jacobian("lbs", model.support, rest[None], kinematics[None], self.parents, rotations)
+        rotation_jacobian(
+            "lbs", model.support, rest[None], kinematics[None], self.parents, rotations
+        )
         result[:, :, shapes : shapes + 3 * joints] = rotations.reshape(len(rest), 3, -1)
         result[:, :, shapes + 3 * joints :] = np.eye(3)
         return result

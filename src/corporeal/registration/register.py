@@ -1,4 +1,4 @@
-"""One scan of one person in any of the usual poses, registered: no landmarks, no unit, no axes asked.
+"""One scan of one person in any of the usual poses, registered; no landmarks, unit or axes asked.
 
 The stages are those of Pons-Moll 2015, section 3.4.1: a start (`starts`), the model alone
 (`model_stage`), the model and a free mesh together (`coupled_stage`); then the checks of
@@ -18,7 +18,7 @@ from corporeal.body.raw_scan import RawScan
 from corporeal.errors import InputError
 from corporeal.formats.bvh_units import axis_rotation
 from corporeal.geometry.alignment import best_rotation
-from corporeal.registration.coupled_stage import STAGES, Coupled, couple
+from corporeal.registration.coupled_stage import STAGES, Coupled, CoupledStage, couple
 from corporeal.registration.model_stage import FINE, ModelFit, fit_model
 from corporeal.registration.person_model import PersonModel, person_model
 from corporeal.registration.plausible import require_human
@@ -26,7 +26,8 @@ from corporeal.registration.preparing import PreparedScan, prepare
 from corporeal.registration.registered import Registered, quality_of, unposed_identity
 from corporeal.registration.scan_surface import ScanSurface
 from corporeal.registration.soundness import mended, rings_around, unsound_triangles
-from corporeal.registration.starts import best_starts
+from corporeal.registration.starts import compared_starts, fitted_starts
+from corporeal.registration.together import fit_together, person_mesh
 
 UPS = ("+y", "+z")
 """Upward axes that are tried first."""
@@ -34,6 +35,8 @@ OTHER_UPS = ("-y", "-z", "+x", "-x")
 """Upward axes that are tried where the first fit badly."""
 _GOOD = 0.3
 """Energy of a start below which no other axis is tried."""
+_ALIKE = 1.15
+"""Axes whose best start lies up to so many times as far as the best's are fitted too."""
 _CLOSE = 1.3
 """Starts up to so many times the best's energy are fitted finely too."""
 
@@ -97,7 +100,7 @@ def register_scan(
     clock.stop("reading")
     model = person_model() if model is None else model
     clock.stop("model")
-    starts, surface, rotation, words = _started(model, prepared, up)
+    starts, surface, rotation, words = started(model, prepared, up)
     clock.stop("start")
     firsts = [fit_model(model, surface, start.state, FINE[:1]) for start in starts]
     fit = min(firsts, key=lambda found: found.energy)
@@ -116,7 +119,7 @@ def register_scan(
     )
 
 
-def _started(
+def started(
     model: PersonModel, prepared: PreparedScan, up: str
 ) -> tuple[list[ModelFit], ScanSurface, NumpyArray, str]:
     """The best starts, the scan turned upright, and how it was turned."""
@@ -142,12 +145,18 @@ def _started(
 def _best_of(
     model: PersonModel, prepared: PreparedScan, choices: list[tuple[str, NumpyArray]]
 ) -> tuple[list[ModelFit], ScanSurface, tuple[str, NumpyArray]]:
-    found = []
+    """Fitted starts about the axis whose starts lie nearest, and about the next if it is close."""
+    compared = []
     for choice in choices:
         surface = _turned(prepared, choice[1])
-        found.append((best_starts(model, surface), surface, choice))
-        if found[-1][0][0].energy < 0.8 * _GOOD:
-            break
+        compared.append((compared_starts(model, surface), surface, choice))
+    compared.sort(key=lambda tried: tried[0][0].score)
+    least = compared[0][0][0].score
+    found = [
+        (fitted_starts(model, surface, starts), surface, choice)
+        for starts, surface, choice in compared[:2]
+        if starts[0].score < _ALIKE * least
+    ]
     return min(found, key=lambda tried: tried[0][0].energy)
 
 
@@ -179,11 +188,14 @@ def _turned(prepared: PreparedScan, rotation: NumpyArray) -> ScanSurface:
 
 
 def sound_coupling(
-    model: PersonModel, surface: ScanSurface, fit: ModelFit
+    model: PersonModel,
+    surface: ScanSurface,
+    fit: ModelFit,
+    stages: tuple[CoupledStage, ...] = STAGES,
 ) -> tuple[Coupled, int]:
     """The coupled stage, solved again more stiffly where its mesh folds or crosses itself."""
     triangles = np.asarray(model.template.mesh.triangles)
-    coupled = couple(model, surface, fit.state)
+    coupled = couple(model, surface, fit.state, stages)
     stiffness = np.ones(len(coupled.vertices))
     for _ in range(2):
         found = unsound_triangles(coupled.vertices, coupled.model_vertices, triangles)
@@ -192,7 +204,7 @@ def sound_coupling(
         wrong = np.concatenate([found.folded, found.crossing])
         stiffness *= 1.0 + 9.0 * rings_around(triangles, wrong, len(stiffness), 3)
         coupled = couple(
-            model, surface, coupled.state, STAGES[-1:],
+            model, surface, coupled.state, stages[-1:],
             coupled.vertices - coupled.model_vertices, stiffness,
         )  # fmt: skip
     vertices, left = mended(coupled.vertices, coupled.model_vertices, triangles)
@@ -225,3 +237,36 @@ def finished(
         quality,
         remarks,
     )
+
+
+def register_together(
+    scans: list[RawScan],
+    *,
+    unit: str = "auto",
+    up: str = "auto",
+    model: PersonModel | None = None,
+) -> tuple[list[RegisteredScan], Identity]:
+    """Register several scans of one person: one shape for all, then the person's own mesh."""
+    model = person_model() if model is None else model
+    surfaces, placements, states, remarks = [], [], [], []
+    for scan in scans:
+        prepared = prepare(scan, unit)
+        starts, surface, rotation, words = started(model, prepared, up)
+        firsts = [fit_model(model, surface, start.state, FINE[:1]) for start in starts]
+        surfaces.append(surface)
+        placements.append(Placement(prepared.unit_length, rotation))
+        states.append(min(firsts, key=lambda found: found.energy).state)
+        remarks.append((*prepared.remarks, words))
+    fits = fit_together(model, surfaces, states)
+    registered: list[RegisteredScan] = []
+    meshes: list[Coupled] = []
+    for surface, placement, fit, said in zip(surfaces, placements, fits, remarks, strict=True):
+        require_human(model, surface, fit)
+        held = tuple(stage._replace(shapes=0) for stage in STAGES)
+        coupled, unsound = sound_coupling(model, surface, fit, held)
+        meshes.append(coupled)
+        registered.append(
+            RegisteredScan(finished(model, surface, coupled, unsound, said), surface, placement)
+        )
+    identity = person_mesh(model, meshes, [one.registered.seen for one in registered])
+    return registered, identity

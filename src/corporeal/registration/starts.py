@@ -16,7 +16,7 @@ from corporeal._typing import Float64, NumpyArray
 from corporeal.body.pose import RotationPose
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.registration.model_stage import COARSE, MIDDLE, NORMAL_REACH, ModelFit, fit_model
-from corporeal.registration.person_model import PersonModel, PersonState, person_model
+from corporeal.registration.person_model import PersonModel, PersonState
 from corporeal.registration.scan_surface import ScanSurface, spread_subset
 
 HEADINGS = 16
@@ -74,10 +74,15 @@ _SIDED = ("up", "forward", "bent")
 
 
 @dataclass(frozen=True, eq=False)
-class _Tried:
+class Start:
+    """A state that a fit may begin from."""
+
     state: PersonState
+    """Shape and pose."""
     score: float
+    """Mean distances both ways, metres; the less the better."""
     heading: int
+    """Number of the heading."""
 
 
 @cache
@@ -108,12 +113,23 @@ def kinds_of_pose(model: PersonModel) -> dict[str, Float64[NumpyArray, "J 3"]]:
 
 
 def best_starts(model: PersonModel, surface: ScanSurface, keep: int = 2) -> list[ModelFit]:
-    """The likeliest states of a body on a scan (metres, y up), the best first; all joints' fits on
-    a coarse skin."""
+    """The likeliest states of a body on a scan (metres, y up), the best first; fitted on a coarse
+    skin."""
+    return fitted_starts(model, surface, compared_starts(model, surface), keep)
+
+
+def compared_starts(model: PersonModel, surface: ScanSurface) -> list[Start]:
+    """All kinds of pose and headings, set onto a scan, the nearest first; nothing is fitted."""
+    return _compared(_coarse_model(model), surface.some(_POINTS, 1))
+
+
+def fitted_starts(
+    model: PersonModel, surface: ScanSurface, starts: list[Start], keep: int = 2
+) -> list[ModelFit]:
+    """The best of compared starts, fitted coarsely, the best of these further; the best first."""
     coarse = _coarse_model(model)
     scan = surface.some(_POINTS, 1)
-    tried = _compared(coarse, scan)
-    fits = [fit_model(coarse, scan, start.state, COARSE) for start in tried[:_FITTED]]
+    fits = [fit_model(coarse, scan, start.state, COARSE) for start in starts[:_FITTED]]
     fits.sort(key=lambda fit: fit.energy)
     fits = _distinct(fits)[:_KEPT]
     again = [fit_model(coarse, surface.some(900, 2), fit.state, MIDDLE) for fit in fits]
@@ -125,13 +141,13 @@ def best_starts(model: PersonModel, surface: ScanSurface, keep: int = 2) -> list
     return _distinct(again)[:keep]
 
 
-def _compared(model: PersonModel, scan: ScanSurface) -> list[_Tried]:
+def _compared(model: PersonModel, scan: ScanSurface) -> list[Start]:
     """All kinds and headings, the nearest first; no two alike in heading and kind of legs."""
     low, high = np.percentile(scan.points[:, 1], [0.5, 99.5])
     middle = np.median(scan.points, axis=0)
     theirs = np.hstack([scan.points, NORMAL_REACH * scan.normals]).astype(np.float32)
     their_squares = np.sum(theirs**2, axis=1)
-    tried: list[_Tried] = []
+    tried: list[Start] = []
     for vectors in kinds_of_pose(model).values():
         state = replace(
             model.start(), pose=RotationPose(matrix_from_axis_angle(vectors), np.zeros(3))
@@ -149,7 +165,7 @@ def _compared(model: PersonModel, scan: ScanSurface) -> list[_Tried]:
             ]  # fmt: skip
             mine = np.hstack([placed + shift, NORMAL_REACH * posed.normals @ rotation.T])
             score = _chamfer(mine.astype(np.float32), theirs, their_squares)
-            tried.append(_Tried(_placed(model, state, rotation, shift, scale, bottom), score, turn))
+            tried.append(Start(_placed(model, state, rotation, shift, scale, bottom), score, turn))
     tried.sort(key=lambda start: start.score)
     return tried
 
@@ -217,8 +233,3 @@ def _distinct(fits: list[ModelFit]) -> list[ModelFit]:
         if all(distance > 0.04 for distance in near):
             kept.append(fit)
     return kept
-
-
-def default_model() -> PersonModel:
-    """The model that scans are registered with by default."""
-    return person_model()
