@@ -56,8 +56,8 @@ class ModelStage(NamedTuple):
     """Whether fingers move too."""
     back: float = 0.5
     """Share of the vertices' own search, 0 to 1."""
-    free_pose: bool = True
-    """Whether the pose may change."""
+    joints: tuple[int, ...] | None = None
+    """Joints that may turn, and nothing else; all by default."""
 
 
 COARSE = (ModelStage(6, 0.25, 1.0, 2, 500), ModelStage(8, 0.12, 0.6, 6, 500))
@@ -208,8 +208,10 @@ def equations(
     used = np.ones(size, bool)
     if not stage.fingers:
         used[shapes + 3 * BODY_JOINTS : -3] = False
-    if not stage.free_pose:
-        used[shapes : shapes + 3 * model.joint_count] = False
+    if stage.joints is not None:
+        used[:] = False
+        for joint in stage.joints:
+            used[shapes + 3 * joint : shapes + 3 * joint + 3] = True
     return Equations(matrix, right, used, shapes), data
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.body.raw_scan import RawScan
 from corporeal.errors import InputError
-from corporeal.geometry.surface import vertex_normals
+from corporeal.geometry.surface import triangle_area_vectors, vertex_normals
 from corporeal.registration.orientation import outward_normals
 from corporeal.registration.scan_surface import cell_means, thinned
 
@@ -25,6 +25,8 @@ LEAST_POINTS = 500
 """Fewer tell no body."""
 FINE = 60_000
 """Points that are kept."""
+_SPREAD = 120_000
+"""Points that a surface is sampled with."""
 _COARSE = 6_000
 _SKIN = 1.8
 """Square metres of skin, about: what the spacing of points is told from."""
@@ -114,26 +116,45 @@ def _finite(scan: RawScan) -> tuple[NumpyArray, dict[str, NumpyArray], list[str]
             f"{int((~good).sum())} of the scan's {len(points)} points are not finite numbers; "
             f"expected at most one in ten. Export it again."
         )
-    normals = scan.normals
-    if scan.triangles is not None and len(scan.triangles):
-        if normals is None:
-            normals = vertex_normals(np.where(good[:, None], points, 0.0), scan.triangles)
-        used = np.zeros(len(points), bool)
-        used[np.asarray(scan.triangles).reshape(-1)] = True
-        good &= used
+    named = {"normals": scan.normals, "colours": scan.colours, "confidence": scan.confidence}
     values = {
-        name: np.asarray(array, np.float64)[good]
-        for name, array in (
-            ("normals", normals),
-            ("colours", scan.colours),
-            ("confidence", scan.confidence),
-        )
+        name: np.nan_to_num(np.asarray(array, np.float64))
+        for name, array in named.items()
         if array is not None
     }
-    values = {name: np.where(np.isfinite(a), a, 0.0) for name, a in values.items()}
     dropped = int((~good).sum())
-    remarks = [f"{dropped} points without a place or a surface were dropped."] if dropped else []
-    return points[good], values, remarks
+    remarks = [f"{dropped} points that are not finite were dropped."] if dropped else []
+    if scan.triangles is not None and len(scan.triangles):
+        safe = np.where(good[:, None], points, 0.0)
+        whole = np.asarray(scan.triangles)[good[np.asarray(scan.triangles)].all(axis=1)]
+        points, values = _spread(safe, whole, values)
+    else:
+        points = points[good]
+        values = {name: array[good] for name, array in values.items()}
+    return points, values, remarks
+
+
+def _spread(
+    points: NumpyArray, triangles: NumpyArray, values: dict[str, NumpyArray]
+) -> tuple[NumpyArray, dict[str, NumpyArray]]:
+    """Points spread evenly over a surface, so that large triangles count as much as small ones."""
+    vectors = triangle_area_vectors(points, triangles)
+    area = np.linalg.norm(vectors, axis=1)
+    if len(triangles) == 0 or not area.sum() > 0:
+        raise InputError("the scan's surface has no area; expected triangles of one person.")
+    values.setdefault("normals", vertex_normals(points, triangles))
+    random = np.random.default_rng(0)
+    places = (np.arange(_SPREAD) + random.random(_SPREAD)) / _SPREAD * area.sum()
+    chosen = np.minimum(np.searchsorted(np.cumsum(area), places), len(area) - 1)
+    u, v = random.random((2, _SPREAD))
+    u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
+    shares = np.stack([1 - u - v, u, v], axis=1)
+    corners = triangles[chosen]
+
+    def carried(array: NumpyArray) -> NumpyArray:
+        return np.einsum("nk,nk...->n...", shares, array[corners])
+
+    return carried(points), {name: carried(array) for name, array in values.items()}
 
 
 def _floor(

@@ -19,6 +19,7 @@ from corporeal.errors import InputError
 from corporeal.formats.bvh_units import axis_rotation
 from corporeal.geometry.alignment import best_rotation
 from corporeal.registration.coupled_stage import STAGES, Coupled, CoupledStage, couple
+from corporeal.registration.hands import with_best_hands
 from corporeal.registration.model_stage import FINE, ModelFit, fit_model
 from corporeal.registration.person_model import PersonModel, person_model
 from corporeal.registration.plausible import require_human
@@ -104,7 +105,8 @@ def register_scan(
     clock.stop("start")
     firsts = [fit_model(model, surface, start.state, FINE[:1]) for start in starts]
     fit = min(firsts, key=lambda found: found.energy)
-    fit = fit_model(model, surface, fit.state, FINE[1:])
+    fit = fit_model(model, surface, fit.state, FINE[1:2])
+    fit = fit_model(model, surface, with_best_hands(model, surface, fit.state), FINE[2:])
     clock.stop("model stage")
     require_human(model, surface, fit)
     coupled, unsound = sound_coupling(model, surface, fit)
