@@ -14,8 +14,8 @@ from corporeal.registration.model_stage import ModelStage, fit_model
 from corporeal.registration.person_model import PersonModel, PersonState
 from corporeal.registration.scan_surface import ScanSurface
 
-TWISTS = (0.0, 0.5, -0.5, 1.1, -1.1, 1.8)
-"""Radians about the forearm, added to what was found."""
+TWISTS = (-1.5, -0.75, 0.0, 0.75, 1.5)
+"""Radians about the forearm that hands are begun from, fingers straight."""
 _REACH = 0.24
 """Metres about the wrist within which points belong to the hand."""
 _LEAST = 60
@@ -23,6 +23,10 @@ _LEAST = 60
 _BETTER = 0.93
 """Energy of another twist over the first's, at most, for it to be taken."""
 _VERTICES = 700
+_PRIOR = 2.0
+"""Factor on the pose's prior."""
+_AT_ELBOW = 0.6
+"""Share of a twist that the elbow takes: forearms twist along their whole length."""
 
 
 def with_best_hands(model: PersonModel, surface: ScanSurface, state: PersonState) -> PersonState:
@@ -49,14 +53,17 @@ def _best_hand(
     ).some(900, 1)
     joints = (elbow, wrist, *fingers)
     stages = (
-        ModelStage(4, 0.05, 0.3, 0, 900, True, 0.6, joints),
-        ModelStage(5, 0.02, 0.1, 0, 900, True, 0.6, joints),
+        ModelStage(4, 0.05, 0.3, 0, 900, True, 0.6, joints, _PRIOR),
+        ModelStage(5, 0.02, 0.1, 0, 900, True, 0.6, joints, _PRIOR),
     )
     axis = _forearm(model, wrist, elbow)
-    found = []
+    found = [fit_model(hand, some, state, stages)]
     for twist in TWISTS:
         rotations = state.pose.rotations.copy()
-        rotations[wrist] = matrix_from_axis_angle(twist * axis) @ rotations[wrist]
+        rotations[fingers] = np.eye(3)
+        turned = matrix_from_axis_angle(_AT_ELBOW * twist * axis)
+        rotations[elbow] = rotations[elbow] @ turned
+        rotations[wrist] = matrix_from_axis_angle((1.0 - _AT_ELBOW) * twist * axis)
         start = PersonState(state.shape, RotationPose(rotations, state.pose.translation))
         found.append(fit_model(hand, some, start, stages))
     best = min(found, key=lambda fit: fit.energy)

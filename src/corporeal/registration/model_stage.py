@@ -58,6 +58,8 @@ class ModelStage(NamedTuple):
     """Share of the vertices' own search, 0 to 1."""
     joints: tuple[int, ...] | None = None
     """Joints that may turn, and nothing else; all by default."""
+    prior: float = 1.0
+    """Factor on the pose's prior: where few points are all that is fitted, they count for more."""
 
 
 COARSE = (ModelStage(6, 0.25, 1.0, 2, 500), ModelStage(8, 0.12, 0.6, 6, 500))
@@ -98,10 +100,9 @@ def fit_model(
             step, data = _solved(model, state, posed, some, stage)
             state = model.stepped(state, posed, step)
             posed = model.posed(state)
-    prior = pose_prior(model.template.skeleton.names).energy(state.pose) + float(
-        state.shape @ state.shape
-    )
-    return ModelFit(state, posed, data + PRIOR * prior, data)
+    pose = stages[-1].prior * pose_prior(model.template.skeleton.names).energy(state.pose)
+    shape = float(state.shape @ state.shape)
+    return ModelFit(state, posed, data + PRIOR * (pose + shape), data)
 
 
 def nearest(
@@ -204,7 +205,7 @@ def equations(
     _add_landmarks(model, posed, scan, stage, shapes, matrix, right)
     frames = parent_rotations(posed.kinematics.world_rotations, model.parents)
     prior = pose_prior(model.template.skeleton.names)
-    prior.add_to(matrix, right, state.pose, frames, shapes, PRIOR)
+    prior.add_to(matrix, right, state.pose, frames, shapes, stage.prior * PRIOR)
     used = np.ones(size, bool)
     if not stage.fingers:
         used[shapes + 3 * BODY_JOINTS : -3] = False

@@ -21,7 +21,11 @@ from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.pose import Pose, RotationPose
 from corporeal.body.template import Template
-from corporeal.geometry.rotations import axis_angle_from_matrix
+from corporeal.geometry.rotations import (
+    axis_angle_from_matrix,
+    matrix_from_axis_angle,
+    quaternion_from_matrix,
+)
 from corporeal.geometry.surface import vertex_normals
 from corporeal.models.smpl.shipped import SmplSkinning
 from corporeal.registration.person_space import COMPONENTS, PersonSpace, person_space
@@ -137,7 +141,8 @@ class PersonModel:
         """b_v(θ) of this model's vertices, metres."""
         shares, offsets = self._correctives
         drivers = _drivers(self.skinning)
-        features = (pose.rotations[drivers] - np.eye(3)).reshape(-1)
+        rotations = _without_forearm_twist(pose.rotations, self.template.skeleton.names)
+        features = (rotations[drivers] - np.eye(3)).reshape(-1)
         return ((shares @ features) @ offsets).reshape(-1, 3).astype(np.float64)
 
     def jacobian(
@@ -193,6 +198,19 @@ class PersonModel:
             rest_normals=self.rest_normals[rows],
             whole=False,
         )
+
+
+def _without_forearm_twist(
+    rotations: Float64[NumpyArray, "J 3 3"], names: tuple[str, ...]
+) -> Float64[NumpyArray, "J 3 3"]:
+    """Elbows without their turn about the forearm, which the blend shapes were not taught."""
+    bent = rotations.copy()
+    for side in ("left", "right"):
+        elbow = names.index(f"{side}_elbow")
+        w, x, _, _ = quaternion_from_matrix(rotations[elbow])
+        twist = matrix_from_axis_angle(np.array([2.0 * np.arctan2(x, w), 0.0, 0.0]))
+        bent[elbow] = rotations[elbow] @ twist.T
+    return bent
 
 
 def _drivers(skinning: SmplSkinning) -> list[int]:

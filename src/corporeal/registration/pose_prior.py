@@ -3,7 +3,7 @@
     E_θ = Σ_j ‖(log R_j − μ_j)/τ_j‖² + Σ_j ‖excess of log R_j over its limits / 0.1‖²
 
 Spreads τ cover the poses of the motion library and everyday ones (standing, sitting, arms raised);
-limits are those of `motions.limits`. The root turns freely.
+limits are those of `motions.limits`, but forearms may twist at the elbow. The root turns freely.
 """
 
 import re
@@ -29,11 +29,13 @@ _LIKELY = {
     "head": ((0.0, 0.0, 0.0), (0.2, 0.2, 0.15)),
     "collar": ((0.0, 0.0, 0.0), (0.06, 0.15, 0.15)),
     "shoulder": ((0.0, 0.0, -0.5), (0.5, 0.6, 0.7)),
-    "elbow": ((0.0, -0.3, 0.0), (0.12, 0.6, 0.12)),
-    "wrist": ((0.0, 0.0, 0.0), (0.4, 0.25, 0.3)),
+    "elbow": ((0.0, -0.3, 0.0), (0.45, 0.6, 0.12)),
+    "wrist": ((0.0, 0.0, 0.0), (0.3, 0.25, 0.3)),
     "thumb": ((0.0, 0.0, 0.0), (0.15, 0.15, 0.2)),
     "finger": ((0.0, 0.0, -0.2), (0.06, 0.12, 0.4)),
 }
+_TWIST = 1.2
+"""Radians that a forearm twists either way."""
 _BEYOND = 0.1
 """Radians past a limit that count as one standard deviation."""
 
@@ -94,6 +96,10 @@ def pose_prior(names: tuple[str, ...]) -> PosePrior:
     mirrored = np.array([name.startswith("right_") for name in names])[:, None]
     mean = np.where(mirrored & np.array([False, True, True]), -rows[:, 0], rows[:, 0])
     low, high = joint_limits(names)
+    for joint, name in enumerate(names):
+        if name.endswith("_elbow"):
+            # forearms twist; the motions' table leaves that to the wrist
+            low[joint, 0], high[joint, 0] = -_TWIST, _TWIST
     return PosePrior(mean, rows[:, 1], low, high)
 
 
