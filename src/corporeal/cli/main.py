@@ -39,6 +39,7 @@ VERBS = {
     "register": Verb(
         "corporeal.cli.register:RegisterVerb", "bring scans into the default body's topology"
     ),
+    "markers": Verb("corporeal.cli.markers:MarkersVerb", "find a body and its motion from markers"),
     "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
     "studio": Verb(
         "corporeal.cli.studio:StudioVerb", "shape, move and touch bodies in the browser"

@@ -181,7 +181,11 @@ class PersonModel:
         shape = state.shape.copy()
         shape[:shapes] += step[:shapes]
         world = posed.kinematics.world_rotations
-        return PersonState(shape, rotate_joints(state.pose, world, self.parents, moves))
+        moved = rotate_joints(state.pose, world, self.parents, moves)
+        # a step doubles what a parent's matrix lacks of a rotation: Newton's step to the nearest
+        turns = moved.rotations
+        turns = 1.5 * turns - 0.5 * turns @ np.swapaxes(turns, -1, -2) @ turns
+        return PersonState(shape, RotationPose(turns, moved.translation))
 
     def cut(self, rows: Int[NumpyArray, "n"]) -> "PersonModel":
         """The same with some of its vertices."""
