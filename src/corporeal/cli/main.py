@@ -38,6 +38,11 @@ VERBS = {
     "body": Verb("corporeal.cli.body:BodyVerb", "make a body from measurements or sliders"),
     "people": Verb("corporeal.cli.people:PeopleVerb", "make a population with real statistics"),
     "reshape": Verb("corporeal.cli.reshape:Reshape", "give a body more or less weight or height"),
+    "avatar": Verb("corporeal.cli.avatar:AvatarVerb", "make a body of your own from a scan"),
+    "register": Verb(
+        "corporeal.cli.register:RegisterVerb", "bring scans into the default body's topology"
+    ),
+    "markers": Verb("corporeal.cli.markers:MarkersVerb", "find a body and its motion from markers"),
     "animate": Verb("corporeal.cli.animate:Animate", "move a body and write the result"),
     "studio": Verb(
         "corporeal.cli.studio:StudioVerb", "shape, move and touch bodies in the browser"

@@ -88,6 +88,23 @@ def read_ply(path: str | Path) -> Mesh:
         raise FormatError(f"{path} cannot be read as PLY: {error}") from error
 
 
+def read_ply_columns(path: str | Path) -> tuple[Mesh, dict[str, NumpyArray]]:
+    """The mesh, and every single-valued column of its vertices by name: colours, normals, …"""
+    path = Path(path)
+    data = read_input(path)
+    try:
+        order, elements, start = _parse_header(data)
+        tables = _Body(data[start:], order).tables(elements)
+        columns = {
+            name: np.asarray(values)
+            for name, values in tables.get("vertex", {}).items()
+            if not isinstance(values, tuple)
+        }
+        return _mesh(tables), columns
+    except (ValueError, IndexError, KeyError) as error:
+        raise FormatError(f"{path} cannot be read as PLY: {error}") from error
+
+
 def write_ply(path: str | Path, mesh: Mesh, *, binary: bool = True) -> None:
     """Write a PLY file; float64 vertices are written as `double`, float32 ones as `float`."""
     vertices = np.asarray(mesh.vertices)

@@ -103,12 +103,14 @@ def write_animation_result(
     measurements: Mapping[str, float],
     frame: int | None = None,
     light: LightOptions = _AS_IT_COMES,
+    colours: Float[NumpyArray, "V 3"] | None = None,
 ) -> Report:
     """Write an animation by its suffix.
 
     `.npz` holds everything; `.glb`, `.fbx` and `.usd` a character; `.abc` and `.pc2` a cache;
     `.png` eight moments; `.mp4` and `.gif` a film; `.bvh` the motion; `.obj`, `.ply`, `.off` and
-    `.stl` one frame. The report says what the file could not carry.
+    `.stl` one frame. The report says what the file could not carry. `colours` (linear RGB a
+    vertex) take the place of the pictures' own in characters.
     """
     suffix = format_to_write(path, "animation").suffix
     parts = attachments_of(animation.template, animation.identity)
@@ -119,7 +121,7 @@ def write_animation_result(
     if suffix == ".npz":
         write_animation(path, animation, measurements)
     elif suffix in CHARACTER_WRITERS:
-        return write_engine_character(path, animation, parts, light)
+        return write_engine_character(path, animation, parts, light, colours)
     elif suffix in CACHE_SUFFIXES:
         vertices = np.asarray(animation.vertices)
         rest = replace(animation.template.mesh, vertices=animation.identity.rest_vertices)
@@ -169,6 +171,7 @@ def write_engine_character(
     animation: Animation,
     parts: Sequence[Attachment],
     light: LightOptions = _AS_IT_COMES,
+    colours: Float[NumpyArray, "V 3"] | None = None,
 ) -> Report:
     """Write a `.glb`, `.fbx` or `.usd` that any engine plays.
 
@@ -178,7 +181,8 @@ def write_engine_character(
     """
     light.require_engine_file(path)
     template, identity = animation.template, animation.identity
-    colours = engine_colours(template, identity)
+    if colours is None:
+        colours = engine_colours(template, identity)
     is_glb = Path(path).suffix.lower() == ".glb"
     if is_linear_blend(animation.deformer) and is_glb and light.is_plain:
         write_glb(

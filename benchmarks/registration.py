@@ -1,0 +1,281 @@
+"""Registration of virtual scans: unseen people × poses, random starts, and with directions removed.
+
+Truths are people of the population (`corporeal.population`, a seed that nothing was made with),
+posed by dual-quaternion skinning, which the model does not use, seen by the virtual scanner with
+noise, holes and outliers. One row of JSON a scan, written as soon as it is there: a stopped run
+goes on where it was.
+
+    python benchmarks/registration.py people                 # 20 people × 5 poses
+    python benchmarks/registration.py people --without 5     # five shape directions removed
+    python benchmarks/registration.py starts --count 200     # facings and poses at random
+    python benchmarks/registration.py people --summary       # what the rows say
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+KINDS = ("A", "T", "arms up", "sitting", "walking")
+REMOVED = (
+    "hip-scale-horiz",
+    "torso-vshape",
+    "stomach-pregnant",
+    "upperarm-scale-vert",
+    "hand-scale",
+)
+"""Unknowns of the population that no person of the reduced model differs in."""
+SEED = 20_991
+
+
+def drawn_pose(kind: str, names: tuple[str, ...], random: np.random.Generator, heading: float):
+    """Rotation vectors of a kind of pose, varied as people vary it."""
+    vectors = np.zeros((len(names), 3))
+    spread = {"hip": 0.06, "knee": 0.04, "spine": 0.04, "neck": 0.08, "head": 0.08}
+    spread |= {"shoulder": 0.12, "elbow": 0.1, "wrist": 0.1, "ankle": 0.05, "collar": 0.04}
+
+    def turn(joint: str, *vector: float) -> None:
+        for side, mirror in (("left", 1.0), ("right", -1.0)):
+            vectors[names.index(f"{side}_{joint}")] += np.array(vector) * (1.0, mirror, mirror)
+
+    if kind == "A":
+        turn("shoulder", 0.0, 0.0, -random.uniform(0.5, 0.95))
+    elif kind == "arms up":
+        turn("shoulder", 0.0, 0.0, random.uniform(0.6, 1.1))
+        turn("collar", 0.0, 0.0, 0.25)
+    elif kind == "sitting":
+        turn("hip", -1.45, 0.0, 0.1)
+        turn("knee", 1.45, 0.0, 0.0)
+        turn("shoulder", 0.0, 0.0, -1.05)
+        turn("elbow", 0.0, -0.5, 0.0)
+    elif kind == "walking":
+        side = random.choice([-1.0, 1.0])
+        turn("shoulder", 0.0, 0.0, -1.15)
+        turn("elbow", 0.0, -0.4, 0.0)
+        for name, step in (("left", side), ("right", -side)):
+            vectors[names.index(f"{name}_hip")] += (-0.4 * step, 0.0, 0.0)
+            vectors[names.index(f"{name}_knee")] += (0.2 if step > 0 else 0.55, 0.0, 0.0)
+            vectors[names.index(f"{name}_shoulder")] += (0.0, 0.35 * side, 0.0)
+    curl = {"left": random.uniform(0.05, 0.45), "right": random.uniform(0.05, 0.45)}
+    for index, name in enumerate(names):
+        side, _, stem = name.partition("_")
+        if stem[:-1] in ("index", "middle", "ring", "pinky"):
+            vectors[index, 2] = (-1.0 if side == "left" else 1.0) * curl[side]
+            continue
+        kind_of = next((key for key in spread if key in name), None)
+        if kind_of is not None:
+            axes = (1.0, 0.15, 0.15) if kind_of == "knee" else (1.0, 1.0, 1.0)
+            vectors[index] += spread[kind_of] * random.normal(size=3) * axes
+    vectors[0] = (0.0, heading, 0.0)
+    return vectors
+
+
+def virtual_scan(vertices, triangles, random, noise: float, points: int = 150_000):
+    """Points and confidences, with holes over 15 % and 1 % outliers."""
+    from corporeal.capture.scanner.scanner import Scanner, ScannerSettings
+
+    settings = ScannerSettings(points=points, noise=noise, outliers=0.01)
+    seen = Scanner(settings, triangles).scan(vertices.astype(np.float32), random)
+    cloud = seen.points.astype(np.float64)
+    kept = np.ones(len(cloud), bool)
+    while (~kept).mean() < 0.15:
+        middle = cloud[random.integers(len(cloud))]
+        kept &= np.linalg.norm(cloud - middle, axis=1) > random.uniform(0.015, 0.06)
+    return cloud[kept], seen.confidence[kept]
+
+
+def people(count: int):
+    """Unseen people's rest skins and joints."""
+    from corporeal.models.phenotype.model import PhenotypeModel
+    from corporeal.population.realise import realise
+    from corporeal.population.sampling import sample_people
+
+    folder = Path("/tmp") / "corporeal-registration-people.npz"
+    if folder.is_file():
+        stored = np.load(folder)
+        if len(stored["vertices"]) >= count:
+            return stored["vertices"][:count], stored["joints"][:count]
+    made = realise(PhenotypeModel(), sample_people(0, count, SEED, "adults"))
+    np.savez(folder, vertices=made.rest_vertices, joints=made.joints)
+    return made.rest_vertices, made.joints
+
+
+def measured(truth, identity, found, scan, triangles, names) -> dict[str, Any]:
+    """Errors of one registration against its truth, millimetres."""
+    from corporeal.registration.coupled_stage import matches
+
+    registered = found.registered
+    mine = found.placement.back(registered.vertices)
+    error = 1e3 * np.linalg.norm(mine - truth, axis=1)
+    fine = np.isin(names, ["left_hand", "right_hand", "head"])
+    inside = np.isin(names, ["inner_mouth", "left_eye_socket", "right_eye_socket"])
+    own = np.linalg.norm(matches(truth, triangles, scan).feet - scan, axis=1)
+    left = np.linalg.norm(matches(mine, triangles, scan).feet - scan, axis=1)
+    rest, true_rest = registered.identity.rest_vertices, identity.rest_vertices
+    shift = (rest - true_rest).mean(axis=0)
+    parts = {str(n): round(float(error[names == n].mean()), 2) for n in np.unique(names)}
+    return {
+        "body_mm": float(error[~fine & ~inside].mean()),
+        "hands_face_mm": float(error[fine].mean()),
+        "largest_part_mm": max(parts.values()),
+        "max_mm": float(error.max()),
+        "rest_mm": float(1e3 * np.linalg.norm(rest - true_rest - shift, axis=1).mean()),
+        "residual_mm": float(1e3 * np.median(left)),
+        "noise_mm": float(1e3 * np.median(own)),
+        "unsound": registered.quality.unsound,
+        "parts_mm": parts,
+        "seconds": {name: round(value, 2) for name, value in registered.seconds},
+    }
+
+
+def one(
+    person: int,
+    kind: str,
+    noise: float,
+    skins,
+    without: tuple[str, ...],
+    seed: int,
+    only_start=False,
+):
+    """Register one virtual scan; a row."""
+    from corporeal.assets.default_body import load_default_body
+    from corporeal.body.identity import Identity
+    from corporeal.body.pose import Pose
+    from corporeal.body.raw_scan import RawScan
+    from corporeal.errors import InputError
+    from corporeal.registration.person_model import person_model
+    from corporeal.registration.register import register_scan
+    from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
+
+    template = load_default_body().template
+    random = np.random.default_rng([SEED, seed, person])
+    identity = Identity(skins[0][person], skins[1][person], {})
+    names = template.skeleton.names
+    vectors = drawn_pose(kind, names, random, random.uniform(-np.pi, np.pi))
+    skinning = DualQuaternionSkinning(template)
+    truth = np.asarray(skinning.vertices(identity, Pose(vectors, np.zeros(3))), np.float64)
+    triangles = np.asarray(template.mesh.triangles)
+    points, confidence = virtual_scan(
+        truth, triangles, random, noise, 40_000 if only_start else 150_000
+    )
+    row: dict[str, Any] = {"person": person, "pose": kind, "noise_mm_said": 1e3 * noise}
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        if only_start:
+            row |= _start_only(points, confidence, truth)
+        else:
+            model = person_model(without=without) if without else None
+            found = register_scan(RawScan(points, confidence=confidence), model=model)
+            labels = np.array(template.part_names)[np.asarray(template.part_labels)]
+            row |= measured(truth, identity, found, points, triangles, labels)
+    except InputError as error:
+        row["refused"] = str(error)
+    row |= {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+    return row
+
+
+def _start_only(points, confidence, truth) -> dict[str, Any]:
+    """Where the best start lies, and whether that is right: no part more than 15 cm off."""
+    from corporeal.body.raw_scan import RawScan
+    from corporeal.registration.model_stage import FINE, fit_model
+    from corporeal.registration.person_model import person_model
+    from corporeal.registration.preparing import prepare
+    from corporeal.registration.register import started
+
+    model = person_model()
+    fits, surface, rotation, _ = started(
+        model, prepare(RawScan(points, confidence=confidence)), "auto"
+    )
+    firsts = [fit_model(model, surface, fit.state, FINE[:1]) for fit in fits]
+    best = min(firsts, key=lambda fit: fit.energy)
+    error = np.linalg.norm(best.posed.vertices @ rotation - truth, axis=1)
+    labels = np.asarray(model.template.part_labels)
+    worst = max(float(error[labels == k].mean()) for k in range(len(model.template.part_names)))
+    return {
+        "mean_mm": 1e3 * float(error.mean()),
+        "worst_part_mm": 1e3 * worst,
+        "right": worst < 0.1,
+    }
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("what", choices=("people", "starts"))
+    parser.add_argument("--count", type=int, default=20, help="people, or starts")
+    parser.add_argument("--noise", type=float, default=0.4, help="of the scanner, mm")
+    parser.add_argument(
+        "--without", type=int, default=0, help="shape directions to remove, up to 5"
+    )
+    parser.add_argument("--out", type=Path, default=None, help="JSON lines to write")
+    parser.add_argument("--summary", action="store_true", help="tell what the rows say, and end")
+    given = parser.parse_args()
+    label = f"registration_{given.what}_{given.noise:g}mm" + (
+        f"_without{given.without}" if given.without else ""
+    )
+    out = given.out or RESULTS / f"{label}.jsonl"
+    rows = [json.loads(line) for line in out.read_text().splitlines()] if out.is_file() else []
+    if given.summary:
+        print(json.dumps(summary(rows), indent=2))
+        return
+    done = {(row["person"], row["pose"], row.get("seed")) for row in rows}
+    if given.what == "people":
+        jobs = [(p, kind, k) for p in range(given.count) for k, kind in enumerate(KINDS)]
+    else:
+        jobs = [(n % 20, KINDS[(n // 3) % len(KINDS)], 1000 + n) for n in range(given.count)]
+    skins = people(20)
+    for person, kind, seed in jobs:
+        if (person, kind, seed) in done:
+            continue
+        row = one(
+            person,
+            kind,
+            1e-3 * given.noise,
+            skins,
+            REMOVED[: given.without],
+            seed,
+            given.what == "starts",
+        )
+        row["seed"] = seed
+        with out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        rows.append(row)
+        print(json.dumps({k: v for k, v in row.items() if k != "parts_mm"}), flush=True)
+    print(json.dumps(summary(rows), indent=2))
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Means over all rows."""
+    good = [row for row in rows if "refused" not in row]
+    found: dict[str, Any] = {"rows": len(rows), "refused": len(rows) - len(good)}
+    for key in (
+        "body_mm",
+        "hands_face_mm",
+        "largest_part_mm",
+        "rest_mm",
+        "mean_mm",
+        "cpu_s",
+        "unsound",
+    ):
+        values = [row[key] for row in good if key in row]
+        if values:
+            found[key] = {
+                "mean": round(float(np.mean(values)), 3),
+                "max": round(float(np.max(values)), 3),
+            }
+    ratios = [row["residual_mm"] / row["noise_mm"] for row in good if "residual_mm" in row]
+    if ratios:
+        found["residual_over_noise"] = {"median": float(np.median(ratios)), "max": max(ratios)}
+    if any("right" in row for row in good):
+        found["right"] = sum(row.get("right", False) for row in good) / len(rows)
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""`corporeal register`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from tyro.conf import Positional
+
+from corporeal.cli.console import print_json, say
+from corporeal.pipelines.register import RegisterConfig, TakeRegistered, register
+
+
+@dataclass(frozen=True)
+class RegisterVerb:
+    """Register scans of people to the default body: one topology, as trainers take it.
+
+    Examples:
+      corporeal register scan.obj --out registered.zarr --report report
+      corporeal register scans/ --same-person --out registered.zarr
+      corporeal register capture.zarr --sequence --out tracked.zarr --jobs 2
+
+    Takes a scan, a folder of scans, or a store with raw scans (corporeal capture --scans). Takes
+    that are registered already are kept; a stopped run goes on where it was.
+    """
+
+    scans: Positional[Path]
+    """Scan, folder of scans, or store of raw scans."""
+    out: Path
+    """Store of registrations to write (.zarr)."""
+    report: Path | None = None
+    """Folder for reports, a page a scan."""
+    sequence: bool = False
+    """Scans follow each other in time: register the first, track the others."""
+    same_person: bool = False
+    """All scans of the folder are of one person: one shape for all."""
+    fps: float = 60.0
+    """Frames a second of a folder's sequence."""
+    backwards: bool = False
+    """Track from the end."""
+    unit: str = "auto"
+    """Unit of the scans: m, cm, mm or in; found from their size by default."""
+    up: str = "auto"
+    """Upward axis of the scans, such as +z; found by default."""
+    most_frames: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Frames of each sequence to register; all by default."""
+    jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Worker processes; one a core by default."""
+    scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
+    """Dask scheduler to run on instead."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    def run(self) -> int:
+        """Register all takes, and say how well."""
+        config = RegisterConfig(
+            scans=self.scans,
+            out=self.out,
+            report=self.report,
+            sequence=self.sequence,
+            same_person=self.same_person,
+            fps=self.fps,
+            backwards=self.backwards,
+            unit=self.unit,
+            up=self.up,
+            most_frames=self.most_frames,
+        )
+        say(f"registering {self.scans}")
+        report = register(config, self.jobs, self.scheduler)
+        failed = {name: failure.message for name, failure in report.failed.items()}
+        if self.json:
+            print_json({"done": report.done, "skipped": report.skipped, "failed": failed})
+        else:
+            for made in report.done.values():
+                print(_row(made))
+            for name, message in failed.items():
+                print(f"{name}: {message}")
+            print(f"{len(report.done)} registered, {len(report.skipped)} were there already, "
+                  f"{len(failed)} failed: {self.out}")  # fmt: skip
+        error = report.error()
+        if error is None:
+            return 0
+        say(f"corporeal: {error}")
+        return error.exit_code
+
+
+def _row(made: TakeRegistered) -> str:
+    """One take in words."""
+    frames = "1 frame" if made.frames == 1 else f"{made.frames} frames"
+    rest = f", {made.recovered} begun again, {made.lost} lost" if made.recovered + made.lost else ""
+    return (
+        f"{made.subject} {made.sequence}: {frames}, median {made.median_mm:.2f} mm, worst frame "
+        f"{made.worst_mm:.2f} mm{rest}"
+    )

@@ -1,0 +1,78 @@
+"""Whether what was fitted is a person: how much of the scan lies on the body, how much of the body
+on the scan, and how unusual the body and its pose would have to be."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal.errors import InputError
+from corporeal.registration.coupled_stage import matches
+from corporeal.registration.model_stage import ModelFit
+from corporeal.registration.person_model import PersonModel
+from corporeal.registration.pose_prior import pose_prior
+from corporeal.registration.scan_surface import ScanSurface
+
+NEAR = 0.02
+"""Metres from the model within which a point of the scan lies on it."""
+LEAST_COVERED = 0.82
+"""Share of the scan that must lie on the body."""
+LEAST_FOUND = 0.22
+"""Share of the body that must lie on the scan."""
+MOST_UNUSUAL = 3.0
+"""Root mean square of the shape's coefficients, standard deviations."""
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """Figures that tell a person from something else."""
+
+    covered: float
+    """Share of the scan that lies on the body and faces the same way."""
+    found: float
+    """Share of the body's vertices that lie on the scan."""
+    distance: float
+    """Median distance of the scan from the body, metres."""
+    unusual: float
+    """Root mean square of the first shape coefficients, standard deviations."""
+    strained: float
+    """Energy of the pose's prior, a joint."""
+
+
+def plausibility(model: PersonModel, surface: ScanSurface, fit: ModelFit) -> Plausibility:
+    """Measure a model fit."""
+    from scipy.spatial import KDTree
+
+    some = surface.some(8000, 5)
+    found = matches(fit.posed.vertices, np.asarray(model.template.mesh.triangles), some.points)
+    distance = np.linalg.norm(some.points - found.feet, axis=1)
+    facing = np.sum(found.normals * some.normals, axis=1) > 0.3
+    vertices = np.arange(0, len(fit.posed.vertices), 3)
+    reach, which = KDTree(some.points).query(fit.posed.vertices[vertices])
+    alike = np.sum(fit.posed.normals[vertices] * some.normals[which], axis=1) > 0.2
+    prior = pose_prior(model.template.skeleton.names)
+    return Plausibility(
+        float(((distance < NEAR) & facing).mean()),
+        float(((reach < 1.5 * NEAR) & alike).mean()),
+        float(np.median(distance)),
+        float(np.sqrt(np.mean(fit.state.shape[:40] ** 2))),
+        prior.energy(fit.state.pose) / model.joint_count,
+    )
+
+
+def require_human(model: PersonModel, surface: ScanSurface, fit: ModelFit) -> Plausibility:
+    """Raise `InputError` unless the scan is one of a person."""
+    seen = plausibility(model, surface, fit)
+    if seen.covered < LEAST_COVERED or seen.found < LEAST_FOUND:
+        raise InputError(
+            f"the scan does not look like one person: {100 * seen.covered:.0f} % of it lies on the "
+            f"body that fits best (expected {100 * LEAST_COVERED:.0f} %), and "
+            f"{100 * seen.found:.0f} % of that body on the scan (expected "
+            f"{100 * LEAST_FOUND:.0f} %). Cut away what is not the person; if it is one, say --up."
+        )
+    if seen.unusual > MOST_UNUSUAL:
+        raise InputError(
+            f"the body that fits best would be no person's: its shape is {seen.unusual:.1f} "
+            f"standard deviations from the mean in every direction (expected at most "
+            f"{MOST_UNUSUAL:g}). If the scan is of a person, check its unit (--unit)."
+        )
+    return seen

@@ -1,0 +1,274 @@
+"""From a raw scan to one that a body can be laid onto.
+
+Floors, stands and stray pieces are taken away, the unit is found from the person's size, and all
+that was done is said in words. What cannot be a scan of one person is refused here where that can
+be seen without a fit: too few points, numbers that are not finite, a size that is no person's in
+any unit, two people side by side.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal.body.raw_scan import RawScan
+from corporeal.errors import InputError
+from corporeal.geometry.surface import triangle_area_vectors, vertex_normals
+from corporeal.registration.orientation import outward_normals
+from corporeal.registration.scan_surface import cell_means, thinned
+
+UNITS_M = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
+"""Units that a scan may be in, metres."""
+SIZES_M = (0.85, 2.75)
+"""Largest extent of a person in any pose, metres."""
+LEAST_POINTS = 500
+"""Fewer tell no body."""
+FINE = 60_000
+"""Points that are kept."""
+_SPREAD = 120_000
+"""Points that a surface is sampled with."""
+_COARSE = 6_000
+_SKIN = 1.8
+"""Square metres of skin, about: what the spacing of points is told from."""
+_FLOOR_SHARE = 0.12
+"""Share of the points that a floor has at least."""
+_PIECE = 0.002
+"""Pieces of at least this share of the largest's size may belong to it."""
+_BESIDE = 0.08
+"""… if they lie within this share of the extent of it."""
+_LINK = 0.03
+"""Pieces nearer to each other than this share of the extent belong together."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedScan:
+    """Points of one person in metres, in the file's axes still."""
+
+    points: Float64[NumpyArray, "n 3"]
+    """Metres."""
+    normals: Float64[NumpyArray, "n 3"]
+    """Unit, outwards."""
+    weights: Float64[NumpyArray, "n"]
+    """Confidence, 0 to 1."""
+    spacing: float
+    """Metres between neighbours."""
+    colours: Float64[NumpyArray, "n 3"] | None
+    """sRGB, 0 to 1; None where the scan has none."""
+    landmarks: dict[str, Float64[NumpyArray, "3"]]
+    """Known places by name, metres."""
+    unit_length: float
+    """Metres of the file's unit."""
+    up_hint: Float64[NumpyArray, "3"] | None
+    """Which way is up, where a floor told; unit."""
+    remarks: tuple[str, ...]
+    """What was found and done, in words."""
+
+
+def prepare(scan: RawScan, unit: str = "auto") -> PreparedScan:
+    """Clean, measure and orient a scan; raises `InputError` with the reason for what is none."""
+    points, values, remarks = _finite(scan)
+    if len(points) < LEAST_POINTS:
+        raise InputError(
+            f"the scan has {len(points)} points; expected at least {LEAST_POINTS} of one person."
+        )
+    if not np.ptp(points, axis=0).max() > 0:
+        raise InputError("all points of the scan lie in one place; expected a person.")
+    _, fine = thinned(points, FINE, *values.values())
+    points, values = fine[0], dict(zip(values, fine[1:], strict=True))
+    _, (coarse,) = thinned(points, _COARSE)
+    floor, up_hint = _floor(points, coarse)
+    if floor.any():
+        remarks.append(f"a floor was taken away ({100 * floor.mean():.0f} % of the points).")
+    piece, others = _main_piece(points[~floor], up_hint)
+    kept = np.flatnonzero(~floor)[piece]
+    stray = int((~floor).sum()) - len(kept)
+    if stray:
+        remarks.append(f"{others} stray pieces were left out ({stray} of {len(floor)} points).")
+    points = points[kept]
+    values = {name: array[kept] for name, array in values.items()}
+    length, remark = _unit(points, unit)
+    remarks.append(remark)
+    points = length * points
+    normals = _normals(points, values.get("normals"))
+    weights = np.clip(values.get("confidence", np.ones(len(points))), 0.0, 1.0)
+    spacing = float(np.sqrt(_SKIN / len(points)))
+    return PreparedScan(
+        points,
+        normals,
+        weights,
+        spacing,
+        values.get("colours"),
+        {name: length * np.asarray(place, np.float64) for name, place in scan.landmarks.items()},
+        length,
+        up_hint,
+        tuple(remarks),
+    )
+
+
+def _finite(scan: RawScan) -> tuple[NumpyArray, dict[str, NumpyArray], list[str]]:
+    """Points that are numbers, with what goes with them."""
+    points = np.asarray(scan.points, np.float64)
+    if len(points) == 0:
+        raise InputError("the scan is empty; expected points of one person.")
+    good = np.isfinite(points).all(axis=1) & (np.abs(points) < 1e9).all(axis=1)
+    if good.mean() < 0.9:
+        raise InputError(
+            f"{int((~good).sum())} of the scan's {len(points)} points are not finite numbers; "
+            f"expected at most one in ten. Export it again."
+        )
+    named = {"normals": scan.normals, "colours": scan.colours, "confidence": scan.confidence}
+    values = {
+        name: np.nan_to_num(np.asarray(array, np.float64))
+        for name, array in named.items()
+        if array is not None
+    }
+    dropped = int((~good).sum())
+    remarks = [f"{dropped} points that are not finite were dropped."] if dropped else []
+    if scan.triangles is not None and len(scan.triangles):
+        safe = np.where(good[:, None], points, 0.0)
+        whole = np.asarray(scan.triangles)[good[np.asarray(scan.triangles)].all(axis=1)]
+        points, values = _spread(safe, whole, values)
+    else:
+        points = points[good]
+        values = {name: array[good] for name, array in values.items()}
+    return points, values, remarks
+
+
+def _spread(
+    points: NumpyArray, triangles: NumpyArray, values: dict[str, NumpyArray]
+) -> tuple[NumpyArray, dict[str, NumpyArray]]:
+    """Points spread evenly over a surface, so that large triangles count as much as small ones."""
+    vectors = triangle_area_vectors(points, triangles)
+    area = np.linalg.norm(vectors, axis=1)
+    if len(triangles) == 0 or not area.sum() > 0:
+        raise InputError("the scan's surface has no area; expected triangles of one person.")
+    values.setdefault("normals", vertex_normals(points, triangles))
+    random = np.random.default_rng(0)
+    places = (np.arange(_SPREAD) + random.random(_SPREAD)) / _SPREAD * area.sum()
+    chosen = np.minimum(np.searchsorted(np.cumsum(area), places), len(area) - 1)
+    u, v = random.random((2, _SPREAD))
+    u, v = np.where(u + v > 1, 1 - u, u), np.where(u + v > 1, 1 - v, v)
+    shares = np.stack([1 - u - v, u, v], axis=1)
+    corners = triangles[chosen]
+
+    def carried(array: NumpyArray) -> NumpyArray:
+        return np.einsum("nk,nk...->n...", shares, array[corners])
+
+    return carried(points), {name: carried(array) for name, array in values.items()}
+
+
+def _floor(
+    points: NumpyArray, coarse: NumpyArray
+) -> tuple[Bool[NumpyArray, "n"], NumpyArray | None]:
+    """Points of a plane that everything stands on, and the way up from it."""
+    random = np.random.default_rng(0)
+    extent = float(np.ptp(coarse, axis=0).max())
+    best, plane = 0.0, None
+    for _ in range(200):
+        a, b, c = coarse[random.choice(len(coarse), 3, replace=False)]
+        normal = np.cross(b - a, c - a)
+        length = float(np.linalg.norm(normal))
+        if length < 1e-4 * extent**2:
+            continue
+        height = (coarse - a) @ (normal / length)
+        share = float((np.abs(height) < 0.006 * extent).mean())
+        if share > best:
+            best, plane = share, (a, normal / length)
+    nothing = np.zeros(len(points), bool)
+    if plane is None or best < _FLOOR_SHARE:
+        return nothing, None
+    height = (coarse - plane[0]) @ plane[1]
+    away = np.abs(height) > 0.012 * extent
+    above = float((height[away] > 0).mean()) if away.any() else 0.0
+    if not (above > 0.98 or above < 0.02):
+        return nothing, None
+    up = plane[1] if above > 0.5 else -plane[1]
+    on_floor = np.abs((points - plane[0]) @ up) < 0.012 * extent
+    if on_floor.mean() > 0.9:
+        return nothing, None
+    return on_floor | ((points - plane[0]) @ up < 0), up
+
+
+def _main_piece(points: NumpyArray, up_hint: NumpyArray | None) -> tuple[NumpyArray, int]:
+    """Indices of the points of the largest piece and of those that lie by it, and how many pieces
+    are left out. A hand that a hole has cut off belongs to the body; a chair does not."""
+    from scipy.spatial import KDTree
+
+    from corporeal.registration.pieces import piece_labels
+
+    extent = float((np.percentile(points, 99, axis=0) - np.percentile(points, 1, axis=0)).max())
+    (cells,) = cell_means(points, 0.5 * _LINK * extent)
+    labels = piece_labels(cells, _LINK * extent)
+    counts = np.bincount(labels)
+    order = np.argsort(-counts)
+    if len(order) > 1:
+        _require_one_person(cells, labels, order[:2], up_hint)
+    main = KDTree(cells[labels == order[0]])
+    kept = [order[0]]
+    for label in order[1:]:
+        if counts[label] >= _PIECE * counts[order[0]]:
+            away = float(main.query(cells[labels == label])[0].min())
+            if away < _BESIDE * extent:
+                kept.append(label)
+    near = KDTree(cells).query(points)[1]
+    return np.flatnonzero(np.isin(labels[near], kept)), len(order) - len(kept)
+
+
+def _require_one_person(
+    cells: NumpyArray, labels: NumpyArray, largest: NumpyArray, up_hint: NumpyArray | None
+) -> None:
+    """Refuse two pieces of like size that stand side by side."""
+    first, second = (cells[labels == label] for label in largest)
+    if len(second) < 0.4 * len(first):
+        return
+    axes = np.eye(3) if up_hint is None else up_hint[None]
+    for axis in axes:
+        spans = [(float((p @ axis).min()), float((p @ axis).max())) for p in (first, second)]
+        tall = [high - low for low, high in spans]
+        shared = min(s[1] for s in spans) - max(s[0] for s in spans)
+        sizes = [float(np.ptp(p, axis=0).max()) for p in (first, second)]
+        if shared > 0.6 * max(tall) and min(tall) > 0.7 * max(sizes):
+            raise InputError(
+                "the scan shows two bodies side by side; expected one person. Cut it in two, and "
+                "register each."
+            )
+
+
+def _unit(points: NumpyArray, unit: str) -> tuple[float, str]:
+    """Metres of the unit, and a remark."""
+    extent = float((np.percentile(points, 99.8, axis=0) - np.percentile(points, 0.2, axis=0)).max())
+    if unit != "auto":
+        if unit not in UNITS_M:
+            raise InputError(f"unit {unit!r} is not known; expected {', '.join(UNITS_M)} or auto.")
+        length = UNITS_M[unit]
+        if not 0.5 * SIZES_M[0] <= length * extent <= 1.3 * SIZES_M[1]:
+            raise InputError(
+                f"the scan is {length * extent:.3g} m large if its unit is {unit}; expected a "
+                f"person's {SIZES_M[0]} to {SIZES_M[1]} m. Leave --unit out to have it found."
+            )
+        return length, f"its unit is {unit}, as was said."
+    fits = [name for name, m in UNITS_M.items() if SIZES_M[0] <= m * extent <= SIZES_M[1]]
+    if not fits:
+        raise InputError(
+            f"the scan is {extent:.4g} units large; a person's {SIZES_M[0]} to {SIZES_M[1]} m "
+            f"would be that in none of {', '.join(UNITS_M)}. Scale it, or give --unit."
+        )
+    # of cm and inches, which overlap, the one that makes the person of more usual size
+    name = min(fits, key=lambda n: abs(np.log(UNITS_M[n] * extent / 1.72)))
+    return UNITS_M[name], f"its unit is {name}: it is {UNITS_M[name] * extent:.2f} m large."
+
+
+def _normals(points: NumpyArray, given: NumpyArray | None) -> NumpyArray:
+    """Outward normals; found on a thinner cloud where none are given, and carried over."""
+    from scipy.spatial import KDTree
+
+    if given is not None and (np.linalg.norm(given, axis=1) > 1e-9).mean() > 0.9:
+        return outward_normals(points, given)
+    _, (coarse,) = thinned(points, 10_000)
+    signed = outward_normals(coarse)
+    tree = KDTree(points)
+    near = np.asarray(tree.query(points, 12)[1])
+    around = points[near] - points[near].mean(axis=1, keepdims=True)
+    own = np.linalg.eigh(np.einsum("nka,nkb->nab", around, around))[1][:, :, 0]
+    like = signed[np.asarray(KDTree(coarse).query(points)[1])]
+    return own * np.where(np.sum(own * like, axis=1) < 0, -1.0, 1.0)[:, None]
