@@ -1,0 +1,1 @@
+"""Learned flesh: models whose frames depend on those before."""
