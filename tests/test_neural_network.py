@@ -1,34 +1,42 @@
 """Neural soft tissue: equations of Casas 2018, and a network that cannot blow up."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.motion import Motion
+from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.pose import Pose
 from corporeal.dynamics.neural import equations, features, network, recurrence
 from corporeal.dynamics.neural.clock import NeuralClock
-from corporeal.dynamics.neural.model import NeuralFlesh
+from corporeal.dynamics.neural.model import NeuralModel
 from corporeal.dynamics.neural.person import PERSON_SIZE, Tissue, person_numbers
+from corporeal.errors import FormatError, InputError
+from corporeal.formats.neural import read_neural, write_neural
+from corporeal.formats.npz import write_npz
 from corporeal.geometry.rotations import matrix_from_axis_angle
 
 DYNAMIC, STATIC = 5, 3
 
 
-def small_model(seed: int = 0, vertices: int = 7) -> NeuralFlesh:
+def small_model(seed: int = 0, vertices: int = 7) -> NeuralModel:
     """A network with random weights on a mesh of a few vertices."""
     draw = np.random.default_rng(seed)
     parameters = network.initial_parameters(
         seed, PERSON_SIZE, DYNAMIC, STATIC, width=16, oscillators=8, hidden=12
     )
-    return NeuralFlesh(
-        parameters,
-        draw.standard_normal((DYNAMIC, vertices, 3)).astype(np.float32),
-        draw.standard_normal((STATIC, vertices, 3)).astype(np.float32),
-        np.zeros((vertices, 3), np.float32),
-        np.zeros(PERSON_SIZE),
-        np.ones(PERSON_SIZE),
+    return NeuralModel(
+        NeuralFlesh(
+            parameters,
+            draw.standard_normal((DYNAMIC, vertices, 3)).astype(np.float32),
+            draw.standard_normal((STATIC, vertices, 3)).astype(np.float32),
+            np.zeros((vertices, 3), np.float32),
+            np.zeros(PERSON_SIZE),
+            np.ones(PERSON_SIZE),
+        )
     )
 
 
@@ -207,3 +215,26 @@ def test_people_are_told_apart_by_shape_and_tissue():
     twice = person_numbers(rest, Tissue(stiffness=2 * Tissue().stiffness))
     np.testing.assert_allclose(twice - usual, np.eye(PERSON_SIZE)[-3] * np.log(2.0), atol=1e-12)
     assert np.abs(person_numbers(1.1 * rest, Tissue())[:10] - usual[:10]).max() > 0.3
+
+
+def test_a_file_gives_the_network_back(tmp_path):
+    """Written and read, every array is the same to the bit; damage is named."""
+    trained = small_model().trained
+    write_neural(tmp_path / "n.npz", trained)
+    again = read_neural(tmp_path / "n.npz")
+    for name, value in trained.parameters.items():
+        np.testing.assert_array_equal(again.parameters[name], value)
+    np.testing.assert_array_equal(again.dynamic_basis, trained.dynamic_basis)
+    with pytest.raises(InputError, match="expected .npz"):
+        write_neural(tmp_path / "n.bin", trained)
+    lacking = {k: v for k, v in trained.parameters.items() if k != "skip_1"}
+    with pytest.raises(InputError, match="skip_1"):
+        NeuralModel(replace(trained, parameters=lacking))
+    wrong = {**trained.parameters, "value_0": np.zeros((3, 3), np.float32)}
+    with pytest.raises(InputError, match="value_0"):
+        NeuralModel(replace(trained, parameters=wrong))
+    with pytest.raises(InputError, match="basis"):
+        replace(trained, dynamic_basis=trained.dynamic_basis[:-1])
+    write_npz(tmp_path / "other.npz", {"something": np.zeros(3)})
+    with pytest.raises(FormatError, match="no neural soft tissue"):
+        read_neural(tmp_path / "other.npz")

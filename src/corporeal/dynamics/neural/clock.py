@@ -21,7 +21,7 @@ from corporeal.dynamics.neural.features import (
     movement,
     posture,
 )
-from corporeal.dynamics.neural.model import NeuralFlesh, Playing
+from corporeal.dynamics.neural.model import NeuralModel, Playing
 from corporeal.errors import InputError
 
 
@@ -43,7 +43,7 @@ class NeuralClock:
 
     def __init__(
         self,
-        model: NeuralFlesh,
+        model: NeuralModel,
         person: Float32[NumpyArray, "q"],
         joints: Float[NumpyArray, "J 3"],
         skeleton: Skeleton,
@@ -54,7 +54,7 @@ class NeuralClock:
     def start(self, pose: Pose) -> NeuralMoment:
         """At rest in `pose`, for ever until now."""
         bones = bone_pose(pose, self._joints, self._skeleton.parents)
-        still = np.zeros(len(self._model.dynamic_basis), np.float32)
+        still = np.zeros(self._model.dynamic_count, np.float32)
         past = ((0.0, bones), (np.inf, bones))
         return NeuralMoment(past, self._model.start(self._person), still)
 

@@ -5,51 +5,36 @@ Offsets are in the rest pose and are added to the pose correctives of `base` bef
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from corporeal._typing import Float, Float32, NumpyArray
 from corporeal.body.motion import Motion
+from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.dynamics.neural import features, network
-from corporeal.dynamics.neural.network import Complex, Parameters
-from corporeal.dynamics.neural.person import Tissue, person_numbers
+from corporeal.dynamics.neural.network import Complex
+from corporeal.dynamics.neural.person import PERSON_SIZE, Tissue, person_numbers
 from corporeal.dynamics.neural.recurrence import Poles, advance
 from corporeal.errors import InputError
 
 
-@dataclass(frozen=True, eq=False)
-class NeuralFlesh:
-    """A trained network with what its outputs mean."""
+class NeuralModel:
+    """A trained network in use."""
 
-    parameters: Parameters
-    """Learned arrays by name; see `network`."""
-    dynamic_basis: Float32[NumpyArray, "d V 3"]
-    """Rest-pose offset of each dynamic coefficient, metres."""
-    static_basis: Float32[NumpyArray, "s V 3"]
-    """The same of what the pose alone does beyond the base's correctives; may be none."""
-    static_mean: Float32[NumpyArray, "V 3"]
-    """Added to it, metres."""
-    person_mean: Float[NumpyArray, "q"]
-    """Of the people it was trained on; see `person`."""
-    person_scale: Float[NumpyArray, "q"]
-    """Their standard deviation."""
-    base: str = "smpl"
-    """Deformer whose rest skin the offsets are added to."""
-
-    def __post_init__(self) -> None:
-        vertices = self.static_mean.shape
-        for name, basis in (("dynamic", self.dynamic_basis), ("static", self.static_basis)):
-            if basis.shape[1:] != vertices:
-                raise InputError(
-                    f"the {name} basis moves {basis.shape[1]} vertices; expected {vertices[0]}."
-                )
-        outputs = np.shape(self.parameters["dynamic_out"])[1]
-        if outputs != len(self.dynamic_basis):
+    def __init__(self, trained: NeuralFlesh) -> None:
+        network.require_layout(trained.parameters, PERSON_SIZE)
+        if len(trained.person_mean) != PERSON_SIZE:
             raise InputError(
-                f"the network has {outputs} dynamic coefficients and a basis of "
-                f"{len(self.dynamic_basis)}; expected as many."
+                f"a neural model knows {len(trained.person_mean)} numbers of a person; expected "
+                f"{PERSON_SIZE}."
             )
+        self.trained = trained
+        self.parameters = trained.parameters
+
+    @property
+    def dynamic_count(self) -> int:
+        """Dynamic coefficients."""
+        return len(self.trained.dynamic_basis)
 
     def person(
         self, rest_vertices: Float[NumpyArray, "V 3"], tissue: Tissue | None = None
@@ -57,7 +42,7 @@ class NeuralFlesh:
         """What the network is told of somebody; people far outside the training set count as three
         deviations away."""
         numbers = person_numbers(rest_vertices, tissue or Tissue())
-        standard = (numbers - self.person_mean) / self.person_scale
+        standard = (numbers - self.trained.person_mean) / self.trained.person_scale
         return np.clip(standard, -3.0, 3.0).astype(np.float32)
 
     def start(self, person: Float32[NumpyArray, "q"]) -> "Playing":
@@ -80,29 +65,26 @@ class NeuralFlesh:
             rows.append(row)
         return np.stack(rows)
 
-    def offsets(
-        self, dynamic: Float32[NumpyArray, "*n d"], static: Float32[NumpyArray, "*n s"]
-    ) -> Float32[NumpyArray, "*n V 3"]:
-        """Rest-pose offsets of both causes, metres."""
-        flat = self.static_mean.reshape(-1) + static @ self._static_rows
-        return (flat + dynamic @ self._dynamic_rows).reshape(
-            *dynamic.shape[:-1], *self.static_mean.shape
-        )
+    def static_offsets(self, static: Float32[NumpyArray, "*n s"]) -> Float32[NumpyArray, "*n V 3"]:
+        """Rest-pose offsets of what the pose does, metres."""
+        rows = static @ self._rows(self.trained.static_basis) + self.trained.static_mean.ravel()
+        return rows.reshape(*static.shape[:-1], self.trained.vertex_count, 3)
 
-    @cached_property
-    def _dynamic_rows(self) -> NumpyArray:
-        return self.dynamic_basis.reshape(len(self.dynamic_basis), -1)
+    def dynamic_offsets(self, dynamic: Float[NumpyArray, "*n d"]) -> Float32[NumpyArray, "*n V 3"]:
+        """Rest-pose offsets of what the movement does, metres."""
+        rows = dynamic.astype(np.float32) @ self._rows(self.trained.dynamic_basis)
+        return rows.reshape(*dynamic.shape[:-1], self.trained.vertex_count, 3)
 
-    @cached_property
-    def _static_rows(self) -> NumpyArray:
-        return self.static_basis.reshape(len(self.static_basis), -1)
+    @staticmethod
+    def _rows(basis: Float32[NumpyArray, "c V 3"]) -> Float32[NumpyArray, "c n"]:
+        return basis.reshape(len(basis), -1)
 
 
 @dataclass(frozen=True, eq=False)
 class Playing:
     """A network in the middle of a movement: what it remembers of it."""
 
-    model: NeuralFlesh
+    model: NeuralModel
     """The network."""
     person: Float32[NumpyArray, "q"]
     """Who moves."""

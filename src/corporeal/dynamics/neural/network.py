@@ -20,6 +20,7 @@ import numpy as np
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.dynamics.neural.features import MOVEMENT_SIZE, POSE_SIZE
 from corporeal.dynamics.neural.recurrence import Poles, decay, poles
+from corporeal.errors import InputError
 from corporeal.runtime.arrays import namespace_of
 
 Parameters: TypeAlias = Mapping[str, Any]
@@ -29,6 +30,8 @@ Complex: TypeAlias = tuple[Any, Any]
 Memory: TypeAlias = Callable[[int, Poles, Complex], Complex]
 """From a layer's number, its poles and its drive to its oscillators' state."""
 
+_MOST_LAYERS: Final = 8
+_MOST_UNITS: Final = 4096
 BOUND: Final = 8.0
 """Movement beyond so many usual sizes counts as that much, softly."""
 
@@ -83,6 +86,36 @@ def initial_parameters(
             f"open_{layer}": dense(width, width, 0.5),
         }
     return made
+
+
+def require_layout(parameters: Parameters, person_size: int) -> None:
+    """Raise `InputError` unless all weights are there and fit together."""
+    shapes = {name: np.shape(value) for name, value in parameters.items()}
+    layers = layer_count(parameters)
+    sizes = {
+        "width": _columns(shapes, "movement_in"),
+        "oscillators": _columns(shapes, "decay_0"),
+        "hidden": _columns(shapes, "gate_in"),
+    }
+    outputs = _columns(shapes, "dynamic_out"), _columns(shapes, "static_out")
+    if not 1 <= layers <= _MOST_LAYERS or max(*sizes.values(), *outputs) > _MOST_UNITS:
+        raise InputError(
+            f"a neural model of {layers} layers and {sizes} came; expected 1 to {_MOST_LAYERS} "
+            f"layers of at most {_MOST_UNITS} units."
+        )
+    like = initial_parameters(0, person_size, *outputs, layers=layers, **sizes)
+    for name in sorted(like.keys() | shapes.keys()):
+        wanted = like[name].shape if name in like else None
+        if shapes.get(name) != wanted:
+            raise InputError(
+                f"a neural model has weights {name!r} of shape {shapes.get(name)}; expected "
+                f"{wanted}. It was made for another network, or is damaged: train it again."
+            )
+
+
+def _columns(shapes: Mapping[str, tuple[int, ...]], name: str) -> int:
+    shape = shapes.get(name, ())
+    return shape[-1] if shape else 0
 
 
 def layer_count(parameters: Parameters) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from corporeal._typing import NumpyArray
+from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.registrations import Registrations, Take
-from corporeal.dynamics.neural.model import NeuralFlesh
 from corporeal.dynamics.neural.training.recurrent import (
     RecurrentTraining,
     TrainedNetwork,
@@ -134,7 +134,6 @@ def _model(
         spatial(bases[1].mean)[0],
         trained.person_mean,
         trained.person_scale,
-        base.name,
     )
 
 
