@@ -225,7 +225,7 @@ def test_a_file_gives_the_network_back(tmp_path):
     for name, value in trained.parameters.items():
         np.testing.assert_array_equal(again.parameters[name], value)
     np.testing.assert_array_equal(again.dynamic_basis, trained.dynamic_basis)
-    with pytest.raises(InputError, match="expected .npz"):
+    with pytest.raises(InputError, match=r"expected \.npz"):
         write_neural(tmp_path / "n.bin", trained)
     lacking = {k: v for k, v in trained.parameters.items() if k != "skip_1"}
     with pytest.raises(InputError, match="skip_1"):
