@@ -41,6 +41,12 @@ class Traits:
     """Whether its constructor takes `environment=`: colliders, wind and grabs."""
     needs_layers: bool = False
     """Whether its constructor takes `layers=`: skin, muscle and bone surfaces of the person."""
+    accepts_trained: bool = False
+    """Whether its constructor takes `trained=`: a model of its own kind; the one that ships, if
+    none is given."""
+    accepts_local_weights: bool = False
+    """Whether its constructor takes `local_weights=`: painted factors of its dynamics, one a
+    vertex."""
     accepts_custom_mesh: bool = True
     """Whether it moves meshes of any topology; else the default body's surface alone."""
     changes_topology: bool = False
@@ -76,6 +82,10 @@ class Deformer(Protocol):
     """Whether it takes colliders, wind and grabs."""
     needs_layers: bool
     """Whether it needs a body's bone and muscle surfaces."""
+    accepts_trained: bool
+    """Whether it takes a trained model of its own kind."""
+    accepts_local_weights: bool
+    """Whether it takes painted factors of its dynamics."""
     accepts_custom_mesh: bool
     """Whether it moves meshes other than the default body's."""
     changes_topology: bool

@@ -1,5 +1,6 @@
 """`corporeal train`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -7,6 +8,7 @@ from typing import Any, Literal, get_args
 from tyro.conf import Positional
 
 from corporeal.cli.console import say, tell_made
+from corporeal.cli.train_dynamics import METHODS
 from corporeal.pipelines.train_smpl import TrainedFile, TrainSmplConfig, train_smpl
 from corporeal.runtime.manifest import require_known, require_verb
 
@@ -14,6 +16,8 @@ from corporeal.runtime.manifest import require_known, require_verb
 @dataclass(frozen=True, kw_only=True)
 class Train(TrainSmplConfig):
     """Learn a body model from registrations: shapes, joints, skin weights, pose blend shapes.
+
+    Other methods: blendscape, dyna, dmpl (corporeal train dmpl --help).
 
     Examples:
       corporeal train smpl --poses multipose.zarr --shapes multishape.zarr --out my_smpl.npz
@@ -30,6 +34,14 @@ class Train(TrainSmplConfig):
     """Which model."""
     json: bool = False
     """Print JSON on stdout for machines."""
+
+    @classmethod
+    def for_flags(cls, flags: Sequence[str]) -> type:
+        """The verb of the method that flags name first."""
+        named = next((flag for flag in flags if not flag.startswith("-")), "smpl")
+        if flags and flags[0] == named and named in METHODS:
+            return METHODS[named]
+        return cls
 
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "Train":

@@ -1,1 +1,1 @@
-"""Learned flesh: models whose frames depend on those before."""
+"""What has a memory: dynamics learned from captures, over several representations of a body."""

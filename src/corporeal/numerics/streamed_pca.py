@@ -44,14 +44,21 @@ class PrincipalComponents:
         return np.cumsum(self.deviations**2) / max(self.variance, 1e-300)
 
 
-def principal_components(rows: Rows, count: int, seed: int) -> PrincipalComponents:
-    """The first `count` components; the same for the same rows and seed."""
+def principal_components(
+    rows: Rows, count: int, seed: int, *, centred: bool = True, single: bool = False
+) -> PrincipalComponents:
+    """The first `count` components; the same for the same rows and seed.
+
+    Not `centred`, deviations are about 0 and the mean is 0. In `single` precision the products with
+    the rows are float32, half the time, and their sums over pieces float64.
+    """
     total, number, size = _mean(rows)
     if not 0 < count < number:
         raise InputError(
             f"asked for {count} components of {number} rows; expected fewer than there are rows."
         )
-    mean = total / number
+    mean = total / number if centred else np.zeros(size)
+    exact = np.float32 if single else np.float64
     width = min(count + _EXTRA, number, size)
     sketch = np.random.default_rng(seed).normal(size=(size, width))
     variance = 0.0
@@ -59,20 +66,29 @@ def principal_components(rows: Rows, count: int, seed: int) -> PrincipalComponen
         sketch, _ = np.linalg.qr(sketch)
         # (AᵀA) Ω, piece by piece
         image, variance = np.zeros_like(sketch), 0.0
+        narrow = sketch.astype(exact)
         for piece in rows():
-            centred = np.asarray(piece, np.float64) - mean
-            image += centred.T @ (centred @ sketch)
-            variance += float(np.sum(centred**2))
+            about = _about(piece, mean, exact)
+            image += about.T @ (about @ narrow)
+            variance += float(np.sum(about**2, dtype=np.float64))
         sketch = image
     basis, _ = np.linalg.qr(sketch)
-    projected = np.concatenate([(np.asarray(p, np.float64) - mean) @ basis for p in rows()])
+    narrow = basis.astype(exact)
+    projected = np.concatenate([_about(p, mean, exact) @ narrow for p in rows()])
+    projected = projected.astype(np.float64)
     _, values, right = np.linalg.svd(projected, full_matrices=False)
     directions = (basis @ right.T).T[:count]
     largest = np.abs(directions).argmax(axis=1)
     directions *= np.sign(directions[np.arange(len(directions)), largest])[:, None]
-    degrees = max(number - 1, 1)
+    degrees = max(number - 1, 1) if centred else number
     deviations = values[:count] / np.sqrt(degrees)
     return PrincipalComponents(mean, directions, deviations, variance / degrees, number)
+
+
+def _about(piece: NumpyArray, mean: NumpyArray, exact: type) -> NumpyArray:
+    """Rows less their mean; the same array where the mean is 0."""
+    some = np.asarray(piece, exact)
+    return some - mean.astype(exact) if mean.any() else some
 
 
 def _mean(rows: Rows) -> tuple[NumpyArray, int, int]:

@@ -273,5 +273,7 @@ def _deformed(
     own: CustomBody | None = None,
 ) -> Animation:
     moved = deformer.animate(body.identity, motion, controls or None)
+    if deformer.accepts_local_weights:  # painted factors are in the deformer
+        return moved
     factors = painted_map(options.exaggeration_map, body.template, own)
     return moved if factors is None else exaggerated(moved, factors)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,9 @@ def deformer_for(
         from corporeal.physics.fast_projective_skinning.environment_file import read_environment
 
         environment = read_environment(options.scene)
+    local_weights = None
+    if traits.accepts_local_weights:
+        local_weights = painted_map(options.exaggeration_map, template, own)
     return make_deformer(
         options.deformer,
         template,
@@ -52,7 +56,26 @@ def deformer_for(
         maps=maps,
         environment=environment,
         layers=layers,
+        trained=None if options.trained is None else read_trained(options),
+        local_weights=local_weights,
     )
+
+
+def read_trained(options: AnimateOptions) -> Any:
+    """The trained model that a run names, read as its deformer's kind."""
+    path = options.trained
+    assert path is not None
+    if options.deformer == "dmpl":
+        from corporeal.formats.dmpl import read_dmpl
+
+        return read_dmpl(path)
+    if options.deformer == "dyna":
+        from corporeal.formats.dyna import read_dyna
+
+        return read_dyna(path)
+    from corporeal.formats.blendscape import read_blendscape
+
+    return read_blendscape(path)
 
 
 def _maps(options: AnimateOptions, template: Template, own: CustomBody | None) -> TissueMaps:
@@ -71,6 +94,7 @@ def _require_taken(options: AnimateOptions, traits: type[Traits]) -> None:
         "--stiffness-map": ("accepts_maps", options.stiffness_map is not None),
         "--mass-map": ("accepts_maps", options.mass_map is not None),
         "--scene": ("accepts_environment", options.scene is not None),
+        "--trained": ("accepts_trained", options.trained is not None),
     }
     for flag, (trait, given) in asked.items():
         if given and not getattr(traits, trait):

@@ -26,6 +26,9 @@ DEFORMERS: dict[str, str] = {
     "dqs": "corporeal.skinning.dual_quaternion:DualQuaternionSkinning",
     "smpl": "corporeal.models.smpl.shipped:SmplSkinning",
     "smpl-sparse": "corporeal.models.smpl.shipped:SparseSmplSkinning",
+    "blendscape": "corporeal.models.blendscape.model:BlendScape",
+    "dyna": "corporeal.dynamics.dyna.model:DynaSkinning",
+    "dmpl": "corporeal.dynamics.dmpl.model:DmplSkinning",
     "projective": "corporeal.physics.fast_projective_skinning.deformer:ProjectiveSkinning",
     "layered": "corporeal.anatomy.layered.deformer:LayeredSkinning",
 }
@@ -155,6 +158,8 @@ def make_deformer(
     maps: Any = None,
     environment: Any = None,
     layers: Layers | None = None,
+    trained: Any = None,
+    local_weights: Any = None,
 ) -> Deformer:
     """The deformer called `name`, for bodies of `template`; it gets those of the others that its
     traits say it takes."""
@@ -168,6 +173,10 @@ def make_deformer(
         taken["environment"] = environment
     if kind.needs_layers:
         taken["layers"] = layers
+    if kind.accepts_trained:
+        taken["trained"] = trained
+    if kind.accepts_local_weights:
+        taken["local_weights"] = local_weights
     made = kind(template, **taken)  # pyright: ignore[reportCallIssue]
     assert isinstance(made, Deformer)
     return made

@@ -100,6 +100,9 @@ class AnimateOptions(ModelOptions, MeshOptions, MotionOptions):
     """Painted density factors, one a vertex (.npy)."""
     exaggeration_map: Path | None = None
     """Painted factors of how far the skin goes from plain skinning, one a vertex (.npy)."""
+    trained: Path | None = None
+    """Trained model of the deformer (.npz): blendscape, dyna or dmpl; the one that ships unless
+    given."""
     scene: Path | None = None
     """Colliders and wind around the body (.json); see the documentation of the command line."""
 
@@ -113,5 +116,6 @@ class AnimateOptions(ModelOptions, MeshOptions, MotionOptions):
             self.stiffness_map,
             self.mass_map,
             self.exaggeration_map,
+            self.trained,
             self.scene,
         )

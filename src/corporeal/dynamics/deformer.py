@@ -1,0 +1,148 @@
+"""Deformers with learned dynamics, whatever their representation: clips, and live.
+
+A subclass says how a body looks in some poses with some dynamic coefficients; from motion to
+coefficients, controls and memory are here.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from corporeal._typing import Float, Float64, NumpyArray
+from corporeal.body.animation import Animation
+from corporeal.body.controls import GivenControls
+from corporeal.body.deformer import Traits, controls_for
+from corporeal.body.dynamics import Predictors
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.body.template import Template
+from corporeal.dynamics.clock import Clock, DynamicState
+from corporeal.dynamics.controls import DynamicsControls, clock_for
+from corporeal.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicMoment:
+    """A body, its pose, and what its flesh remembers."""
+
+    identity: Identity
+    """Whose body."""
+    pose: Pose
+    """The last pose."""
+    clock: Clock
+    """The body's own prediction."""
+    dynamic: DynamicState
+    """What it remembers."""
+
+
+class LearnedDynamics(Traits, ABC):
+    """A static deformer with dynamic coefficients that an autoregression predicts."""
+
+    stateful = True
+    Controls = DynamicsControls
+    accepts_custom_mesh = False
+    accepts_trained = True
+    accepts_local_weights = True
+    template: Template
+
+    @property
+    @abstractmethod
+    def predictors(self) -> Predictors:
+        """From motion to coefficients."""
+
+    @abstractmethod
+    def shown(
+        self, identity: Identity, poses: Pose, deltas: Float64[NumpyArray, "N D"] | None
+    ) -> Float[NumpyArray, "N V 3"]:
+        """Posed skin of N poses, metres; static where `deltas` is None."""
+
+    @abstractmethod
+    def taken(
+        self, identity: Identity, motion: Motion, deltas: Float64[NumpyArray, "N D"] | None
+    ) -> Animation:
+        """A motion with these coefficients, as an animation; static where `deltas` is None."""
+
+    @abstractmethod
+    def require_fit(self, identity: Identity, pose: Pose) -> None:
+        """Raise `InputError` unless identity and pose are of the template."""
+
+    def clock(self, identity: Identity, controls: GivenControls = None) -> Clock:
+        """The prediction of a body's coefficients."""
+        settings = controls_for(self.name, DynamicsControls, controls)
+        mesh, skeleton = self.template.mesh, self.template.skeleton
+        return clock_for(self.predictors, identity, mesh.triangles, skeleton, settings)
+
+    def coefficients(
+        self, identity: Identity, motion: Motion, controls: GivenControls = None
+    ) -> Float64[NumpyArray, "N D"]:
+        """δ of every frame as remembered: without exaggeration."""
+        self.require_fit(identity, motion.poses)
+        return self.clock(identity, controls).run(motion)
+
+    def animate(
+        self, identity: Identity, motion: Motion, controls: GivenControls = None
+    ) -> Animation:
+        """Move the identity through the motion, which starts from rest."""
+        settings = controls_for(self.name, DynamicsControls, controls)
+        self.require_fit(identity, motion.poses)
+        if not settings.dynamics:
+            return self.taken(identity, motion, None)
+        deltas = self.coefficients(identity, motion, settings)
+        return self.taken(identity, motion, settings.exaggeration * deltas)
+
+    def stepper(self, controls: GivenControls = None) -> "DynamicStepper":
+        """What moves a body live."""
+        return DynamicStepper(self, controls_for(self.name, DynamicsControls, controls))
+
+
+class DynamicStepper:
+    """Learned dynamics, one frame after the other, of any length."""
+
+    def __init__(self, deformer: LearnedDynamics, controls: DynamicsControls) -> None:
+        self._deformer, self._controls = deformer, controls
+
+    def start(self, identity: Identity, pose: Pose | None = None) -> DynamicMoment:
+        """At rest in `pose`, or in the zero pose."""
+        if pose is None:
+            count = self._deformer.template.skeleton.joint_count
+            pose = Pose(np.zeros((count, 3), np.float32), np.zeros(3, np.float32))
+        self._deformer.require_fit(identity, pose)
+        clock = self._deformer.clock(identity, self._controls)
+        return DynamicMoment(identity, pose, clock, clock.start(pose))
+
+    def step(self, state: DynamicMoment, pose: Pose, seconds: float) -> DynamicMoment:
+        """The body `seconds` later, in `pose`."""
+        return replace(state, pose=pose, dynamic=state.clock.step(state.dynamic, pose, seconds))
+
+    def skin(self, state: DynamicMoment) -> Float[NumpyArray, "V 3"]:
+        """Posed vertices, metres."""
+        one = Pose(
+            np.asarray(state.pose.joint_rotations)[None],
+            np.asarray(state.pose.root_translation)[None],
+        )
+        deltas = None
+        if self._controls.dynamics:
+            deltas = self._controls.exaggeration * state.clock.coefficients(state.dynamic)[None]
+        return np.asarray(self._deformer.shown(state.identity, one, deltas))[0]
+
+    def resume(self, state: DynamicMoment) -> DynamicMoment:
+        """Go on under these controls: a slider was moved."""
+        clock = self._deformer.clock(state.identity, self._controls)
+        return replace(state, clock=clock)
+
+
+def require_local_weights(
+    weights: Float[NumpyArray, "V"] | None, count: int
+) -> Float64[NumpyArray, "V"] | None:
+    """Painted factors of dynamics, one a vertex; refused unless finite and as many."""
+    if weights is None:
+        return None
+    values = np.asarray(weights, np.float64)
+    if values.shape != (count,) or not np.isfinite(values).all():
+        raise InputError(
+            f"local weights of dynamics have the shape {values.shape}; expected one finite number "
+            f"a vertex, {count}."
+        )
+    return values

@@ -1,0 +1,197 @@
+"""Train DMPL: displacements of takes in the rest pose, their components, and what predicts them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import Float32, NumpyArray
+from corporeal.body.dynamics import DynamicBlendShapes
+from corporeal.body.identity import Identity
+from corporeal.body.pose import Pose
+from corporeal.body.registrations import Registrations, Take
+from corporeal.dynamics.body_mass import body_mass_index
+from corporeal.dynamics.training import (
+    Against,
+    DynamicsTraining,
+    Learned,
+    ProgressCallback,
+    learn,
+)
+from corporeal.errors import InputError
+from corporeal.models.smpl.corrected import CorrectedSkinning
+from corporeal.runtime.arrays import namespace_of
+from corporeal.skinning.geometric import MotionRows
+
+_LEAST_DETERMINANT = 1e-3
+"""Of a blended matrix that is still undone; below it a posed point does not say its offset."""
+
+
+@dataclass(frozen=True)
+class TrainedDmpl:
+    """A model, how it came to be, and the takes as coefficients."""
+
+    model: DynamicBlendShapes
+    """The new model; its shapes are orthonormal."""
+    report: Mapping[str, Any]
+    """Settings, data and figures; JSON values."""
+    learned: Learned
+    """Components and coefficients of all frames."""
+
+
+@dataclass(frozen=True)
+class DmplTrainer:
+    """Settings of one training; `fit` gives back a new model."""
+
+    training: DynamicsTraining = field(default_factory=DynamicsTraining)
+    """Components, predictors, and what dynamics are the difference to."""
+
+    def fit(
+        self,
+        takes: Registrations,
+        static: CorrectedSkinning,
+        callback: ProgressCallback | None = None,
+    ) -> TrainedDmpl:
+        """Learn from movements whose poses and people are known; `static` is the SMPL."""
+        skeleton = static.template.skeleton
+        people = known_people(takes)
+        offsets = RestDisplacements(static, people, self.training.against, takes)
+        triangles = np.asarray(static.template.mesh.triangles)
+        indices = {name: body_mass_index(who, triangles) for name, who in people.items()}
+        found = learn(takes.takes, skeleton, offsets, indices, self.training, callback)
+        components = found.components
+        model = DynamicBlendShapes(
+            components.directions.reshape(len(components.directions), -1, 3).astype(np.float32),
+            components.mean.reshape(-1, 3).astype(np.float32),
+            found.predictors,
+        )
+        return TrainedDmpl(model, training_report(self.training, takes, indices, found), found)
+
+
+class RestDisplacements:
+    """What a frame's flesh does beyond its static skin, in the rest pose: d = M⁻¹ (x − x̂).
+
+    x̂ is the quasi-static twin, or SMPL's skin of the person with the mean of such displacements
+    over all of the person's frames, as a personal template.
+    """
+
+    def __init__(
+        self,
+        static: CorrectedSkinning,
+        people: Mapping[str, Identity],
+        against: Against,
+        takes: Registrations,
+    ) -> None:
+        self._static, self._people, self._against = static, people, against
+        self._own: dict[str, NumpyArray] = {}
+        if against == "twin":
+            without = [f"{t.subject} {t.sequence}" for t in takes.takes if t.twin is None]
+            if without:
+                raise InputError(
+                    f"{len(without)} takes have no quasi-static twin ({without[0]}, …). Record "
+                    f"them with one, or train with --against model."
+                )
+            return
+        for name in people:
+            means = [
+                self._raw(take, np.arange(0, take.frame_count, 5)).mean(axis=0)
+                for take in takes.takes
+                if take.subject == name
+            ]
+            self._own[name] = np.mean(means, axis=0)
+
+    @property
+    def size(self) -> int:
+        """Numbers of a row."""
+        return 3 * self._static.template.mesh.vertex_count
+
+    def rows(self, take: Take, frames: NumpyArray) -> Float32[NumpyArray, "n s"]:
+        """Displacements of some frames, metres."""
+        found = self._raw(take, frames)
+        if self._against == "model":
+            found = found - self._own[take.subject]
+        return found.reshape(len(frames), -1)
+
+    def _raw(self, take: Take, frames: NumpyArray) -> Float32[NumpyArray, "n V 3"]:
+        identity, pose = self._people[take.subject], _poses(take, frames)
+        seen = frames_of(take.vertices, frames)
+        skinning = self._static.skinning
+        rows = skinning.vertex_motions(identity, pose)
+        if self._against == "twin":
+            assert take.twin is not None
+            return carried_back(rows, seen - frames_of(take.twin.vertices, frames))
+        rest = np.asarray(identity.rest_vertices, np.float32)
+        rest = rest + np.asarray(self._static.pose_offsets(pose), np.float32)
+        shift = np.stack([row[3] for row in rows], axis=-1)
+        moved = np.stack([sum(row[c] * rest[..., c] for c in range(3)) for row in rows], axis=-1)
+        return carried_back(rows, seen - shift - moved)
+
+
+def carried_back(
+    rows: MotionRows, gaps: Float32[NumpyArray, "n V 3"]
+) -> Float32[NumpyArray, "n V 3"]:
+    """M⁻¹ gap of every vertex, from the rows of its blended motion; 0 where M is flattened."""
+    (a, b, c, _), (d, e, f, _), (g, h, i, _) = rows
+    xp = namespace_of(a)
+    x, y, z = gaps[..., 0], gaps[..., 1], gaps[..., 2]
+    ei, ch, bf = e * i - f * h, c * h - b * i, b * f - c * e
+    determinant = a * ei + d * ch + g * bf
+    flat = xp.abs(determinant) < _LEAST_DETERMINANT
+    scale = xp.where(flat, 0.0, 1.0 / xp.where(flat, 1.0, determinant))
+    found = xp.stack(
+        [
+            scale * (ei * x + ch * y + bf * z),
+            scale * ((f * g - d * i) * x + (a * i - c * g) * y + (c * d - a * f) * z),
+            scale * ((d * h - e * g) * x + (b * g - a * h) * y + (a * e - b * d) * z),
+        ],
+        axis=-1,
+    )
+    return found.astype(np.float32)
+
+
+def known_people(takes: Registrations) -> dict[str, Identity]:
+    """The bodies at rest of everybody in a set, single precision; refused where one is missing."""
+    people: dict[str, Identity] = {}
+    for name in dict.fromkeys(take.subject for take in takes.takes):
+        subject = takes.subjects.get(name)
+        if subject is None or subject.identity is None:
+            raise InputError(
+                f"the set does not hold the body of {name} at rest; expected it, to tell shape "
+                f"from dynamics. Leave the person out."
+            )
+        who = subject.identity
+        people[name] = Identity(
+            np.asarray(who.rest_vertices, np.float32), np.asarray(who.joints, np.float32), {}
+        )
+    return people
+
+
+def training_report(
+    settings: DynamicsTraining, takes: Registrations, indices: Mapping[str, float], found: Learned
+) -> dict[str, Any]:
+    """What there is to tell of a training; JSON values."""
+    return {
+        "settings": asdict(settings),
+        "data": {
+            "takes": len(takes.takes),
+            "frames": takes.frame_count,
+            "subjects": list(indices),
+            "body_mass_indices": [round(value, 2) for value in indices.values()],
+            "sequences": sorted({take.sequence for take in takes.takes}),
+        },
+        "explained": found.explained,
+        "deviations": [float(value) for value in found.components.deviations],
+    }
+
+
+def _poses(take: Take, frames: NumpyArray) -> Pose:
+    assert take.truth is not None
+    turns = frames_of(take.truth.joint_rotations, frames)
+    return Pose(turns, frames_of(take.truth.root_translation, frames))
+
+
+def frames_of(rows: Any, frames: NumpyArray) -> Float32[NumpyArray, "n ..."]:
+    """Some rows of what lies on the disk; read in one piece."""
+    first, last = int(frames[0]), int(frames[-1]) + 1
+    return np.asarray(rows[first:last], np.float32)[frames - first]

@@ -1,0 +1,1 @@
+"""Dyna: dynamic triangle deformations on BlendSCAPE (Pons-Moll 2015)."""

@@ -1,0 +1,33 @@
+"""From many people's predictors to the one of a body: the mixture over body mass (eq. 21, 22).
+
+Every g_j is linear in the control vector and in the shared history, so their mixture is one
+autoregression again, with mixed parameters; all of them lie in the stationarity triangle, and so
+does the mixture.
+"""
+
+import numpy as np
+
+from corporeal.body.dynamics import Predictors
+from corporeal.dynamics.autoregression import Fitted
+from corporeal.dynamics.equations import mixture_weights
+from corporeal.dynamics.stationarity import gain
+
+
+def predictor_for(predictors: Predictors, index: float, tau: float | None = None) -> Fitted:
+    """The autoregression of a body of this body mass index, kg/m²; float64."""
+    indices = np.asarray(predictors.body_mass_indices, np.float64)
+    alpha = mixture_weights(index, indices, predictors.kernel_width if tau is None else tau)
+    return Fitted(
+        np.tensordot(alpha, np.asarray(predictors.inputs, np.float64), axes=1),
+        np.tensordot(alpha, np.asarray(predictors.history, np.float64), axes=1),
+        np.tensordot(alpha, np.asarray(predictors.constants, np.float64), axes=1),
+    )
+
+
+def coefficient_bounds(predictors: Predictors, fitted: Fitted) -> np.ndarray:
+    """Largest magnitude that every coefficient can ever reach, whatever the motion.
+
+    |δ| ≤ (Σ_c |B_c| limit_c + |b|) Σ_k |h_k|, with h the impulse response of the history.
+    """
+    driven = np.abs(fitted.inputs) @ np.asarray(predictors.limits, np.float64)
+    return (driven + np.abs(fitted.constants)) * gain(fitted.history)

@@ -1,0 +1,304 @@
+"""What trainers of Dyna and DMPL share: from takes to components, coefficients and predictors.
+
+A representation says what a frame's dynamics are, as one long row: rest-pose offsets of vertices,
+or deformations of triangles. The rest is the same: principal components of the rows of training takes,
+streamed; coefficients of all frames; an autoregression for every person, biased to the person by
+the weighted risk (eq. 24).
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from os import cpu_count
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+
+from corporeal._typing import Float, Float32, NumpyArray
+from corporeal.body.dynamics import Differences, Predictors
+from corporeal.body.motion import Motion
+from corporeal.body.registrations import Take
+from corporeal.body.skeleton import Skeleton
+from corporeal.dynamics.autoregression import Fitted, Ridge, fit, summed, take_moments
+from corporeal.dynamics.control_vector import FPS, control_vectors, driving_joints
+from corporeal.dynamics.equations import risk_weights
+from corporeal.dynamics.free_running import CodedTake, fit_free_running
+from corporeal.errors import InputError
+from corporeal.numerics.streamed_pca import PrincipalComponents, principal_components
+
+Risk = Literal["weighted", "single", "pooled"]
+"""Whose frames a person's predictor is fitted to: everybody's with a bias to the person's own, the
+person's own, or everybody's alike."""
+Against = Literal["twin", "model"]
+"""What dynamics are the difference to: the take's quasi-static twin, or the static model."""
+ProgressCallback = Callable[[str, float], None]
+
+_PIECE = 256
+"""Rows of the components' data at a time."""
+_MEMORY = 1024**3
+"""Bytes of rows that are kept in memory; more go to a temporary file."""
+
+
+@dataclass(frozen=True)
+class DynamicsTraining:
+    """Settings of one training."""
+
+    count: int = 100
+    """Dynamic coefficients; 300 in the paper."""
+    ridge: Ridge = field(default_factory=Ridge)
+    """How autoregressions are fitted."""
+    risk: Risk = "weighted"
+    """Whose frames count."""
+    free_running: int = 0
+    """Rounds of refitting for the free run; 0 fits one frame ahead, as the paper does."""
+    kernel_width: float = 2.0
+    """τ, kg/m²."""
+    against: Against = "twin"
+    """What dynamics are the difference to."""
+    differences: Differences = "causal"
+    """How velocities are taken."""
+    gravity: bool = False
+    """Whether predictors feel the specific force instead of the acceleration."""
+    reach: float = 1.5
+    """How far beyond the largest input of the training the answer still grows."""
+    most_rows: int = 20000
+    """Frames that components are found from, spread evenly over all."""
+    seed: int = 0
+    """Of the components' random sketch."""
+
+
+class Representation(Protocol):
+    """What a frame's dynamics are, as a row of numbers."""
+
+    @property
+    def size(self) -> int:
+        """Numbers of a row."""
+        ...
+
+    def rows(self, take: Take, frames: NumpyArray) -> Float32[NumpyArray, "n s"]:
+        """The dynamics of some frames of a take, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What training finds."""
+
+    components: PrincipalComponents
+    """Of the rows."""
+    predictors: Predictors
+    """From motion to coefficients."""
+    takes: tuple[CodedTake, ...]
+    """Every training take as control vectors and coefficients."""
+    explained: float
+    """Share of the rows' variance within the components."""
+
+
+def learn(
+    takes: Sequence[Take],
+    skeleton: Skeleton,
+    representation: Representation,
+    indices: Mapping[str, float],
+    settings: DynamicsTraining,
+    callback: ProgressCallback | None = None,
+) -> Learned:
+    """Components and predictors of some takes; `indices` are the people's body mass, kg/m²."""
+    tell = callback or (lambda _stage, _value: None)
+    require_takes(takes)
+    components = dynamic_components(takes, representation, settings)
+    share = float(components.explained[-1])
+    tell("components", share)
+    coded = coded_takes(takes, skeleton, representation, components, settings)
+    tell("coefficients", float(sum(len(take.deltas) for take in coded)))
+    predictors = learn_predictors(coded, driving_joints(skeleton), indices, settings)
+    tell("predictors", float(len(predictors.inputs)))
+    return Learned(components, predictors, tuple(coded), share)
+
+
+def require_takes(takes: Sequence[Take]) -> None:
+    """Refuse takes that nothing can be learned from, by name."""
+    if not takes:
+        raise InputError("there is no take to learn from; expected movements.")
+    for take in takes:
+        name = f"take {take.subject} {take.sequence}"
+        if abs(take.fps - FPS) > 1e-6:
+            raise InputError(
+                f"{name} has {take.fps:g} frames a second; predictors count in {FPS:g}. Record it "
+                f"at {FPS:g}, or leave it out."
+            )
+        if take.truth is None:
+            raise InputError(
+                f"{name} has no poses; expected the pose of every frame. Register it with a body "
+                f"model first, or leave it out."
+            )
+
+
+def dynamic_components(
+    takes: Sequence[Take], representation: Representation, settings: DynamicsTraining
+) -> PrincipalComponents:
+    """Principal components of frames spread evenly over all takes; about 0 without a constant."""
+    total = sum(take.frame_count for take in takes)
+    stride = max(1, -(-total // settings.most_rows))
+    chosen = [np.arange(n % stride, take.frame_count, stride) for n, take in enumerate(takes)]
+    count = sum(len(frames) for frames in chosen)
+    if not 0 < settings.count < count:
+        raise InputError(
+            f"{settings.count} dynamic coefficients were asked for from {count} frames; expected "
+            f"fewer than there are frames. Give --count, or more takes."
+        )
+    with _room(count, representation.size) as room:
+        starts = np.cumsum([0, *(len(frames) for frames in chosen)])
+
+        def fill(n: int) -> None:
+            room[starts[n] : starts[n + 1]] = _rows_of(representation, takes[n], chosen[n])
+
+        with ThreadPoolExecutor(cpu_count() or 1) as pool:
+            list(pool.map(fill, range(len(takes))))
+        largest = float(np.abs(room).max())
+        if not largest > 0:
+            raise InputError("no take has any dynamics: all differences are 0. Check the twins.")
+
+        def pieces() -> Iterator[NumpyArray]:
+            for first in range(0, count, _PIECE):
+                yield np.asarray(room[first : first + _PIECE])
+
+        return principal_components(
+            pieces, settings.count, settings.seed, centred=settings.ridge.constant, single=True
+        )
+
+
+def coded_takes(
+    takes: Sequence[Take],
+    skeleton: Skeleton,
+    representation: Representation,
+    components: PrincipalComponents,
+    settings: DynamicsTraining,
+) -> list[CodedTake]:
+    """Every take as control vectors and true coefficients."""
+    names = driving_joints(skeleton)
+    mean, directions = components.mean.astype(np.float32), components.directions.astype(np.float32)
+
+    def code(take: Take) -> CodedTake:
+        motion = motion_of(take, skeleton)
+        controls = control_vectors(motion, names, settings.differences, settings.gravity)
+        parts = []
+        for first in range(0, take.frame_count, _PIECE):
+            frames = np.arange(first, min(first + _PIECE, take.frame_count))
+            parts.append((_rows_of(representation, take, frames) - mean) @ directions.T)
+        deltas = np.concatenate(parts).astype(np.float64)
+        return CodedTake(take.subject, take.sequence, controls, deltas)
+
+    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        return list(pool.map(code, takes))
+
+
+def learn_predictors(
+    takes: Sequence[CodedTake],
+    joint_names: tuple[str, ...],
+    indices: Mapping[str, float],
+    settings: DynamicsTraining,
+) -> Predictors:
+    """An autoregression for every person of these takes."""
+    subjects = list(dict.fromkeys(take.subject for take in takes))
+    moments = {
+        name: summed(take_moments(t.controls, t.deltas) for t in takes if t.subject == name)
+        for name in subjects
+    }
+    largest = np.abs(np.concatenate([take.controls for take in takes])).max(axis=0)
+    if not largest.any():
+        raise InputError("nobody moves in any take; expected movements to learn from.")
+    models = []
+    for person in range(len(subjects)):
+        weights = person_weights(person, [moments[name].count for name in subjects], settings.risk)
+        total = summed(moments[name].scaled(w) for name, w in zip(subjects, weights, strict=True))
+        first = fit(total, settings.ridge)
+        each = dict(zip(subjects, weights, strict=True))
+        if settings.risk == "pooled" and models:
+            models.append(models[0])
+            continue
+        models.append(fit_free_running(takes, each, first, settings.ridge, settings.free_running))
+    return stacked_predictors(
+        models, joint_names, [indices[s] for s in subjects], largest * settings.reach, settings
+    )
+
+
+def person_weights(person: int, counts: Sequence[float], risk: Risk) -> list[float]:
+    """Weight of a frame of every subject in the risk of one (eq. 23 to 25), mean 1 over frames."""
+    if risk == "single":
+        weights = [1.0 if i == person else 0.0 for i in range(len(counts))]
+    elif risk == "pooled":
+        weights = [1.0] * len(counts)
+    else:
+        w = risk_weights(person, len(counts))
+        weights = [float(w[i] ** 2 / counts[i]) for i in range(len(counts))]
+    total = sum(weight * count for weight, count in zip(weights, counts, strict=True))
+    return [weight * sum(counts) / total for weight in weights]
+
+
+def stacked_predictors(
+    models: Sequence[Fitted],
+    joint_names: tuple[str, ...],
+    indices: Sequence[float],
+    limits: Float[NumpyArray, "c"],
+    settings: DynamicsTraining,
+) -> Predictors:
+    """Models of all people in one."""
+    return Predictors(
+        joint_names,
+        np.stack([model.inputs for model in models]),
+        np.stack([model.history for model in models]),
+        np.stack([model.constants for model in models]),
+        np.asarray(indices, np.float64),
+        np.asarray(limits, np.float64),
+        FPS,
+        settings.differences,
+        settings.gravity,
+        settings.kernel_width,
+    )
+
+
+def motion_of(take: Take, skeleton: Skeleton) -> Motion:
+    """The movement of a take's joints."""
+    assert take.truth is not None
+    every = slice(0, take.frame_count)
+    turns = np.asarray(take.truth.joint_rotations[every], np.float64)
+    root = np.asarray(take.truth.root_translation[every], np.float64)
+    if turns.shape[1] != skeleton.joint_count:
+        raise InputError(
+            f"take {take.subject} {take.sequence} moves {turns.shape[1]} joints and the body has "
+            f"{skeleton.joint_count}; expected as many."
+        )
+    return Motion(take.sequence, take.fps, turns, root, skeleton)
+
+
+def _rows_of(
+    representation: Representation, take: Take, frames: NumpyArray
+) -> Float32[NumpyArray, "n s"]:
+    rows = representation.rows(take, frames)
+    if not np.isfinite(rows).all():
+        raise InputError(
+            f"take {take.subject} {take.sequence} holds numbers that are not finite; expected "
+            f"whole frames. Leave it out (corporeal dataset validate finds such takes)."
+        )
+    return rows
+
+
+class _room:
+    """An array of rows, in memory or in a temporary file that goes with it."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self._shape = (count, size)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> NumpyArray:
+        if 4 * self._shape[0] * self._shape[1] <= _MEMORY:
+            return np.empty(self._shape, np.float32)
+        self._folder = tempfile.TemporaryDirectory(prefix="corporeal-rows-")
+        path = Path(self._folder.name) / "rows"
+        return np.memmap(path, np.float32, "w+", shape=self._shape)
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()

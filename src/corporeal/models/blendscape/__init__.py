@@ -1,0 +1,1 @@
+"""BlendSCAPE: triangle deformations by pose and person, stitched (Hirshberg 2012)."""

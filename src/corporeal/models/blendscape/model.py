@@ -1,0 +1,136 @@
+"""Deformer `blendscape`: triangles deformed by person and pose, turned with blended rotations and
+stitched to a surface (Pons-Moll 2015, 3.3; Hirshberg 2012)."""
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from corporeal._typing import Float, Float64, NumpyArray
+from corporeal.assets.learned_blendscape import learned_blendscape
+from corporeal.body.animation import Animation
+from corporeal.body.controls import GivenControls
+from corporeal.body.deformer import Traits, controls_for
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.body.template import Template
+from corporeal.body.triangle_model import TriangleModel
+from corporeal.errors import InputError
+from corporeal.models.blendscape.stitching import Stitching
+from corporeal.models.blendscape.triangles import DeformedTriangles, world_rotations
+from corporeal.skinning.linear import LinearBlendSkinning
+
+
+class BlendScape(Traits):
+    """Any body of the model's surface: it keeps its own shape and joints, the model's learned pose
+    deformations move it. The skeleton places the flesh about the root alone; limbs end where the
+    stitched triangles end."""
+
+    name = "blendscape"
+    title = "BlendSCAPE"
+    summary = "triangles deformed by person and pose, turned by blended rotations and stitched"
+    references = ("hirshberg2012coregistration", "ponsmoll2015dyna")
+    accepts_custom_mesh = False
+    accepts_trained = True
+
+    def __init__(self, template: Template, trained: TriangleModel | None = None) -> None:
+        """`trained` is the model, the one that ships if None."""
+        model = learned_blendscape() if trained is None else trained
+        if not np.array_equal(template.mesh.triangles, model.triangles):
+            raise InputError(
+                f"the BlendSCAPE model has {len(model.triangles)} triangles and the body "
+                f"{len(template.mesh.triangles)}, or the same ones in another order; expected one "
+                f"topology. Train a model on registrations of this body."
+            )
+        if tuple(template.skeleton.names) != tuple(model.joint_names):
+            raise InputError(
+                f"the BlendSCAPE model has {len(model.joint_names)} joints and the body "
+                f"{template.skeleton.joint_count}; expected the same ones."
+            )
+        self.template, self.model = template, model
+        self.triangles = DeformedTriangles(model)
+        self.stitching = Stitching(model.triangles, model.pin)
+        self._skeleton = LinearBlendSkinning(template)
+        self._shapes: WeakKeyDictionary[Identity, NumpyArray] = WeakKeyDictionary()
+
+    def shape(self, identity: Identity) -> Float64[NumpyArray, "F 3 3"]:
+        """S_t of a person's own rest skin; found once."""
+        if identity not in self._shapes:
+            self._shapes[identity] = self.triangles.shape_of(np.asarray(identity.rest_vertices))
+        return self._shapes[identity]
+
+    def prepare(self, betas: Float[NumpyArray, "s"]) -> Identity:
+        """The person with these shape coefficients, its root part where the template's is.
+
+        Joints are those of the template, moved by what the shape does to the skin around them.
+        """
+        edges = np.swapaxes(self.triangles.person(betas) @ self.triangles.template_edges, -1, -2)
+        template = np.asarray(self.model.template_vertices, np.float64)
+        rest = self.stitching.vertices(edges[None], self.stitching.pinned_place(template[None]))[0]
+        weights = self.template.weights.dense()
+        near = weights**2 / np.maximum((weights**2).sum(axis=0), 1e-12)
+        joints = np.asarray(self.template.skeleton.joints, np.float64) + near.T @ (rest - template)
+        return Identity(rest, joints, {"shape": np.asarray(betas, np.float64)})
+
+    def require_fit(self, identity: Identity, pose: Pose) -> None:
+        """Raise `InputError` unless identity and pose are of the template."""
+        self._skeleton.require_fit(identity, pose)
+
+    def vertices(
+        self,
+        identity: Identity,
+        poses: Pose,
+        dynamic: Float[NumpyArray, "N F 3 3"] | None = None,
+    ) -> Float[NumpyArray, "N V 3"]:
+        """Posed skin of N poses, metres; `dynamic` is D of every frame, added to S (eq. 18)."""
+        self.require_fit(identity, poses)
+        turns = np.asarray(poses.joint_rotations, np.float64)
+        world = world_rotations(turns, self.template.skeleton.parents)
+        shape = self.shape(identity)
+        edges = np.empty((len(turns), len(self.model.triangles), 2, 3))
+        for n, (rotations, turn) in enumerate(zip(world, turns, strict=True)):
+            total = shape if dynamic is None else shape + dynamic[n]
+            edges[n] = self.triangles.edges(rotations, turn, total)
+        found = self.stitching.vertices(edges, self._places(identity, poses, world))
+        return found.astype(np.asarray(poses.joint_rotations).dtype)
+
+    def animate(
+        self, identity: Identity, motion: Motion, controls: GivenControls = None
+    ) -> Animation:
+        """Pose the identity by every frame of the motion; there are no controls."""
+        controls_for(self.name, self.Controls, controls)
+        return Animation(
+            deformer=self.name,
+            template=self.template,
+            identity=identity,
+            motion=motion,
+            vertices=self.vertices(identity, motion.poses),
+            world_from_joint=self.world_from_joint(identity, motion.poses),
+        )
+
+    def world_from_joint(self, identity: Identity, poses: Pose) -> Float[NumpyArray, "N J 4 4"]:
+        """Rigid frame of every posed joint."""
+        return np.asarray(self._skeleton.world_from_joint(identity, poses))
+
+    def _places(
+        self, identity: Identity, poses: Pose, world: Float64[NumpyArray, "N J 3 3"]
+    ) -> Float64[NumpyArray, "N 3"]:
+        """Where linear blending has the pinned mean: Σ_k Q_k Σ_v p_v w_vk (r_v − j_k) + g_k m_k."""
+        weights = self.template.weights
+        rest = np.asarray(identity.rest_vertices, np.float64)
+        joints = np.asarray(identity.joints, np.float64)
+        frames = np.asarray(self._skeleton.world_from_joint(identity, poses), np.float64)
+        share = self.stitching.pin[:, None] * np.asarray(weights.values, np.float64)
+        count = len(joints)
+        mass = np.bincount(weights.joint_indices.ravel(), share.ravel(), count)
+        moment = np.stack(
+            [
+                np.bincount(
+                    weights.joint_indices.ravel(), (share * rest[:, None, c]).ravel(), count
+                )
+                for c in range(3)
+            ],
+            axis=1,
+        )
+        moved = np.einsum("njab,jb->na", world, moment - mass[:, None] * joints)
+        return moved + np.einsum("nja,j->na", frames[..., :3, 3], mass)
