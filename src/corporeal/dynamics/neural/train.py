@@ -10,6 +10,7 @@ from corporeal._typing import NumpyArray
 from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.registrations import Registrations, Take
 from corporeal.dynamics.neural.training.recurrent import (
+    Errors,
     RecurrentTraining,
     TrainedNetwork,
     train_recurrent,
@@ -153,8 +154,9 @@ def _report(
     }
 
 
-def _teller(tell: Say) -> Callable[[int, float, float], None]:
-    def progress(step: int, error: float, outside: float) -> None:
-        tell(f"  {step}: not explained {error:.3f}, of held-out takes {outside:.3f}")
+def _teller(tell: Say) -> Callable[[int, Errors, Errors], None]:
+    def progress(step: int, error: Errors, outside: Errors) -> None:
+        parts = ", ".join(f"{k} {error[k]:.3f} ({outside[k]:.3f} held out)" for k in error)
+        tell(f"  {step}: not explained of {parts}")
 
     return progress

@@ -20,8 +20,10 @@ from corporeal.dynamics.neural.network import Complex
 from corporeal.dynamics.neural.recurrence import Poles, taken
 from corporeal.dynamics.neural.training.samples import Sample
 
-Progress = Callable[[int, float, float], None]
-"""Is told the step, the training error and the held-out error, both as shares of the variance."""
+Errors = dict[str, float]
+"""Share of the mean square that is not explained, of `dynamic` and `static` coefficients."""
+Progress = Callable[[int, Errors, Errors], None]
+"""Is told the step, the training error and the held-out error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +64,8 @@ class TrainedNetwork:
     """Of the people trained on."""
     person_scale: NumpyArray
     """Their deviations."""
-    curve: list[tuple[int, float, float]]
-    """Step, training error, held-out error; shares of the variance not explained."""
+    curve: list[tuple[int, Errors, Errors]]
+    """Step, training error, held-out error."""
 
 
 def scanned(layer: int, bank: Poles, drive: Complex) -> Complex:
@@ -134,35 +136,46 @@ def train_recurrent(
         movement, pose, person, dynamic, static, mask = batch
         z, q = predict(parameters, movement, pose, person, seconds)
         worth = mask / jnp.sum(mask)
-        wrong = jnp.sum(worth * jnp.sum((z - dynamic) ** 2, axis=-1)) / spread[0]
-        if sizes[1]:
-            wrong += jnp.sum(worth * jnp.sum((q - static) ** 2, axis=-1)) / spread[1]
-        return wrong
+        moved = jnp.sum(worth * jnp.sum((z - dynamic) ** 2, axis=-1)) / spread[0]
+        posed = jnp.sum(worth * jnp.sum((q - static) ** 2, axis=-1)) / max(spread[1], 1e-30)
+        return moved + posed, (moved, posed)
 
     @jax.jit
     def update(parameters: Any, state: Any, batch: Any) -> Any:
-        value, slope = jax.value_and_grad(loss)(parameters, batch)
+        (_, parts), slope = jax.value_and_grad(loss, has_aux=True)(parameters, batch)
         change, state = optimiser.update(slope, state, parameters)
-        return optax.apply_updates(parameters, change), state, value
+        return optax.apply_updates(parameters, change), state, parts
 
     judge = jax.jit(loss)
     draw = np.random.default_rng(settings.seed)
-    curve: list[tuple[int, float, float]] = []
-    best, best_value = parameters, np.inf
-    recent = 0.0
+    curve: list[tuple[int, Errors, Errors]] = []
+    best, best_values = dict(parameters), {"dynamic": np.inf, "static": np.inf}
+    recent = np.zeros(2)
     for step in range(1, settings.steps + 1):
         batch = _drawn(data, settings, draw)
-        parameters, state, value = update(parameters, state, batch)
-        recent = 0.98 * recent + 0.02 * float(value) if step > 1 else float(value)
+        parameters, state, parts = update(parameters, state, batch)
+        now = np.asarray(parts, np.float64)
+        recent = 0.98 * recent + 0.02 * now if step > 1 else now
         if step % settings.check_every == 0 or step == settings.steps:
-            outside = float(judge(parameters, test)) if test is not None else recent
-            curve.append((step, recent, outside))
+            outside = np.asarray(judge(parameters, test)[1]) if test is not None else recent
+            curve.append((step, _named(recent), _named(outside)))
             if progress is not None:
                 progress(*curve[-1])
-            if outside < best_value:
-                best, best_value = parameters, outside
+            for kind, value in curve[-1][2].items():  # the two halves share no weight
+                if value < best_values[kind]:
+                    best_values[kind] = value
+                    best |= {name: v for name, v in parameters.items() if _kind(name) == kind}
     arrays = {name: np.asarray(value, np.float32) for name, value in best.items()}
     return TrainedNetwork(arrays, mean, scale, curve)
+
+
+def _named(values: NumpyArray) -> Errors:
+    return {"dynamic": float(values[0]), "static": float(values[1])}
+
+
+def _kind(name: str) -> str:
+    """Which half of the network a weight belongs to."""
+    return "static" if name.startswith("static_") else "dynamic"
 
 
 def _is_matrix(parameters: Any) -> Any:
