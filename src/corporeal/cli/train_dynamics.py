@@ -1,4 +1,4 @@
-"""`corporeal train blendscape`, `train dyna` and `train dmpl`."""
+"""`corporeal train blendscape`, `train dyna`, `train dmpl` and `train neural`."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,6 +16,7 @@ from corporeal.pipelines.train_dynamics import (
     train_dmpl,
     train_dyna,
 )
+from corporeal.pipelines.train_neural import TrainNeuralConfig, train_neural
 from corporeal.runtime.manifest import require_known, require_verb
 
 
@@ -113,10 +114,49 @@ class TrainBlendScape(TrainBlendScapeConfig):
         return 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainNeural(TrainNeuralConfig):
+    """Learn soft tissue from movements by a recurrent network (after Casas 2018).
+
+    Examples:
+      corporeal train neural --takes dyna.zarr --out neural.npz
+      corporeal train neural --takes dyna.zarr --subject S01 --out s01_neural.npz
+      corporeal train neural --takes dyna.zarr --leave-out running-on-spot --out n.npz
+
+    Takes that are marked as kept for tests are left out.
+    To repeat a run, pass --config with its manifest; other flags then change what they name.
+    """
+
+    method: Positional[Literal["neural"]] = "neural"
+    """Which model."""
+    json: bool = False
+    """Print JSON on stdout for machines."""
+
+    @staticmethod
+    def from_manifest(content: dict[str, Any]) -> "TrainNeural":
+        """The same run again, from its manifest."""
+        return TrainNeural(**_again(content, "train neural", TrainNeuralConfig))
+
+    def run(self) -> int:
+        """Train, telling how it goes, and say what was reached."""
+        say(f"training a network on {self.takes}")
+        made = train_neural(TrainNeuralConfig(**_config(self, TrainNeuralConfig)), say)
+        last = made.report["curve"][-1]
+        words = (
+            f"  {made.report['takes']} takes, {made.report['frames']} frames of "
+            f"{len(made.report['people'])} people; of held-out takes "
+            f"{100 * (1 - last[2]['dynamic']):.0f} % of the dynamics explained\n\n"
+            f"{_written(made, 'neural')}"
+        )
+        tell_made(made, made.notes, words, as_json=self.json)
+        return 0
+
+
 METHODS: dict[str, type] = {
     "dmpl": TrainDmpl,
     "dyna": TrainDyna,
     "blendscape": TrainBlendScape,
+    "neural": TrainNeural,
 }
 """Verbs beside `train smpl`."""
 

@@ -13,8 +13,8 @@ from corporeal.dynamics.mixture import predictor_for
 
 
 @dataclass(frozen=True, kw_only=True)
-class DynamicsControls(Controls):
-    """Of a body with learned dynamics."""
+class LearnedControls(Controls):
+    """Of a body with learned dynamics of any kind."""
 
     exaggeration: float = control(
         1.0,
@@ -23,15 +23,21 @@ class DynamicsControls(Controls):
         slider=(0.0, 3.0),
         help="how many times as far flesh swings; it scales what is shown, never the memory",
     )
+    dynamics: bool = control(
+        True, help="flesh swings as it was seen to", off="static", off_flag="static"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicsControls(LearnedControls):
+    """Of dynamics that are mixed over people by body mass."""
+
     bmi: float = control(
         0.0,
         low=0.0,
         high=80.0,
         unit="kg/m²",
         help="body mass index whose flesh it is; 0 for the body's own",
-    )
-    dynamics: bool = control(
-        True, help="flesh swings as it was seen to", off="static", off_flag="static"
     )
 
 

@@ -6,6 +6,7 @@ coefficients, controls and memory are here.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,9 +19,29 @@ from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
-from corporeal.dynamics.clock import Clock, DynamicState
-from corporeal.dynamics.controls import DynamicsControls, clock_for
+from corporeal.dynamics.clock import Clock
+from corporeal.dynamics.controls import DynamicsControls, LearnedControls, clock_for
 from corporeal.errors import InputError
+
+
+class Prediction(Protocol):
+    """From poses to dynamic coefficients, in time; a state goes in and a new one comes out."""
+
+    def start(self, pose: Pose) -> Any:
+        """At rest in `pose`."""
+        ...
+
+    def step(self, state: Any, pose: Pose, seconds: float) -> Any:
+        """`seconds` later, in `pose`."""
+        ...
+
+    def coefficients(self, state: Any) -> Float[NumpyArray, "D"]:
+        """δ at the moment of the last frame."""
+        ...
+
+    def run(self, motion: Motion) -> Float[NumpyArray, "N D"]:
+        """δ of every frame of a motion that starts from rest."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,26 +52,25 @@ class DynamicMoment:
     """Whose body."""
     pose: Pose
     """The last pose."""
-    clock: Clock
+    clock: "Prediction"
     """The body's own prediction."""
-    dynamic: DynamicState
+    dynamic: Any
     """What it remembers."""
 
 
 class LearnedDynamics(Traits, ABC):
-    """A static deformer with dynamic coefficients that an autoregression predicts."""
+    """A static deformer with dynamic coefficients that are predicted from the movement."""
 
     stateful = True
-    Controls = DynamicsControls
+    Controls: type[LearnedControls] = LearnedControls
     accepts_custom_mesh = False
     accepts_trained = True
     accepts_local_weights = True
     template: Template
 
-    @property
     @abstractmethod
-    def predictors(self) -> Predictors:
-        """From motion to coefficients."""
+    def clock(self, identity: Identity, controls: GivenControls = None) -> "Prediction":
+        """The prediction of a body's coefficients."""
 
     @abstractmethod
     def shown(
@@ -68,24 +88,18 @@ class LearnedDynamics(Traits, ABC):
     def require_fit(self, identity: Identity, pose: Pose) -> None:
         """Raise `InputError` unless identity and pose are of the template."""
 
-    def clock(self, identity: Identity, controls: GivenControls = None) -> Clock:
-        """The prediction of a body's coefficients."""
-        settings = controls_for(self.name, DynamicsControls, controls)
-        mesh, skeleton = self.template.mesh, self.template.skeleton
-        return clock_for(self.predictors, identity, mesh.triangles, skeleton, settings)
-
     def coefficients(
         self, identity: Identity, motion: Motion, controls: GivenControls = None
     ) -> Float64[NumpyArray, "N D"]:
         """δ of every frame as remembered: without exaggeration."""
         self.require_fit(identity, motion.poses)
-        return self.clock(identity, controls).run(motion)
+        return np.asarray(self.clock(identity, controls).run(motion), np.float64)
 
     def animate(
         self, identity: Identity, motion: Motion, controls: GivenControls = None
     ) -> Animation:
         """Move the identity through the motion, which starts from rest."""
-        settings = controls_for(self.name, DynamicsControls, controls)
+        settings = controls_for(self.name, self.Controls, controls)
         self.require_fit(identity, motion.poses)
         if not settings.dynamics:
             return self.taken(identity, motion, None)
@@ -94,13 +108,30 @@ class LearnedDynamics(Traits, ABC):
 
     def stepper(self, controls: GivenControls = None) -> "DynamicStepper":
         """What moves a body live."""
-        return DynamicStepper(self, controls_for(self.name, DynamicsControls, controls))
+        return DynamicStepper(self, controls_for(self.name, self.Controls, controls))
+
+
+class AutoregressiveDynamics(LearnedDynamics):
+    """Dynamic coefficients that an autoregression predicts, mixed over people by body mass."""
+
+    Controls = DynamicsControls
+
+    @property
+    @abstractmethod
+    def predictors(self) -> Predictors:
+        """From motion to coefficients."""
+
+    def clock(self, identity: Identity, controls: GivenControls = None) -> Clock:
+        """The prediction of a body's coefficients."""
+        settings = controls_for(self.name, DynamicsControls, controls)
+        mesh, skeleton = self.template.mesh, self.template.skeleton
+        return clock_for(self.predictors, identity, mesh.triangles, skeleton, settings)
 
 
 class DynamicStepper:
     """Learned dynamics, one frame after the other, of any length."""
 
-    def __init__(self, deformer: LearnedDynamics, controls: DynamicsControls) -> None:
+    def __init__(self, deformer: LearnedDynamics, controls: LearnedControls) -> None:
         self._deformer, self._controls = deformer, controls
 
     def start(self, identity: Identity, pose: Pose | None = None) -> DynamicMoment:

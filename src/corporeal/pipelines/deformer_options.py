@@ -73,6 +73,10 @@ def read_trained(options: AnimateOptions) -> Any:
         from corporeal.formats.dyna import read_dyna
 
         return read_dyna(path)
+    if options.deformer == "neural":
+        from corporeal.formats.neural import read_neural
+
+        return read_neural(path)
     from corporeal.formats.blendscape import read_blendscape
 
     return read_blendscape(path)

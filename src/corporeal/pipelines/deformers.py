@@ -29,6 +29,7 @@ DEFORMERS: dict[str, str] = {
     "blendscape": "corporeal.models.blendscape.model:BlendScape",
     "dyna": "corporeal.dynamics.dyna.model:DynaSkinning",
     "dmpl": "corporeal.dynamics.dmpl.model:DmplSkinning",
+    "neural": "corporeal.dynamics.neural.deformer:NeuralSkinning",
     "projective": "corporeal.physics.fast_projective_skinning.deformer:ProjectiveSkinning",
     "layered": "corporeal.anatomy.layered.deformer:LayeredSkinning",
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.dynamics import Differences
@@ -197,10 +197,24 @@ def train_blendscape(config: TrainBlendScapeConfig) -> TrainedDynamicsFile:
     )
 
 
+class ChosenBy(Protocol):
+    """What says which takes are learned from."""
+
+    @property
+    def sex(self) -> Sex:
+        """Whose takes."""
+        ...
+
+    @property
+    def test_too(self) -> bool:
+        """Whether those that are kept for tests are learned from as well."""
+        ...
+
+
 def chosen_takes(
     held: Registrations,
     name: str,
-    config: DynamicsOptions | TrainBlendScapeConfig,
+    config: "ChosenBy",
     notes: list[str],
 ) -> Registrations:
     """The takes to learn from: none that is kept for tests, of the sex that was asked for."""

@@ -13,14 +13,14 @@ from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
-from corporeal.dynamics.deformer import LearnedDynamics, require_local_weights
+from corporeal.dynamics.deformer import AutoregressiveDynamics, require_local_weights
 from corporeal.models.blendscape.model import BlendScape
 
 _FRAMES = 32
 """Frames whose deformations are held at a time."""
 
 
-class DynaSkinning(LearnedDynamics):
+class DynaSkinning(AutoregressiveDynamics):
     """BlendSCAPE whose shapes swing: T = S + D(δ), eq. 18."""
 
     name = "dyna"

@@ -1,0 +1,129 @@
+"""Dynamics as rest-pose blend shapes on a skinned body: what DMPL and neural flesh share."""
+
+from abc import abstractmethod
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from corporeal._typing import Float, Float32, Float64, NumpyArray
+from corporeal.assets.default_body import load_default_body
+from corporeal.body.animation import Animation
+from corporeal.body.identity import Identity
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.body.template import Template
+from corporeal.dynamics.deformer import LearnedDynamics, require_local_weights
+from corporeal.errors import InputError
+from corporeal.models.smpl.corrected import CorrectedSkinning
+from corporeal.models.smpl.shipped import SmplSkinning
+
+
+class BlendShapeDynamics(LearnedDynamics):
+    """SMPL's skin with rest-pose displacements B_D = μ + 𝒟 δ (Loper 2015, eq. 17)."""
+
+    def __init__(
+        self,
+        template: Template,
+        vertex_count: int,
+        local_weights: Float[NumpyArray, "V"] | None = None,
+    ) -> None:
+        """`vertex_count` is how many vertices the shapes move; `local_weights` scale dynamics at
+        every vertex (1 leaves it as it is)."""
+        self.static = static_skinning(template)
+        self.template = self.static.template
+        count = self.template.mesh.vertex_count
+        if vertex_count != count:
+            raise InputError(
+                f"the dynamic blend shapes move {vertex_count} vertices and the body has "
+                f"{count}; expected one topology. Train a model on takes of this body "
+                f"(corporeal train {self.name})."
+            )
+        self.local_weights = require_local_weights(local_weights, count)
+
+    @property
+    @abstractmethod
+    def shapes(self) -> Float[NumpyArray, "D V 3"]:
+        """𝒟: rest-pose displacement of every coefficient of one, metres."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Float[NumpyArray, "V 3"]:
+        """μ_D: displacement where all coefficients are 0, metres."""
+
+    def pose_extra(self, identity: Identity, poses: Pose) -> Float32[NumpyArray, "N V 3"] | None:
+        """What poses alone do beyond SMPL's correctives, in the rest pose, metres; none here."""
+        del identity, poses
+        return None
+
+    @cached_property
+    def _flat(self) -> tuple[Float32[NumpyArray, "D n"], Float32[NumpyArray, "n"]]:
+        """Shapes and mean as rows, with painted factors in them; single precision."""
+        factors = 1.0 if self.local_weights is None else self.local_weights[:, None]
+        shapes = (self.shapes * factors).astype(np.float32)
+        mean = (self.mean * factors).astype(np.float32)
+        return np.ascontiguousarray(shapes.reshape(len(shapes), -1)), mean.ravel()
+
+    def offsets(self, deltas: Float64[NumpyArray, "N D"]) -> Float32[NumpyArray, "N V 3"]:
+        """B_D = μ_D + 𝒟 δ in the rest pose, metres (eq. 17)."""
+        shapes, mean = self._flat
+        rows = deltas.astype(np.float32) @ shapes + mean
+        return rows.reshape(len(deltas), -1, 3)
+
+    def require_fit(self, identity: Identity, pose: Pose) -> None:
+        """Raise `InputError` unless identity and pose are of the template."""
+        self.static.skinning.require_fit(identity, pose)
+
+    def shown(
+        self, identity: Identity, poses: Pose, deltas: Float64[NumpyArray, "N D"] | None
+    ) -> Float[NumpyArray, "N V 3"]:
+        """Posed skin of N poses, metres."""
+        posed = np.asarray(self.static.vertices(identity, poses))
+        extra = self.pose_extra(identity, poses)
+        moved = None if deltas is None else self.offsets(deltas)
+        both = [part for part in (extra, moved) if part is not None]
+        return self._carried(identity, poses, posed, sum(both)) if both else posed  # type: ignore[arg-type]
+
+    def taken(
+        self, identity: Identity, motion: Motion, deltas: Float64[NumpyArray, "N D"] | None
+    ) -> Animation:
+        """A motion with these coefficients; static where they are None."""
+        plain = replace(self.static.animate(identity, motion), deformer=self.name)
+        posed = np.asarray(plain.vertices).copy()
+        extra = self.pose_extra(identity, motion.poses)
+        if extra is not None:
+            corrected = np.asarray(plain.pose_offsets) + extra
+            self._carried(identity, motion.poses, posed, extra)
+            plain = replace(plain, vertices=posed, pose_offsets=corrected.astype(posed.dtype))
+        if deltas is None:
+            return plain
+        offsets = self.offsets(deltas)
+        self._carried(identity, motion.poses, posed, offsets)
+        return replace(plain, vertices=posed, dynamic_offsets=offsets.astype(posed.dtype))
+
+    def _carried(
+        self,
+        identity: Identity,
+        poses: Pose,
+        posed: Float[NumpyArray, "N V 3"],
+        offsets: Float32[NumpyArray, "N V 3"],
+    ) -> Float[NumpyArray, "N V 3"]:
+        """The posed skin with rest-pose offsets carried along, in place: x + Σ_k w_k Q_k d."""
+        from corporeal.dynamics.carried_cpu import add_carried
+
+        world = np.asarray(self.static.skinning.world_from_joint(identity, poses), np.float64)
+        rotations = np.ascontiguousarray(world[..., :3, :3])
+        weights = self.template.weights
+        joints = np.ascontiguousarray(weights.joint_indices, np.int32)
+        shares = np.ascontiguousarray(weights.values, np.float32)
+        for frame in range(len(posed)):
+            add_carried(posed[frame], rotations[frame], joints, shares, offsets[frame])
+        return posed
+
+
+def static_skinning(template: Template) -> CorrectedSkinning:
+    """What dynamics are added to: SMPL on the default body's surface, linear blending else."""
+    own = load_default_body().template.mesh.triangles
+    if np.array_equal(template.mesh.triangles, own):
+        return SmplSkinning(template)
+    return CorrectedSkinning(template, None)

@@ -1,0 +1,126 @@
+"""What drives flesh, from the skeleton alone: how each bone accelerates and turns, and the pose.
+
+Flesh on a bone feels the bone's movement in the bone's own axes, so that is what a network is told:
+for each joint j with world rotation R and centre c
+
+    movement  R_jᵀ c̈_j,  R_jᵀ ω_j,  R_jᵀ ω̇_j      (zero whenever the body is still),
+    pose      the first two columns of R_parentᵀ R_j − I, and R_rootᵀ g: which way is down.
+
+Derivatives look back only, over 1/60 s as in training: at higher rates over several frames, at
+lower ones over one.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from corporeal._typing import Float, NumpyArray
+from corporeal.body.motion import Motion
+from corporeal.body.pose import Pose
+from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
+from corporeal.skinning.kinematics import forward_kinematics
+
+SPAN: Final = 1.0 / 60.0
+"""Seconds over which differences are taken."""
+GRAVITY: Final = 9.81
+"""m/s², downwards."""
+JOINT_COUNT: Final = 22
+"""Joints whose movement is felt: SMPL's without hands. Fingers carry no flesh that swings."""
+MOVEMENT_SIZE: Final = 9 * JOINT_COUNT
+"""Numbers of movement a frame."""
+POSE_SIZE: Final = 6 * (JOINT_COUNT - 1) + 3
+"""Numbers of pose a frame."""
+_UNITS: Final = (9.81, 5.0, 60.0)
+"""m/s², rad/s, rad/s²: usual sizes, by which movement is divided."""
+
+
+class BonePose(NamedTuple):
+    """Where bones are at one time, or at many."""
+
+    centres: Float[NumpyArray, "*n J 3"]
+    """Joint centres in the world, metres."""
+    rotations: Float[NumpyArray, "*n J 3 3"]
+    """World rotation of every joint."""
+    local: Float[NumpyArray, "*n J 3 3"]
+    """Rotation of every joint in its parent."""
+
+
+class BoneSpeed(NamedTuple):
+    """How bones moved over the last `SPAN`."""
+
+    velocity: Float[NumpyArray, "*n J 3"]
+    """Of joint centres in the world, m/s."""
+    turning: Float[NumpyArray, "*n J 3"]
+    """Angular velocity in the world, rad/s."""
+
+
+def bone_pose(pose: Pose, joints: Float[NumpyArray, "J 3"], parents: tuple[int, ...]) -> BonePose:
+    """Bones of a body whose rest joints are `joints` (metres); the first `JOINT_COUNT` of them."""
+    rotations = np.asarray(pose.joint_rotations, np.float64)[..., :JOINT_COUNT, :]
+    frames = np.asarray(
+        forward_kinematics(
+            rotations,
+            np.asarray(joints, np.float64)[:JOINT_COUNT],
+            parents[:JOINT_COUNT],
+            np.asarray(pose.root_translation, np.float64),
+        )
+    )
+    return BonePose(frames[..., :3, 3], frames[..., :3, :3], matrix_from_axis_angle(rotations))
+
+
+def bone_speed(before: BonePose, now: BonePose, seconds: float) -> BoneSpeed:
+    """Backward differences over `seconds`: ċ = (c − c')/h, ω = log(R R'ᵀ)/h."""
+    turned = now.rotations @ np.swapaxes(before.rotations, -1, -2)
+    return BoneSpeed(
+        (now.centres - before.centres) / seconds, axis_angle_from_matrix(turned) / seconds
+    )
+
+
+def movement(
+    now: BonePose, speed: BoneSpeed, speed_before: BoneSpeed, seconds: float
+) -> Float[NumpyArray, "*n m"]:
+    """c̈, ω and ω̇ in the axes of each bone, over their usual sizes."""
+    into_bone = np.swapaxes(now.rotations, -1, -2)
+    felt = (
+        (speed.velocity - speed_before.velocity) / seconds,
+        speed.turning,
+        (speed.turning - speed_before.turning) / seconds,
+    )
+    rows = [
+        (into_bone @ vector[..., None])[..., 0] / unit
+        for vector, unit in zip(felt, _UNITS, strict=True)
+    ]
+    stacked = np.concatenate(rows, axis=-1)
+    return stacked.reshape(*stacked.shape[:-2], MOVEMENT_SIZE)
+
+
+def posture(now: BonePose) -> Float[NumpyArray, "*n p"]:
+    """Joint rotations as two columns each, less those at rest; and which way is down (unit)."""
+    columns = (now.local[..., 1:, :, :2] - np.eye(3)[:, :2]).reshape(
+        *now.local.shape[:-3], 6 * (JOINT_COUNT - 1)
+    )
+    down = -now.rotations[..., 0, 1, :]  # R_rootᵀ (0, −1, 0)
+    return np.concatenate([columns, down], axis=-1)
+
+
+def stride(fps: float) -> int:
+    """Frames that make up `SPAN` best, at least one."""
+    return max(1, round(fps * SPAN))
+
+
+def clip_features(
+    motion: Motion, joints: Float[NumpyArray, "J 3"]
+) -> tuple[Float[NumpyArray, "N m"], Float[NumpyArray, "N p"]]:
+    """Movement and pose of every frame; before the first one the body was still."""
+    now = bone_pose(motion.poses, joints, motion.skeleton.parents)
+    step = stride(motion.fps)
+    seconds = step / motion.fps
+    speed = bone_speed(BonePose(*(_earlier(part, step) for part in now)), now, seconds)
+    speed_before = BoneSpeed(*(_earlier(part, step, still=True) for part in speed))
+    return movement(now, speed, speed_before, seconds), posture(now)
+
+
+def _earlier(rows: NumpyArray, step: int, *, still: bool = False) -> NumpyArray:
+    """Rows `step` frames before; those before the first are the first one, or 0 where `still`."""
+    held = np.repeat(rows[:1], min(step, len(rows)), axis=0)
+    return np.concatenate([np.zeros_like(held) if still else held, rows[:-step]])[: len(rows)]

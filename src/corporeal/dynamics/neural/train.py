@@ -1,0 +1,162 @@
+"""Training of neural soft tissue on takes of many people: `NeuralTrainer(...).fit(takes)`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corporeal._typing import NumpyArray
+from corporeal.body.neural_flesh import NeuralFlesh
+from corporeal.body.registrations import Registrations, Take
+from corporeal.dynamics.neural.training.recurrent import (
+    Errors,
+    RecurrentTraining,
+    TrainedNetwork,
+    train_recurrent,
+)
+from corporeal.dynamics.neural.training.samples import Sample, offset_blocks, take_features
+from corporeal.errors import InputError
+from corporeal.models.smpl.corrected import CorrectedSkinning
+
+Say = Callable[[str], None]
+"""Is told what was done, in words."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Orthonormal directions of offsets in an inner product weighted by vertex."""
+
+    mean: NumpyArray
+    """Flat, metres."""
+    rows: NumpyArray
+    """c × 3V, metres for a coefficient of one."""
+    explained: float
+    """Share of the mean square that is kept."""
+
+    def coefficients(self, offsets: NumpyArray) -> NumpyArray:
+        """Of offsets N × V × 3."""
+        return (offsets.reshape(len(offsets), -1) - self.mean) @ self.rows.T
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeuralTrainer:
+    """Settings of a training."""
+
+    dynamic_count: int = 48
+    """Coefficients of the movement's offsets."""
+    static_count: int = 24
+    """Coefficients of the pose's offsets beyond the base's correctives; 0 for none."""
+    basis_frames: int = 3000
+    """Frames that the two bases are found from, drawn from all takes."""
+    network: RecurrentTraining = field(default_factory=RecurrentTraining)
+    """Of the network itself."""
+
+    def fit(
+        self,
+        takes: Registrations,
+        base: CorrectedSkinning,
+        held_out: Callable[[Take], bool],
+        say: Say | None = None,
+    ) -> tuple[NeuralFlesh, dict[str, Any]]:
+        """A model of these takes, stopped where those `held_out` are predicted best, and a report.
+
+        Held-out takes take part in nothing else: neither in the bases nor in the weights.
+        """
+        tell = say or (lambda words: None)
+        learned = tuple(take for take in takes.takes if not held_out(take))
+        if not learned:
+            raise InputError("all takes are held out; learning needs at least one.")
+        bases = self._bases(learned, takes, base)
+        tell(
+            f"bases explain {100 * bases[0].explained:.1f} % of movement and "
+            f"{100 * bases[1].explained:.1f} % of what the pose does beyond its correctives"
+        )
+        samples = [_sample(take, takes, base, bases) for take in learned]
+        others = [_sample(t, takes, base, bases) for t in takes.takes if held_out(t)]
+        trained = train_recurrent(samples, others, self.network, _teller(tell))
+        return _model(trained, bases, base), _report(samples, others, bases, trained)
+
+    def _bases(
+        self, takes: Sequence[Take], held: Registrations, base: CorrectedSkinning
+    ) -> tuple[Basis, Basis]:
+        total = sum(take.frame_count for take in takes)
+        every = max(1, total // self.basis_frames)
+        moved, posed = [], []
+        for take in takes:
+            for _, s, q in offset_blocks(take, held, base):
+                moved.append(s[::every].copy())
+                posed.append(q[::every].copy())
+        dynamic = find_basis(np.concatenate(moved), self.dynamic_count, centred=False)
+        static = find_basis(np.concatenate(posed), self.static_count, centred=True)
+        return dynamic, static
+
+
+def find_basis(offsets: NumpyArray, count: int, *, centred: bool) -> Basis:
+    """Principal directions of offsets N × V × 3 by the frames' Gram matrix.
+
+    Without a mean, no movement stays no offset.
+    """
+    flat = offsets.reshape(len(offsets), -1)
+    mean = flat.mean(axis=0) if centred else np.zeros(flat.shape[1], np.float32)
+    away = flat - mean
+    gram = np.asarray(away @ away.T, np.float64)
+    values, vectors = np.linalg.eigh(gram)
+    order = np.argsort(values)[::-1][:count]
+    kept = values[order]
+    whole = float(np.trace(gram))
+    rows = (vectors[:, order] / np.sqrt(np.maximum(kept, 1e-30))).T.astype(np.float32) @ away
+    rows[kept <= 1e-12 * max(whole, 1e-30)] = 0.0
+    return Basis(mean, rows, float(kept.sum()) / max(whole, 1e-30))
+
+
+def _sample(
+    take: Take, held: Registrations, base: CorrectedSkinning, bases: tuple[Basis, Basis]
+) -> Sample:
+    movement, pose, person = take_features(take, held, base)
+    parts = [
+        (bases[0].coefficients(s), bases[1].coefficients(q))
+        for _, s, q in offset_blocks(take, held, base)
+    ]
+    dynamic, static = (np.concatenate(part).astype(np.float32) for part in zip(*parts, strict=True))
+    return Sample(take.subject, take.sequence, take.fps, movement, pose, person, dynamic, static)
+
+
+def _model(
+    trained: TrainedNetwork, bases: tuple[Basis, Basis], base: CorrectedSkinning
+) -> NeuralFlesh:
+    def spatial(rows: NumpyArray) -> NumpyArray:
+        return rows.reshape(-1, base.template.mesh.vertex_count, 3).astype(np.float32)
+
+    return NeuralFlesh(
+        trained.parameters,
+        spatial(bases[0].rows),
+        spatial(bases[1].rows),
+        spatial(bases[1].mean)[0],
+        trained.person_mean,
+        trained.person_scale,
+    )
+
+
+def _report(
+    samples: Sequence[Sample],
+    others: Sequence[Sample],
+    bases: tuple[Basis, Basis],
+    trained: TrainedNetwork,
+) -> dict[str, Any]:
+    return {
+        "takes": len(samples),
+        "frames": sum(len(sample.pose) for sample in samples),
+        "people": sorted({sample.subject for sample in samples}),
+        "held_out": sorted({f"{s.subject} {s.sequence}" for s in others}),
+        "explained": {"dynamic": bases[0].explained, "static": bases[1].explained},
+        "curve": [list(row) for row in trained.curve],
+    }
+
+
+def _teller(tell: Say) -> Callable[[int, Errors, Errors], None]:
+    def progress(step: int, error: Errors, outside: Errors) -> None:
+        parts = ", ".join(f"{k} {error[k]:.3f} ({outside[k]:.3f} held out)" for k in error)
+        tell(f"  {step}: not explained of {parts}")
+
+    return progress

@@ -1,0 +1,1 @@
+"""How the networks are trained; imports JAX."""
