@@ -103,15 +103,20 @@ class Touching:
 
     def chosen(self, rows: Int[NumpyArray, "k"]) -> "Touching":
         """Some of them, in the order given."""
-        return Touching(*(part[rows] for part in self._parts()))
+        return _rows_of([part[rows] for part in self._parts()])
 
     def with_others(self, others: "Touching") -> "Touching":
         """Those of two lists."""
         both = zip(self._parts(), others._parts(), strict=True)
-        return Touching(*(np.concatenate(parts) for parts in both))
+        return _rows_of([np.concatenate(parts) for parts in both])
 
     def _parts(self) -> tuple[NumpyArray, ...]:
         return (self.pairs, self.shares, self.normals, self.offsets, self.places, self.rates)
+
+
+def _rows_of(parts: list[NumpyArray]) -> Touching:
+    pairs, shares, normals, offsets, places, rates = parts
+    return Touching(pairs, shares, normals, offsets, places, rates)
 
 
 def nothing_touches() -> Touching:
