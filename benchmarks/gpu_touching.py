@@ -82,7 +82,8 @@ def touching_clip(ways: list[tuple[Capacity, SolverOptions]]) -> dict[str, objec
 
 def begun(data: Mapping[str, np.ndarray]) -> Touching:
     """What touches when a clip begins, as `gpu_subjects.touching_arrays` wrote it."""
-    return Touching(*(data[f"touching/{part.name}"] for part in fields(Touching)))
+    names = (part.name for part in fields(Touching) if part.name != "edges")
+    return Touching(*(data[f"touching/{name}"] for name in names))
 
 
 def overlap(

@@ -1,4 +1,5 @@
-r"""Is flesh that is held in a pose right side out, and is it still? Forty poses, five people.
+r"""Is flesh that is held in a pose right side out, and is it still? Forty poses and the zero pose,
+five people.
 
     python benchmarks/held_poses.py [--people default "heavy woman"] [--deformers layered]
         [--contacts off global] [--poses deep-squat crouch] [--frames 60] [--no-untangled]
@@ -42,6 +43,7 @@ SUBJECTS = (DEFAULT, *(name for name in PEOPLE if not name.startswith("average")
 """The average adult, and slim and heavy people of `layered.PEOPLE`."""
 DEFORMERS = {"projective": ProjectiveSkinning, "layered": LayeredSkinning}
 FPS, FRAMES = 60.0, 60
+POSES = {"zero": {}} | HELD_POSES
 LAST = 10
 """Frames at the end whose movement is listed on its own: what is left once flesh has settled."""
 
@@ -84,7 +86,7 @@ class Subject:
 
     def held(self, name: str, frames: int) -> Row:
         """A pose held for some frames after its static balance."""
-        rotations = joint_rotations(self.model.template.skeleton, HELD_POSES[name])
+        rotations = joint_rotations(self.model.template.skeleton, POSES[name])
         state = self.simulation.start(self.identity, Pose(rotations, np.zeros(3)))
         shapes, skin, moved = [state.flesh.positions], self.simulation.skin(state), []
         for _ in range(frames):
@@ -150,7 +152,7 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--people", nargs="+", choices=SUBJECTS, default=list(SUBJECTS))
     parser.add_argument("--deformers", nargs="+", choices=DEFORMERS, default=list(DEFORMERS))
     parser.add_argument("--contacts", nargs="+", choices=COLLISIONS, default=list(COLLISIONS))
-    parser.add_argument("--poses", nargs="+", choices=list(HELD_POSES), default=list(HELD_POSES))
+    parser.add_argument("--poses", nargs="+", choices=list(POSES), default=list(POSES))
     parser.add_argument("--frames", type=int, default=FRAMES, help="that a pose is held")
     parser.add_argument(
         "--untangled",

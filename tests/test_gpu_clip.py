@@ -182,11 +182,11 @@ def test_the_deformer_gives_the_same_skins_on_a_device() -> None:
 
 def test_what_only_the_cpu_offers_is_refused() -> None:
     motion = Motion(
-        "still", 60.0, np.zeros((3, len(synthetic.PARENTS), 3)), np.zeros((3, 3)), TEMPLATE.skeleton
+        "still", 60.0, np.zeros((1, len(synthetic.PARENTS), 3)), np.zeros((1, 3)), TEMPLATE.skeleton
     )
-    simulation = ProjectiveSimulation(TEMPLATE, ProjectiveControls(collisions="local"))
+    simulation = ProjectiveSimulation(TEMPLATE)
     clip = make_clip(simulation, BoundEnvironment(simulation.body(IDENTITY)), IDENTITY, motion)
-    with pytest.raises(InputError, match="local collisions"):
+    with pytest.raises(InputError, match="single frame"):
         device_posed_vertices(clip, "cpu")
 
 

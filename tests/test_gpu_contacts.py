@@ -89,6 +89,7 @@ def folded():
     plain = ProjectiveControls(volume=0.0, untangled=False)
     simulation = ProjectiveSimulation(template, replace(plain, collisions="global"))
     body = simulation.body(identity)
+    body.skin_contacts().edged = False  # as on a device
     turn = np.zeros((len(synthetic.PARENTS), 3))
     turn[2, 2] = 2.6
     frames = forward_kinematics(turn, body.joints, synthetic.PARENTS, np.zeros(3))
@@ -115,6 +116,28 @@ def test_detection_finds_what_the_cpu_finds(folded) -> None:
     assert set(inside) == set(found[:, 0])
     reported = set(map(tuple, found.tolist()))
     assert all((v, int(hits[v])) in reported for v in inside)
+
+
+def test_local_detection_is_that_of_the_cpu(folded) -> None:
+    """Every second vertex chosen: new pairs are theirs, between bones that are near, as the CPU
+    has them; where skin is asked about everywhere, all are found as before."""
+    body, frames, positions = folded
+    finder, count = body.skin_contacts(), body.model.vertex_count
+    chosen_vertices = np.arange(0, count, 2)
+    skin = device_skin(finder, body.model, chosen_vertices)
+    base = base_points(skin, jnp.asarray(frames, jnp.float32))
+    flat = jnp.asarray(positions[:count].T, jnp.float32)
+    capacity, none = Capacity(64, 2**15, 2**15), len(body.model.triangles)
+    found = finder.detect(np.ascontiguousarray(positions[:count]), frames)
+    near = found[np.isin(found[:, 0], chosen_vertices) & finder.at_joints(found)]
+    assert 0 < len(set(near[:, 0])) < len(set(found[:, 0]))
+    for everywhere, expected in ((True, found), (False, near)):
+        hits, full = vertices_inside(skin, flat, base, capacity, everywhere)
+        inside = np.flatnonzero(np.asarray(hits) < none)
+        assert not full
+        assert set(inside) == set(expected[:, 0])
+        reported = set(map(tuple, expected.tolist()))
+        assert all((v, int(hits[v])) in reported for v in inside)
 
 
 def test_collisions_do_what_they_do_on_the_cpu_and_too_little_room_is_an_error(folded) -> None:
@@ -299,7 +322,8 @@ def test_bones_move_skin_apart_by_as_much_across_origins(
         at = frame + (integrator == "static")
         points = (positions + path[at, 0, :3, 3])[corners[:, 0]]
         moves = Movement(np.stack([begin, end]), positions, 1 / 60).moves
-        expected = finder.blending_reference.moved_apart(points, corners, touching.shares, moves)
+        sides = np.concatenate([np.ones((len(corners), 1)), -touching.shares], axis=1)
+        expected = finder.blending_reference.moved_apart(points, corners, sides, moves)
         here = jnp.asarray((points - origins[at, 0]).T, jnp.float32)
         found = moved_apart(
             skin, bones.displacements[frame], here, corners, touching.shares.T.astype(np.float32)

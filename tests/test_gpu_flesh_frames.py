@@ -273,10 +273,8 @@ def test_bones_move_flesh_on_as_on_the_cpu() -> None:
 
 
 def test_what_is_not_offered_is_refused() -> None:
-    """Local collisions, colliders, loops: in words, before anything is computed."""
+    """Colliders, loops: in words, before anything is computed."""
     still, engine = waved(3), DeviceClips("cpu")
-    with pytest.raises(InputError, match="local collisions"):
-        next(engine.frames(clip_of(still, collisions="local")))
     with pytest.raises(InputError, match="loops"):
         next(engine.frames(clip_of(still, loop=True)))
     clip = clip_of(still)

@@ -1,5 +1,7 @@
 """Layered clips on a device, checked on JAX's CPU backend."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,5 +83,11 @@ def test_what_a_device_does_not_simulate_is_refused(case):
     pytest.importorskip("jax")
     from corporeal.physics.fast_projective_skinning.gpu.take import device_posed_vertices
 
-    with pytest.raises(InputError, match="local collisions"):
-        device_posed_vertices(clip_of(case, collisions=1.0), "cpu")
+    deformer, identity, motion = case
+    single = replace(
+        motion,
+        joint_rotations=motion.joint_rotations[:1],
+        root_translation=motion.root_translation[:1],
+    )
+    with pytest.raises(InputError, match="single frame"):
+        device_posed_vertices(clip_of((deformer, identity, single)), "cpu")

@@ -17,7 +17,7 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.physics.contact.blending_reference import BlendingReference
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.contact.rules import ASLEEP, FORGET
-from corporeal.physics.contact.touching import Movement, Touching, seen_from_feet
+from corporeal.physics.contact.touching import Movement, Touching, TouchingEdges, seen_apart
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 from corporeal.physics.fast_projective_skinning.simulation import (
     ProjectiveSimulation,
@@ -64,9 +64,14 @@ def touching_of(state: SimulationState) -> Touching:
     return state.flesh.touching
 
 
-def same(one: Touching, other: Touching) -> bool:
+def same(one: Touching | TouchingEdges, other: Touching | TouchingEdges) -> bool:
     """All but the rates, to rounding: vectors go into the world and back."""
-    names = [field.name for field in fields(Touching) if field.name != "rates"]
+    if isinstance(one, Touching) and isinstance(other, Touching):
+        assert one.edges is not None
+        assert other.edges is not None
+        if not same(one.edges, other.edges):
+            return False
+    names = [field.name for field in fields(one) if field.name not in ("rates", "edges")]
     return all(
         np.shape(getattr(one, name)) == np.shape(getattr(other, name))
         and np.allclose(getattr(one, name), getattr(other, name), rtol=0, atol=1e-13)
@@ -102,16 +107,16 @@ def test_bones_that_move_as_one_move_nothing_apart() -> None:
     reference = BlendingReference(
         random.normal(size=(6, 3)), triangles, np.zeros((2, 3)), np.array([0, 0, 0, 1, 1, 1]), 0.0
     )
-    corners, shares = np.array([[3, 0, 1, 2], [4, 0, 1, 2]]), np.full((2, 3), 1 / 3)
+    corners, sides = np.array([[3, 0, 1, 2], [4, 0, 1, 2]]), np.array([[1, *[-1 / 3] * 3]] * 2)
     points, moves = random.normal(size=(2, 3)), np.tile(np.eye(4), (2, 1, 1))
     moves[:, :3, :3] = matrix_from_axis_angle(np.array([0.3, -0.2, 0.5]))
     moves[:, :3, 3] = [1.0, 2.0, 3.0]
-    assert reference.moved_apart(points, corners, shares, moves).max() < 1e-12
+    assert reference.moved_apart(points, corners, sides, moves).max() < 1e-12
     angle, moves = 0.4, np.tile(np.eye(4), (2, 1, 1))
     moves[1, :3, :3] = matrix_from_axis_angle(np.array([0.0, 0.0, angle]))
     expected = 2.0 * np.hypot(points[:, 0], points[:, 1]) * np.sin(angle / 2)
     np.testing.assert_allclose(
-        reference.moved_apart(points, corners, shares, moves), expected, rtol=1e-12
+        reference.moved_apart(points, corners, sides, moves), expected, rtol=1e-12
     )
 
 
@@ -204,7 +209,7 @@ def test_friction_holds_where_a_row_fell_asleep(
     np.testing.assert_allclose(later.held, rows.held, atol=1e-15)
     anew, _ = rows_of(simulation, held)
     assert anew.held is not None
-    places = seen_from_feet(held.flesh.positions, anew.vertices, -anew.coefficients[:, 1:])
+    places = seen_apart(held.flesh.positions, anew.vertices, anew.coefficients)
     np.testing.assert_allclose(anew.held, places, atol=1e-15)
 
 

@@ -21,7 +21,7 @@ from corporeal.physics.solver.prestress import balancing_stress
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System
 from corporeal.physics.untangling.cpu import CompiledUntangling
-from corporeal.physics.untangling.gpu import asked_apart, swept, untangle
+from corporeal.physics.untangling.gpu import asked_apart, pulled, swept, untangle
 from corporeal.physics.untangling.gpu_kernels import kernel_swept
 from corporeal.physics.untangling.reference import (
     LARGEST_MOVE,
@@ -209,6 +209,28 @@ def test_long_edges_become_short_and_the_compiled_pass_moves_the_same(seed: int)
     compiled.untangle(z, rows=rows)
     # the same pulls in another order of sums: rounding alone is between them
     np.testing.assert_allclose(z[np.argsort(order)], by_reference, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_device_pulls_long_edges_in_as_the_reference_does(seed: int):
+    """One pull to float32 of some centimetres; a whole pass leaves under a tenth of the long edges,
+    and one that does not end a step moves nothing."""
+    system, points = slab_system()
+    system = replace(system, membrane=membrane_of(points, slab_skin()))
+    untangling, start = untangling_of(system), points.copy()
+    assert untangling is not None
+    start[system.free, 1] += np.random.default_rng(seed).uniform(0.0, 0.05, len(system.free))
+    order, free = free_first(system), len(system.free)
+    flesh = flesh_of(elements_of(system, order))
+    z = jnp.asarray(start[order].T[..., None], jnp.float32)
+    moved, ends = pulled(flesh, z[:, :free], z[:, free:])
+    once = start.copy()
+    untangling._move(untangling._asked_together(once), once, 1.0, None)
+    assert int(ends) >= len(untangling.long(start)) > 20
+    np.testing.assert_allclose(moved[..., 0].T, once[system.free], atol=1e-7)
+    ended = start.copy()
+    ended[system.free] = untangle(flesh, z[:, :free], z[:, free:], True, swept)[..., 0].T
+    assert len(untangling.long(ended)) < 0.1 * len(untangling.long(start))
 
 
 def test_sound_flesh_is_left_alone():

@@ -59,15 +59,16 @@ class BlendingReference:
         self,
         points: Float64[NumpyArray, "C 3"],
         corners: Int[NumpyArray, "C 4"],
-        shares: Float64[NumpyArray, "C 3"],
+        coefficients: Float64[NumpyArray, "C 4"],
         moves: Float64[NumpyArray, "J 4 4"],
     ) -> Float64[NumpyArray, "C"]:
-        """Metres between where the carriers of a vertex and those of a foot take one point.
+        """Metres between where the carriers of both sides of a pair take one point.
 
-        `corners` are vertices and the triangles of their feet, with `shares`; `moves` are how
-        joints take what they carry. What moves as one, moves nothing apart.
+        `corners` are vertices of both sides, with `coefficients` that sum to 1 on one and to −1 on
+        the other; `moves` are how joints take what they carry. What moves as one, moves nothing
+        apart.
         """
         blended = np.einsum("cvk,cvkij->cvij", self.shares[corners], moves[self.carriers[corners]])
-        between = blended[:, 0] - np.einsum("ck,ckij->cij", shares, blended[:, 1:])
+        between = np.einsum("cv,cvij->cij", coefficients, blended)
         away = np.einsum("cij,cj->ci", between[:, :3, :3], points) + between[:, :3, 3]
         return np.linalg.norm(away, axis=1)

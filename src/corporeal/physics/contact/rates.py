@@ -10,7 +10,7 @@ import numpy as np
 from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.physics.contact.blending_reference import BlendingReference
 from corporeal.physics.contact.rules import ASLEEP, DOUBT, STALE
-from corporeal.physics.contact.touching import Movement, Touching, seen_from_feet
+from corporeal.physics.contact.touching import Movement, Touching, TouchingEdges, seen_apart
 
 
 class Reference(NamedTuple):
@@ -24,26 +24,31 @@ class Reference(NamedTuple):
     """Vertices that would be inside the body."""
 
 
-class Feet(NamedTuple):
-    """Pairs of vertices and triangles, as bones see them."""
+class Sides(NamedTuple):
+    """The two sides of pairs, as bones see them: Σ_k c_k x_k is one from the other."""
 
     corners: Int[NumpyArray, "m 4"]
-    """The vertex, then the triangle's."""
-    shares: Float64[NumpyArray, "m 3"]
-    """Barycentric coordinates of the foot."""
+    """Vertices of the skin."""
+    coefficients: Float64[NumpyArray, "m 4"]
+    """c: they sum to 1 on one side and to −1 on the other."""
 
 
-def pressed_together(reference: Reference, feet: Feet, push: float) -> Bool[NumpyArray, "m"]:
+def pressed_together(reference: Reference, sides: Sides, push: float) -> Bool[NumpyArray, "m"]:
     """Which pairs bones press together, or may: they overlap where bones alone would put them, or
     it is not certain to a `push` (metres) where that is."""
-    doubts = reference.doubts[feet.corners]
-    doubt = DOUBT * (doubts[:, 0] + np.sum(feet.shares * doubts[:, 1:], axis=1))
-    return reference.overlapping[feet.corners].any(axis=1) | (doubt > push)
+    overlapping = reference.overlapping[sides.corners].any(axis=1)
+    return overlapping | (doubt_of(reference, sides) > push)
+
+
+def doubt_of(reference: Reference, sides: Sides) -> Float64[NumpyArray, "m"]:
+    """Metres that pairs may be from their reference without contact."""
+    doubts = reference.doubts[sides.corners]
+    return DOUBT * np.sum(np.abs(sides.coefficients) * doubts, axis=1)
 
 
 def aged_rates(
-    before: Touching,
-    feet: Feet,
+    before: Touching | TouchingEdges,
+    sides: Sides,
     positions: Float64[NumpyArray, "n 3"],
     movement: Movement,
     blending: BlendingReference,
@@ -52,16 +57,16 @@ def aged_rates(
 ) -> Float64[NumpyArray, "m"]:
     """How much of what is new pairs of `before` take on, 0 to 1: all, where bones do not press them
     together (`pressed`)."""
-    slips = seen_from_feet(positions, feet.corners, feet.shares) - before.places
+    slips = seen_apart(positions, sides.corners, sides.coefficients) - before.places
     stale = np.linalg.norm(slips, axis=1) / push - STALE
     recent = movement.remembered * before.rates
-    moved = _moved_apart(feet, positions, movement, blending) / push
+    moved = _moved_apart(sides, positions, movement, blending) / push
     rates = np.clip(np.maximum(np.maximum(moved, recent), stale), 0.0, 1.0)
     return np.where(pressed, rates, 1.0)
 
 
 def first_rates(
-    feet: Feet,
+    sides: Sides,
     positions: Float64[NumpyArray, "n 3"],
     movement: Movement,
     blending: BlendingReference,
@@ -69,18 +74,20 @@ def first_rates(
 ) -> tuple[Float64[NumpyArray, "m"], Float64[NumpyArray, "m"]]:
     """Of new pairs: rates as bones move them, and those at which bones or flesh bring them
     together; pairs that neither does are none."""
-    bones = _moved_apart(feet, positions, movement, blending) / push
-    flesh = seen_from_feet(movement.flesh, feet.corners, feet.shares)
+    bones = _moved_apart(sides, positions, movement, blending) / push
+    flesh = seen_apart(movement.flesh, sides.corners, sides.coefficients)
     coming = np.maximum(bones, np.linalg.norm(flesh, axis=1) / push)
     return np.clip(bones, ASLEEP * movement.remembered, 1.0), coming
 
 
 def _moved_apart(
-    feet: Feet,
+    sides: Sides,
     positions: Float64[NumpyArray, "n 3"],
     movement: Movement,
     blending: BlendingReference,
 ) -> Float64[NumpyArray, "m"]:
     """How far bones move the sides of pairs against each other, metres."""
-    points = positions[feet.corners[:, 0]]
-    return blending.moved_apart(points, feet.corners, feet.shares, movement.moves)
+    # Σ c_k x_k over the first side
+    first = np.maximum(sides.coefficients, 0.0)
+    points = np.einsum("ck,ckj->cj", first, positions[sides.corners])
+    return blending.moved_apart(points, sides.corners, sides.coefficients, movement.moves)

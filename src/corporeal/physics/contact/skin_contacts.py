@@ -14,17 +14,24 @@ from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.errors import InputError
 from corporeal.geometry.surface import vertex_adjacency
 from corporeal.physics.contact.blending_reference import BlendingReference
-from corporeal.physics.contact.contacts import Contacts
+from corporeal.physics.contact.contacts import Contacts, joined
 from corporeal.physics.contact.detection import SkinDetection
+from corporeal.physics.contact.edge_contacts import EdgeContacts
 from corporeal.physics.contact.rates import (
-    Feet,
     Reference,
+    Sides,
     aged_rates,
     first_rates,
     pressed_together,
 )
 from corporeal.physics.contact.rules import ASLEEP, CLEARANCE, FRICTION, RESTING, WEIGHT
-from corporeal.physics.contact.touching import Movement, Touching, nothing_touches
+from corporeal.physics.contact.touching import (
+    Movement,
+    Touching,
+    TouchingEdges,
+    no_edges_touch,
+    nothing_touches,
+)
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
 LONGEST_CHAIN = 2
@@ -92,7 +99,20 @@ class SkinContacts:
         self.blending_reference = BlendingReference(
             self._rest, self._triangles, joints, owners, thickness
         )
-        self._near_bones = _near_bones(model.bones.bones)
+        self.edged = False
+        """Whether edges are kept from passing through edges, too."""
+        self.near_bones = _near_bones(model.bones.bones)
+        """Pairs of bones with few others between them."""
+        self.edges = EdgeContacts(
+            self._rest,
+            self._triangles,
+            self._fixed,
+            to_bone,
+            self.blending_reference,
+            self.push,
+            self.detection.base.bones,
+            self.near_bones,
+        )
         self.ignored = self._at_rest(model)
 
     def _at_rest(self, model: VolumetricModel) -> Int[NumpyArray, "m"]:
@@ -125,19 +145,25 @@ class SkinContacts:
         fast as a `movement` says (`contact.touching`); without one they are made anew.
         """
         skin = np.ascontiguousarray(positions[: self._count])
-        before = self._turned(self._own(touching), world_from_joint, into_world=True)
+        touching = self._own(touching)
+        before = self._turned(touching, world_from_joint, into_world=True)
+        edges = self._turned_edges(touching.edges, world_from_joint, into_world=True)
         base_points = self.detection.base_points(world_from_joint)
         anew = self._attached(skin, base_points, before, chosen)
-        reference = self._reference(world_from_joint, base_points, (before.pairs, anew.pairs))
+        asked = self._vertices(np.concatenate([before.pairs, anew.pairs]))
+        near = asked if self.edged else np.zeros_like(asked)
+        passing = self.edges.passing(skin, near, self._deep(anew), edges)
+        asked[self.edges.edges[passing.pairs]] = True
+        asked[self.edges.edges[edges.pairs]] = True
+        reference = self._reference(world_from_joint, base_points, asked)
         rates = self._rates(before, positions, movement, reference)
         anew = self._released(anew, skin, reference)
         asleep = replace(before, rates=rates).chosen(np.flatnonzero(rates < ASLEEP))
         now = asleep.with_others(self._awake(anew, skin, before, rates, movement))
-        corners = self._corners(now.pairs)
-        pressed = pressed_together(reference, Feet(corners, now.shares), self.push)
+        sides = self._sides(now.pairs, now.shares)
+        pressed = pressed_together(reference, sides, self.push)
         rows = Contacts(
-            corners,
-            np.concatenate([np.ones((len(now), 1)), -now.shares], axis=1),
+            *sides,
             now.normals,
             now.offsets,
             np.full(len(now), WEIGHT),
@@ -146,11 +172,20 @@ class SkinContacts:
             now.places,
             now.rates,
         )
-        return rows, self._turned(now, world_from_joint, into_world=False)
+        edge_rows, edges = self.edges.rows(passing, edges, positions, reference, movement)
+        edges = self._turned_edges(edges, world_from_joint, into_world=False)
+        after = replace(self._turned(now, world_from_joint, into_world=False), edges=edges)
+        return joined([rows, edge_rows]), after
+
+    def _deep(self, anew: _Candidates) -> Bool[NumpyArray, "V"]:
+        """Vertices that are deeper behind their triangles than they may come out in a step."""
+        deep = np.zeros(self._count, bool)
+        deep[anew.pairs[anew.gaps < -self.push, 0]] = True
+        return deep
 
     def _own(self, touching: Touching | None) -> Touching:
         """Pairs of before; refused if they are of another skin."""
-        if touching is None or len(touching) == 0:
+        if touching is None:
             return nothing_touches()
         sizes = np.array([self._count, len(self._triangles)])
         if (touching.pairs < 0).any() or (touching.pairs >= sizes).any():
@@ -245,9 +280,9 @@ class SkinContacts:
         """How much of what is new pairs of before take on; all without a movement."""
         if movement is None:
             return np.ones(len(before))
-        feet = Feet(self._corners(before.pairs), before.shares)
-        pressed, blending = pressed_together(reference, feet, self.push), self.blending_reference
-        return aged_rates(before, feet, positions, movement, blending, pressed, self.push)
+        sides = self._sides(before.pairs, before.shares)
+        pressed, blending = pressed_together(reference, sides, self.push), self.blending_reference
+        return aged_rates(before, sides, positions, movement, blending, pressed, self.push)
 
     def _first_rates(
         self, anew: _Candidates, skin: Float64[NumpyArray, "V 3"], movement: Movement | None
@@ -255,11 +290,38 @@ class SkinContacts:
         """Of new pairs, and those at which they come together; 1 without a movement."""
         if movement is None:
             return np.ones(len(anew.gaps)), np.ones(len(anew.gaps))
-        feet = Feet(self._corners(anew.pairs), anew.shares)
-        return first_rates(feet, skin, movement, self.blending_reference, self.push)
+        sides = self._sides(anew.pairs, anew.shares)
+        return first_rates(sides, skin, movement, self.blending_reference, self.push)
 
     def _corners(self, pairs: Int[NumpyArray, "m 2"]) -> Int[NumpyArray, "m 4"]:
         return np.concatenate([pairs[:, :1], self._triangles[pairs[:, 1]]], axis=1)
+
+    def _sides(self, pairs: Int[NumpyArray, "m 2"], shares: Float64[NumpyArray, "m 3"]) -> Sides:
+        ones = np.ones((len(pairs), 1))
+        return Sides(self._corners(pairs), np.concatenate([ones, -shares], axis=1))
+
+    def _vertices(self, pairs: Int[NumpyArray, "m 2"]) -> Bool[NumpyArray, "V"]:
+        """Those of some pairs."""
+        asked = np.zeros(self._count, bool)
+        asked[self._corners(pairs)] = True
+        return asked
+
+    def _turned_edges(
+        self,
+        touching: TouchingEdges | None,
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        *,
+        into_world: bool,
+    ) -> TouchingEdges:
+        """As `_turned`, by the bones of the second edges."""
+        if touching is None:
+            return no_edges_touch()
+        frames = world_from_joint[self.edges.owners[touching.pairs[:, 1]], :3, :3]
+        along = "cij,cj->ci" if into_world else "cij,ci->cj"
+        normals, places = (
+            np.einsum(along, frames, part) for part in (touching.normals, touching.places)
+        )
+        return replace(touching, normals=normals, places=places)
 
     def _turned(
         self,
@@ -281,13 +343,11 @@ class SkinContacts:
         self,
         world_from_joint: Float64[NumpyArray, "J 4 4"],
         base_points: Float64[NumpyArray, "V 3"],
-        pairs: tuple[Int[NumpyArray, "m 2"], ...],
+        asked: Bool[NumpyArray, "V"],
     ) -> Reference:
-        """Where bones alone would put the skin, and which vertices of the pairs would be inside the
-        body there."""
-        asked, overlapping = np.zeros((2, self._count), bool)
-        for some in pairs:
-            asked[self._corners(some)] = True
+        """Where bones alone would put the skin, and which of the vertices `asked` for would be
+        inside the body there."""
+        overlapping = np.zeros(self._count, bool)
         positions, doubts = self.blending_reference.at(world_from_joint)
         found = self._entered(positions, base_points, np.flatnonzero(asked))
         overlapping[found[:, 0]] = True
@@ -296,7 +356,7 @@ class SkinContacts:
     def at_joints(self, pairs: Int[NumpyArray, "n 2"]) -> Bool[NumpyArray, "n"]:
         """Which pairs (vertex, triangle) lie on bones with few others between them."""
         owners = self.detection.base.bones
-        return self._near_bones[owners[pairs[:, 0]], owners[self._triangles[pairs[:, 1], 0]]]
+        return self.near_bones[owners[pairs[:, 0]], owners[self._triangles[pairs[:, 1], 0]]]
 
     def detect(
         self,

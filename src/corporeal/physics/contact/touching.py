@@ -14,8 +14,58 @@ import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.checks import require_finite
-from corporeal.physics.contact.rules import FORGET
+from corporeal.physics.contact.rules import ASLEEP, FORGET
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
+
+
+@pytree_dataclass()
+class TouchingEdges:
+    """The pairs of skin edges that the last step kept apart, and their rows."""
+
+    pairs: Int[NumpyArray, "E 2"]
+    """Edges of the skin, as `unique_edges` counts them."""
+    shares: Float64[NumpyArray, "E 2"]
+    """Where they pass each other, from their first ends."""
+    normals: Float64[NumpyArray, "E 3"]
+    """Unit vectors from the second to the first, as the second's bone sees them."""
+    offsets: Float64[NumpyArray, "E"]
+    """Metres along the normal that they are kept at."""
+    places: Float64[NumpyArray, "E 3"]
+    """Where friction holds the first, from the second, as the second's bone sees it (metres)."""
+    rates: Float64[NumpyArray, "E"]
+    """Share of what is new that the last step took on, 0 to 1; below `ASLEEP` it sleeps."""
+
+    def check(self) -> None:
+        """Raise `InputError` unless all numbers are finite."""
+        for name in ("shares", "normals", "offsets", "places", "rates"):
+            require_finite(f"touching edges' {name}", getattr(self, name))
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def chosen(self, rows: Int[NumpyArray, "k"]) -> "TouchingEdges":
+        """Some of them, in the order given."""
+        return TouchingEdges(*(part[rows] for part in self._parts()))
+
+    def with_others(self, others: "TouchingEdges") -> "TouchingEdges":
+        """Those of two lists."""
+        both = zip(self._parts(), others._parts(), strict=True)
+        return TouchingEdges(*(np.concatenate(parts) for parts in both))
+
+    def _parts(self) -> tuple[NumpyArray, ...]:
+        return (self.pairs, self.shares, self.normals, self.offsets, self.places, self.rates)
+
+
+def no_edges_touch() -> TouchingEdges:
+    """No pairs."""
+    return TouchingEdges(
+        np.zeros((0, 2), np.int64),
+        np.zeros((0, 2)),
+        np.zeros((0, 3)),
+        np.zeros(0),
+        np.zeros((0, 3)),
+        np.zeros(0),
+    )
 
 
 @pytree_dataclass()
@@ -34,6 +84,14 @@ class Touching:
     """Where friction holds the vertex, from its foot, as the triangle's bone sees it (metres)."""
     rates: Float64[NumpyArray, "C"]
     """Share of what is new that the last step took on, 0 to 1; below `ASLEEP` it sleeps."""
+    edges: TouchingEdges | None = None
+    """Pairs of edges beside them."""
+
+    @property
+    def awake(self) -> bool:
+        """Whether some of them still change."""
+        edges = () if self.edges is None else self.edges.rates
+        return bool((self.rates >= ASLEEP).any() or (np.asarray(edges) >= ASLEEP).any())
 
     def check(self) -> None:
         """Raise `InputError` unless all numbers are finite."""
@@ -45,15 +103,20 @@ class Touching:
 
     def chosen(self, rows: Int[NumpyArray, "k"]) -> "Touching":
         """Some of them, in the order given."""
-        return Touching(*(part[rows] for part in self._parts()))
+        return _rows_of([part[rows] for part in self._parts()])
 
     def with_others(self, others: "Touching") -> "Touching":
         """Those of two lists."""
         both = zip(self._parts(), others._parts(), strict=True)
-        return Touching(*(np.concatenate(parts) for parts in both))
+        return _rows_of([np.concatenate(parts) for parts in both])
 
     def _parts(self) -> tuple[NumpyArray, ...]:
         return (self.pairs, self.shares, self.normals, self.offsets, self.places, self.rates)
+
+
+def _rows_of(parts: list[NumpyArray]) -> Touching:
+    pairs, shares, normals, offsets, places, rates = parts
+    return Touching(pairs, shares, normals, offsets, places, rates)
 
 
 def nothing_touches() -> Touching:
@@ -93,10 +156,10 @@ class Movement:
         return float(np.exp(-self.seconds / FORGET))
 
 
-def seen_from_feet(
+def seen_apart(
     positions: Float64[NumpyArray, "n 3"],
     corners: Int[NumpyArray, "C 4"],
-    shares: Float64[NumpyArray, "C 3"],
+    coefficients: Float64[NumpyArray, "C 4"],
 ) -> Float64[NumpyArray, "C 3"]:
-    """x_v − Σ_k b_k x_k: vertices (first of `corners`) from their feet on the others, metres."""
-    return positions[corners[:, 0]] - np.einsum("ck,ckj->cj", shares, positions[corners[:, 1:]])
+    """Σ_k c_k x_k: one side of every pair from the other, metres."""
+    return np.einsum("ck,ckj->cj", coefficients, positions[corners])

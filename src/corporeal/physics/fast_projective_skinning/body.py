@@ -90,6 +90,13 @@ class SimulatedBody:
         """What finds skin inside the body, anywhere."""
         return self._preparation.skin_contacts(self.settings)
 
+    @property
+    def meeting(self) -> Int[NumpyArray, "k"] | None:
+        """Skin vertices that new contacts are looked for of: those that may meet at joints where
+        collisions are local, None for all."""
+        local = self.settings.collisions == "local"
+        return self._preparation.meeting(self.settings) if local else None
+
     def self_contacts(
         self,
         flesh: State,
@@ -102,13 +109,9 @@ class SimulatedBody:
         """
         if self.settings.collisions == "off":
             return None, None
-        finder = self.skin_contacts()
-        chosen = (
-            None
-            if self.settings.collisions == "global"
-            else self._preparation.meeting(self.settings)
+        return self.skin_contacts().contacts(
+            flesh.positions, world_from_joint, flesh.touching, self.meeting, movement
         )
-        return finder.contacts(flesh.positions, world_from_joint, flesh.touching, chosen, movement)
 
     def frames(self, poses: Pose) -> Float64[NumpyArray, "*batch J 4 4"]:
         """World frames of poses, told from the stress-free one, as everything here takes them."""

@@ -24,7 +24,7 @@ from corporeal.errors import InputError
 from corporeal.motions.cuts import Cut, find_cuts
 from corporeal.motions.resample import sampled
 from corporeal.physics.contact.contacts import both
-from corporeal.physics.contact.rules import A_ROUND, ASLEEP
+from corporeal.physics.contact.rules import A_ROUND
 from corporeal.physics.contact.touching import Movement
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import LARGEST_STEP, ProjectiveControls
@@ -312,7 +312,7 @@ class ProjectiveSimulation:
             went = reached.positions - flesh.positions
             flesh = _quiet(reached.positions, flesh.step, replace(reached, touching=touching))
             movement = replace(standing, flesh=went)
-            settled = touching is None or not (searches or (touching.rates >= ASLEEP).any())
+            settled = touching is None or not (searches or touching.awake)
             if settled and float(np.abs(went).max()) < still:
                 break
         return flesh

@@ -17,6 +17,9 @@ array                               shape         unit, meaning
 `touching/places`                   (C,3)         metres from the foot, where friction holds
                                                   them, as the triangles' bones see it
 `touching/rates`                    (C,)          how fast they change, 0 to 1
+`touching/edges/pairs`              (E,2)         skin edges that are kept apart, and likewise
+                                                  their `shares` (E,2), `normals`, `offsets`,
+                                                  `places` and `rates`; none in older files
 `flesh/pressures`                   (K,)          Pa, in regions whose volume is kept; none where
                                                   none is
 `joint_rotations`                   (J,3)         axis-angle, radians
@@ -36,7 +39,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.errors import FormatError
 from corporeal.formats.npz import NpzReader, open_npz, write_npz
-from corporeal.physics.contact.touching import Touching
+from corporeal.physics.contact.touching import Touching, TouchingEdges
 from corporeal.physics.fast_projective_skinning.simulation import SimulationState
 from corporeal.physics.solver.integration import State
 
@@ -62,9 +65,14 @@ def write_state(path: str | Path, state: SimulationState) -> None:
         arrays[f"parameter/{name}"] = np.asarray(value, np.float64)
     for name in _FLESH:
         arrays[f"flesh/{name}"] = getattr(state.flesh, name)
-    if state.flesh.touching is not None:
+    touching = state.flesh.touching
+    if touching is not None:
         for field in fields(Touching):
-            arrays[f"touching/{field.name}"] = getattr(state.flesh.touching, field.name)
+            if field.name != "edges":
+                arrays[f"touching/{field.name}"] = getattr(touching, field.name)
+    if touching is not None and touching.edges is not None:
+        for field in fields(TouchingEdges):
+            arrays[f"touching/edges/{field.name}"] = getattr(touching.edges, field.name)
     if state.flesh.pressures is not None:
         arrays["flesh/pressures"] = state.flesh.pressures
     write_npz(path, arrays)
@@ -99,6 +107,18 @@ def _touching(file: NpzReader) -> Touching:
         file.array("touching/offsets", "f", ("C",)),
         file.array("touching/places", "f", ("C", 3)),
         file.array("touching/rates", "f", ("C",)),
+        _touching_edges(file) if "touching/edges/pairs" in file.headers else None,
+    )
+
+
+def _touching_edges(file: NpzReader) -> TouchingEdges:
+    return TouchingEdges(
+        file.array("touching/edges/pairs", "i", ("E", 2)),
+        file.array("touching/edges/shares", "f", ("E", 2)),
+        file.array("touching/edges/normals", "f", ("E", 3)),
+        file.array("touching/edges/offsets", "f", ("E",)),
+        file.array("touching/edges/places", "f", ("E", 3)),
+        file.array("touching/edges/rates", "f", ("E",)),
     )
 
 

@@ -4,7 +4,8 @@ Elements are seen from their free corners (`solver.gpu.elements`), so that nothi
 With J = det F of an element, V/V₀, whose gradient by corner k is cof(F) g_k, a corner is asked to
 move by (ε⁺ − J)/Σ ‖∇_k J‖² ∇J. Fewer sweeps are taken: what is left is taken on by the next
 iteration. Whether they help is not asked, which would have to come back from the device: after
-`PATIENCE` sweeps moves become smaller in any case.
+`PATIENCE` sweeps moves become smaller in any case. Long skin edges are pulled in as in the
+reference, seen from their free ends, with a few sweeps after each pull.
 """
 
 from collections.abc import Callable
@@ -21,8 +22,11 @@ from corporeal.physics.solver.gpu.scatter import counted, scattered
 from corporeal.physics.untangling.reference import (
     LARGEST_MOVE,
     LEAST_SHARE,
+    LONGEST,
     OPENED_SHARE,
     PATIENCE,
+    PULLED_TO,
+    ROUNDS,
     TIRED,
     VIOLATED,
 )
@@ -30,6 +34,8 @@ from corporeal.physics.untangling.reference import (
 SWEEPS, LAST_SWEEPS = 4, 30
 """At most, after an iteration of the solver, and after the last one of a step: each is a program of
 its own, however few elements are small."""
+OPENINGS = 2
+"""Sweeps over elements after long edges are pulled in."""
 _UNIT = 2e-9
 """Metres: moves that contacts ask for are whole numbers of it."""
 
@@ -78,7 +84,64 @@ def untangle(
             at = one(parts[number], at)
         return at
 
-    return lax.cond(small > 0, more, lambda moved: moved, first)
+    opened = lax.cond(small > 0, more, lambda moved: moved, first)
+    if not last or flesh.ends is None:
+        return opened
+    return _pulled_in(flesh, opened, anchors, sweep, rows)
+
+
+def _pulled_in(
+    flesh: DeviceFlesh,
+    z: Float[Array, "3 f B"],
+    anchors: Float[Array, "3 b B"],
+    sweep: Sweep,
+    rows: ContactRows | None,
+) -> Float[Array, "3 f B"]:
+    """The free vertices with long edges pulled in and what that made small opened, by turns; as
+    they are where none is long."""
+
+    def one(_: Int[Array, ""] | int, at: Array) -> Array:
+        asked = None if rows is None else asked_apart(rows, at, anchors)
+        at = pulled(flesh, at, anchors, asked)[0]
+        for _ in range(OPENINGS):
+            asked = None if rows is None else asked_apart(rows, at, anchors)
+            at = sweep(flesh, at, anchors, asked, 1.0)[0]
+        return at
+
+    def more(at: Array) -> Array:
+        if sweep is swept:
+            return lax.fori_loop(0, ROUNDS, one, at)
+        for number in range(ROUNDS):
+            at = one(number, at)
+        return at
+
+    return lax.cond(pulled(flesh, z, anchors)[1] > 0, more, lambda at: at, z)
+
+
+def pulled(
+    flesh: DeviceFlesh,
+    z: Float[Array, "3 f B"],
+    anchors: Float[Array, "3 b B"],
+    asked: Asked | None = None,
+) -> tuple[Float[Array, "3 f B"], Int[Array, ""]]:
+    """The free vertices as long skin edges and others ask them to move, and how many ends of long
+    edges there are."""
+    ends, lengths = flesh.ends, flesh.lengths
+    if ends is None or lengths is None:
+        return z, jnp.zeros((), jnp.int32)
+    positions, free = jnp.concatenate([z, anchors], axis=1), z.shape[1]
+    ways = positions[:, ends] - z[:, :, None]
+    rest = lengths[..., None]
+    squared = jnp.sum(ways * ways, axis=0)
+    long = (rest > 0.0) & (squared > (LONGEST * rest) ** 2)
+    now = jnp.sqrt(jnp.where(long, squared, 1.0))
+    able = jnp.where(ends < free, 2.0, 1.0)[..., None]
+    shares = jnp.where(long, jnp.minimum((now - PULLED_TO * rest) / able, LARGEST_MOVE) / now, 0.0)
+    moves, counts = jnp.sum(shares * ways, axis=2), jnp.sum(long, axis=1)
+    found = jnp.sum(counts)
+    if asked is not None:
+        moves, counts = moves + asked.moves[..., None], counts + asked.counts[:, None]
+    return z + moves / jnp.sqrt(jnp.maximum(counts, 1).astype(moves.dtype)), found
 
 
 def move_parts(sweeps: int) -> Float[NumpyArray, "sweeps"]:

@@ -79,6 +79,12 @@ class DeviceSkin:
     """Metres within which pairs are kept, and by which they come apart in one frame at most."""
     surface: DeviceSurface
     """Triangles that face outward, whatever the mesh's do."""
+    bones: Int[Array, "V"]
+    """Bone line under every vertex."""
+    seekers: Bool[Array, "V"]
+    """Vertices that new pairs are looked for of: all, or those that may meet at joints."""
+    meeting: Bool[Array, "b b"]
+    """Bones whose skin may become new pairs: all, or those with few others between them."""
 
 
 def vertices_inside(
@@ -86,9 +92,10 @@ def vertices_inside(
     positions: Float[Array, "3 V"],
     base_points: Float[Array, "3 V"],
     capacity: Capacity,
+    everywhere: bool = True,
 ) -> tuple[Int[Array, "V"], Bool[Array, ""]]:
     """The first triangle whose prism a vertex is inside of, F where there is none; and whether
-    something did not fit."""
+    something did not fit. Not `everywhere`, what no new pair may come of is passed over."""
     count, low = positions.shape[1], jnp.min(positions, axis=1, keepdims=True)
     cells = _cells(positions, low, skin.cell)
     keys = _key(*cells)
@@ -109,6 +116,9 @@ def vertices_inside(
     inside = (jnp.arange(capacity.candidates) < candidates) & _inside(
         skin, positions, base_points, owner, vertex
     )
+    if not everywhere:
+        across = skin.bones[skin.surface.triangles[owner, 0]]
+        inside &= skin.seekers[vertex] & skin.meeting[skin.bones[vertex], across]
     hits = jnp.full(count + 1, len(skin.prisms), jnp.int32)
     hits = hits.at[jnp.where(inside, vertex, count)].min(owner)[:-1]
     far = jnp.any(cells >= 2**_KEY_BITS)

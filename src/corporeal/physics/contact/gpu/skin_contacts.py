@@ -37,7 +37,7 @@ def skin_contacts(
     `touching` are the pairs of before. Rows change as fast as a `movement` says.
     """
     count = positions.shape[1]
-    hits, full = vertices_inside(skin, positions, base_points, capacity)
+    hits, full = vertices_inside(skin, positions, base_points, capacity, everywhere=False)
     pairs = touching.triangles.reshape(SLOTS, count)
     made, crowded = attach(skin, positions, pairs, hits, capacity.contacts)
     anew, furthest, valid = _anew(skin, positions, reference, made)

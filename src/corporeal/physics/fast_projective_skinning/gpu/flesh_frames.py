@@ -218,8 +218,9 @@ class DeviceClips:
         volume = plain.volume
         preservation = None if volume is None else preservation_with(volume, matrix)
         collisions = None
-        if settings.collisions == "global":
-            skin = padded_skin(device_skin(clip.body.skin_contacts(), clip.body.model))
+        if settings.collisions != "off":
+            finder, meeting = clip.body.skin_contacts(), clip.body.meeting
+            skin = padded_skin(device_skin(finder, clip.body.model, meeting))
             dense = longer(longer(whole, 0, free), 1, free)
             collisions = collisions_of(body, skin, dense)
             collisions = collisions._replace(near=padded_neighbours(collisions.near, body))
@@ -248,7 +249,6 @@ def _require_offered(clip: Clip) -> None:
     """Refuse what only the CPU simulates frame by frame."""
     settings, outside = clip.body.settings, clip.outside
     asked = {
-        "local collisions": settings.collisions == "local",
         "colliders": bool(outside.colliders),
         "wind": outside.wind is not None,
         "grabs": bool(outside.grabs),
@@ -257,6 +257,6 @@ def _require_offered(clip: Clip) -> None:
     refused = [what for what, there in asked.items() if there]
     if refused:
         raise InputError(
-            f"the GPU records clips with global collisions or none, and nothing around the body; "
-            f"it does not offer {', '.join(refused)}. Use --device cpu."
+            f"the GPU records clips with nothing around the body; it does not offer "
+            f"{', '.join(refused)}. Use --device cpu."
         )

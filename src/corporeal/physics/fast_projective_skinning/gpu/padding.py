@@ -85,13 +85,15 @@ def padded_body(body: DeviceBody) -> DeviceBody:
 def _elements(elements: Elements, place: Int[NumpyArray, "n"], free: int, last: int) -> Elements:
     """Added tetrahedra have the `last` anchored vertex for all corners, and weigh nothing."""
     count = whole_multiple(len(elements.weights), TETRAHEDRA)
-    springs = elements.springs
+    springs, edges, lengths = elements.springs, elements.edges, elements.lengths
     return Elements(
         longer(place[np.asarray(elements.tetrahedra)], 0, count, last).astype(np.int32),
         longer(np.asarray(elements.inverse_edges), 0, count),
         longer(np.asarray(elements.weights), 0, count),
         longer(np.asarray(elements.masses), 0, free),
         None if springs is None else longer(np.asarray(springs), 0, free),
+        None if edges is None else place[np.asarray(edges)].astype(np.int32),
+        lengths,
     )
 
 
@@ -102,8 +104,17 @@ def _flesh(flesh: DeviceFlesh) -> DeviceFlesh:
     own = np.arange(len(flesh.masses), dtype=np.int32)[:, None]
     corners = longer(np.asarray(flesh.corners), 2, width)
     corners[:, :, known:] = own
+    ends, lengths = flesh.ends, flesh.lengths
+    if ends is not None and lengths is not None:
+        table = np.asarray(ends)
+        many = whole_multiple(table.shape[1], LISTED)
+        beyond = np.broadcast_to(own, (len(own), many - table.shape[1]))
+        ends = np.concatenate([table, beyond], axis=1)
+        lengths = longer(np.asarray(lengths), 1, many)
     return replace(
         flesh,
+        ends=ends,
+        lengths=lengths,
         corners=corners,
         gradients=longer(np.asarray(flesh.gradients), 2, width),
         weights=longer(np.asarray(flesh.weights), 1, width),

@@ -137,8 +137,12 @@ def device_surface(triangles: Int[NumpyArray, "F 3"], vertex_count: int) -> Devi
     return DeviceSurface(triangles.astype(np.int32), around)
 
 
-def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
-    """What global collisions need on a device."""
+def device_skin(
+    contacts: SkinContacts,
+    model: VolumetricModel,
+    chosen: Int[NumpyArray, "k"] | None = None,
+) -> DeviceSkin:
+    """What collisions need on a device; where vertices are `chosen`, those of local ones."""
     detection, ignored, reference = (
         contacts.detection,
         contacts.ignored,
@@ -171,6 +175,9 @@ def device_skin(contacts: SkinContacts, model: VolumetricModel) -> DeviceSkin:
         contacts.thickness.astype(np.float32),
         np.float32(contacts.push),
         device_surface(detection.triangles, vertices),
+        detection.base.bones.astype(np.int32),
+        np.ones(vertices, bool) if chosen is None else np.isin(np.arange(vertices), chosen),
+        np.ones_like(contacts.near_bones) if chosen is None else contacts.near_bones,
     )
 
 

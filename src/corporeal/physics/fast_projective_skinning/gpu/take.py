@@ -60,16 +60,10 @@ def device_posed_vertices(
 
 def _require_offered(clip: Clip) -> None:
     """Refuse what only the CPU simulates."""
-    settings = clip.body.settings
-    asked = {
-        "local collisions": settings.collisions == "local",
-        "a single frame": clip.frame_count < 2,
-    }
-    refused = [what for what, there in asked.items() if there]
-    if refused:
+    if clip.frame_count < 2:
         raise InputError(
-            f"the GPU simulates clips of two frames or more, with global collisions or none; it "
-            f"does not offer {', '.join(refused)}. Use --device cpu."
+            "a clip of a single frame came; the GPU simulates those of two or more. Use --device "
+            "cpu."
         )
 
 
@@ -204,8 +198,8 @@ class _DeviceClip:
         return ended, skin
 
     def _collisions(self, dense: NumpyArray, flesh: State) -> Collisions | None:
-        """Global collisions, with what touches at the start."""
-        if self.settings.collisions != "global":
+        """Collisions, with what touches at the start."""
+        if self.settings.collisions == "off":
             return None
-        skin = device_skin(self.body.skin_contacts(), self.body.model)
+        skin = device_skin(self.body.skin_contacts(), self.body.model, self.body.meeting)
         return collisions_of(self.prepared, skin, dense, flesh.touching)

@@ -48,6 +48,10 @@ class Elements:
     """Of the free vertices, kg."""
     springs: Float[Array, "f"] | None = None
     """Of the attachments of the free vertices, N/m; None where there are none."""
+    edges: Int[Array, "E 2"] | None = None
+    """Of the skin, whose stretch is limited (`solver.membrane`); None where none is."""
+    lengths: Float[Array, "E"] | None = None
+    """Of those edges at rest, metres."""
 
 
 @pytree_dataclass()
@@ -64,6 +68,11 @@ class DeviceFlesh:
     """kg."""
     springs: Float[Array, "f"] | None = None
     """Of the attachments, N/m; None where there are none."""
+    ends: Int[Array, "f m"] | None = None
+    """Other ends of the skin edges of every free vertex, itself behind the last; None where no
+    stretch is limited."""
+    lengths: Float[Array, "f m"] | None = None
+    """Of those edges at rest, metres; 0 behind the last."""
 
 
 def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
@@ -78,12 +87,15 @@ def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order))
     free, springs = int((~system.anchored).sum()), system.attachments
+    membrane = system.membrane if system.untangled else None
     return Elements(
         place[strain.tetrahedra],
         strain.inverse_edges.astype(np.float32),
         strain.weights[::3].astype(np.float32),
         system.masses[order[:free]].astype(np.float32),
         None if springs is None else springs[order[:free]].astype(np.float32),
+        None if membrane is None else place[membrane.edges],
+        None if membrane is None else membrane.lengths.astype(np.float32),
     )
 
 
@@ -124,7 +136,27 @@ def flesh_of(elements: Elements) -> DeviceFlesh:
         (np.asarray(elements.weights)[listed] * some).astype(np.float32),
         np.asarray(elements.masses, np.float32),
         None if elements.springs is None else np.asarray(elements.springs, np.float32),
+        *_edges_of(elements, free),
     )
+
+
+def _edges_of(
+    elements: Elements, free: int
+) -> tuple[Int[NumpyArray, "f m"], Float[NumpyArray, "f m"]] | tuple[None, None]:
+    """The skin edges of every free vertex: their other ends, and lengths at rest."""
+    if elements.edges is None or elements.lengths is None:
+        return None, None
+    one, other = np.asarray(elements.edges).T
+    own, ends = np.concatenate([one, other]), np.concatenate([other, one])
+    lengths = np.tile(np.asarray(elements.lengths), 2)
+    entries = np.flatnonzero(own < free)
+    entries = entries[np.argsort(own[entries], kind="stable")]
+    counts = np.bincount(own[entries], minlength=free)
+    slots = np.arange(len(entries)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shape = (free, max(1, int(counts.max(initial=0))))
+    table, rest = np.tile(np.arange(free)[:, None], shape[1]), np.zeros(shape, np.float32)
+    table[own[entries], slots], rest[own[entries], slots] = ends[entries], lengths[entries]
+    return table.astype(np.int32), rest
 
 
 def incidences(
