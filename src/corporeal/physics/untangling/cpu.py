@@ -58,11 +58,14 @@ class CompiledUntangling:
     ) -> int:
         """Push elements open, in place, without violating contacts (`rows`); how much of the
         `budget` of pushes is left. `last`: it ends a step, and pulls long edges in. Elements are
-        looked for `everywhere`, or among those that had little volume when that was done last."""
+        looked for `everywhere`, or among those that had little volume when that was done last. What
+        contacts keep from being opened is, in the end, opened through them."""
         count = self._find_small(z) if everywhere else self._find_small_among(z)
         left = self._open(z, count, last, budget, rows)
         if last and len(self._edges) > 0:
             self._pull_in(z, rows)
+        if last and rows is not None and len(rows[0]) > 0:
+            self._open(z, self._find_small(z), True, MOST_PUSHES, None)
         return left
 
     def _pull_in(self, z: Float64[NumpyArray, "V 3"], rows: Rows | None) -> None:

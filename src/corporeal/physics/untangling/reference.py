@@ -109,10 +109,13 @@ class Untangling:
     ) -> int:
         """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
         a step, and pulls long edges in. No one-sided contact may become violated by that, or more
-        violated than it is. `among`: the elements that are looked at first, all if None."""
+        violated than it is, but for what cannot be opened otherwise in the end. `among`: the
+        elements that are looked at first, all if None."""
         left = self._open(positions, last, budget, contacts, among)
         if last:
             self._pull_in(positions, contacts)
+        if last and contacts is not None:
+            self._open(positions, True, MOST_PUSHES, None, None)
         return left
 
     def watched(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "k"]:
