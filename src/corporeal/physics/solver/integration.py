@@ -51,6 +51,11 @@ class Patience:
         return done >= max(least, self.most) or (done >= least and change < self.settled)
 
 
+def is_carried(carried: Float64[NumpyArray, "V 3"] | None) -> bool:
+    """Whether bones move, as the velocities say that they carry vertices with (m/s)."""
+    return carried is not None and bool(carried.any())
+
+
 def changed(
     positions: Float64[NumpyArray, "f 3"], before: Float64[NumpyArray, "f 3"] | None
 ) -> float:

@@ -22,6 +22,7 @@ from corporeal.physics.solver.integration import (
     advanced,
     changed,
     first_guess,
+    is_carried,
     predicted,
     remembered,
 )
@@ -75,6 +76,7 @@ class ReferenceSolver:
         watched: NumpyArray | None = None
         patience, iteration, last = patience or Patience(np.inf, 1), 0, False
         change, before = np.inf, None
+        in_turn = self.rule.moving and is_carried(carried)
         while not last:
             p = self._project_constraints(z)
             pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
@@ -87,12 +89,12 @@ class ReferenceSolver:
                 if iteration == 0:
                     watched = self._untangling.watched(z)
                 among = None if last or iteration == 0 else watched
-                pushes = self._untangling.untangle(z, last, budget, contacts, among)
+                pushes = self._untangling.untangle(z, last, budget, contacts, among, in_turn)
             iteration += 1
             if patience.most > iteration >= self.rule.iterations - 1:
                 change, before = changed(z[self._free], before), z[self._free]
         if contacts is not None:
-            self._calm(contacts, state, carried, z)
+            self._calm(contacts, state, carried, z, in_turn)
         pressures = None if pressing is None else pressing.pressures
         return replace(advanced(state, self.rule, past, z), pressures=pressures)
 
@@ -102,6 +104,7 @@ class ReferenceSolver:
         state: State,
         carried: Float64[NumpyArray, "V 3"] | None,
         z: Float64[NumpyArray, "V 3"],
+        in_turn: bool,
     ) -> None:
         """Slow down what lies around sleeping contacts, in place, and push open what that made
         small."""
@@ -111,7 +114,7 @@ class ReferenceSolver:
         moved = 0.0 if carried is None else self.rule.step * carried[calm]
         z[calm] = calmed(z[calm], state.positions[calm] + moved, parts)
         if self._untangling is not None:
-            self._untangling.untangle(z, True, MOST_PUSHES, contacts)
+            self._untangling.untangle(z, in_turn, MOST_PUSHES, contacts, in_turn=in_turn)
 
     @cached_property
     def _near(self) -> csr_array:

@@ -10,6 +10,7 @@ from corporeal.physics.untangling.reference import (
     MOST_PUSHES,
     ROUNDS,
     SWEEPS,
+    TOGETHER,
     Untangling,
 )
 from corporeal.runtime.threads import over_slices, thread_count
@@ -46,6 +47,7 @@ class CompiledUntangling:
         elements = len(self._tetrahedra)
         self._small, self._listed = np.empty(elements, np.int32), np.zeros(elements, bool)
         self._watched, self._watched_count = np.empty(elements, np.int32), elements
+        self._together = TOGETHER
         self._moves, self._moved = np.zeros((free, 4)), np.empty(4 * elements, np.int32)
 
     def untangle(
@@ -55,14 +57,20 @@ class CompiledUntangling:
         budget: int = MOST_PUSHES,
         rows: Rows | None = None,
         everywhere: bool = True,
+        in_turn: bool = True,
     ) -> int:
         """Push elements open, in place, without violating contacts (`rows`); how much of the
         `budget` of pushes is left. `last`: it ends a step, and pulls long edges in. Elements are
-        looked for `everywhere`, or among those that had little volume when that was done last."""
+        looked for `everywhere`, or among those that had little volume when that was done last.
+        `in_turn`: those that are not opened at once are opened one after the other, and what
+        contacts keep from being opened is, in the end, opened through them."""
         count = self._find_small(z) if everywhere else self._find_small_among(z)
+        self._together = TOGETHER if in_turn else LAST_SWEEPS
         left = self._open(z, count, last, budget, rows)
         if last and len(self._edges) > 0:
             self._pull_in(z, rows)
+        if last and in_turn and rows is not None and len(rows[0]) > 0:
+            self._open(z, self._find_small(z), True, MOST_PUSHES, None)
         return left
 
     def _pull_in(self, z: Float64[NumpyArray, "V 3"], rows: Rows | None) -> None:
@@ -85,7 +93,7 @@ class CompiledUntangling:
                 z, self._tetrahedra, self._volumes, self._starts, self._around, moved, went,
                 self._listed, self._small,
             )  # fmt: skip
-            self._open(z, small, True, MOST_PUSHES, kept)
+            self._open(z, small, self._together == TOGETHER, MOST_PUSHES, kept)
 
     def _open(
         self, z: Float64[NumpyArray, "V 3"], count: int, last: bool, budget: int, rows: Rows | None
@@ -99,7 +107,7 @@ class CompiledUntangling:
         return untangle(
             z, self._tetrahedra, self._volumes, self._free, self._starts, self._around,
             *(rows or _NO_ROWS), count, self._small, self._listed, self._moves, self._room(rows),
-            LAST_SWEEPS if last else SWEEPS, budget,
+            LAST_SWEEPS if last else SWEEPS, budget, self._together,
         )  # fmt: skip
 
     def _room(self, rows: Rows | None) -> Int[NumpyArray, "m"]:

@@ -12,7 +12,6 @@ from corporeal.physics.untangling.reference import (
     PULLED_TO,
     TIRED,
     TIRING,
-    TOGETHER,
     VIOLATED,
     WATCHED,
 )
@@ -226,7 +225,7 @@ def _sweep_in_turn(
 @kernel()
 def untangle(
     z, tetrahedra, volumes, free, starts, around, rows, coefficients, normals, offsets, count,
-    small, listed, moves, moved, sweeps, budget,
+    small, listed, moves, moved, sweeps, budget, together,
 ):  # fmt: skip
     """Push elements open, in place, beginning with the first `count` of `small`, in `sweeps`.
 
@@ -234,7 +233,8 @@ def untangle(
     `listed` (elements) is all false, and `moves` (vertices × 4: sums, and how many asked) all zero,
     before and after; `moved` is room for four vertices an element and a contact. Contacts (`rows`
     of vertices, n·(Σ_k c_k x_k) ≥ d) that pushes would violate, or violate more, ask, too. No sweep
-    begins once `budget` elements were pushed. Gives how much of it is left.
+    begins once `budget` elements were pushed. After `together` sweeps elements are opened one after
+    the other. Gives how much of the budget is left.
     """
     s, pressed = np.empty((4, 3)), np.empty(len(rows), np.int32)
     least = lowered(z, rows, coefficients, normals, offsets)
@@ -249,7 +249,7 @@ def untangle(
         if count == 0 or part < TIRED or budget <= 0:
             break
         budget -= count
-        if sweep < TOGETHER:
+        if sweep < together:
             vertices = _sweep(
                 z, tetrahedra, volumes, free, rows, coefficients, normals, least, count, small, s,
                 part, moves, moved, pressed,

@@ -17,9 +17,10 @@ pressed together would else be pushed through its other side.
 
 Elements that crowd each other may so be tossed to and fro for ever. Those that are left after a
 few sweeps are therefore opened one after the other, the flattest first, each by a little more than
-it needs (Gauss and Seidel's order, over-relaxed); left and right, which share no vertex, still move
-as mirror images. All elements are looked at after the first iteration of a step and after its last
-one, in between those that had little volume after the first.
+it needs (Gauss and Seidel's order, over-relaxed). Rounding may decide the order, so that it is done
+only where bones move: flesh that is held stays symmetric. All elements are looked at after the
+first iteration of a step and after its last one, in between those that had little volume after the
+first.
 
 Skin stiffens when it is stretched by some half of its length; flesh without a skin of its own would
 stretch a few edges, at the groin and in the armpit, to three and four times theirs. The pass that
@@ -106,20 +107,27 @@ class Untangling:
         budget: int = MOST_PUSHES,
         contacts: Contacts | None = None,
         among: Int[NumpyArray, "k"] | None = None,
+        in_turn: bool = True,
     ) -> int:
         """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
         a step, and pulls long edges in. No one-sided contact may become violated by that, or more
-        violated than it is. `among`: the elements that are looked at first, all if None."""
-        left = self._open(positions, last, budget, contacts, among)
+        violated than it is. `among`: the elements that are looked at first, all if None. `in_turn`:
+        those that are not opened at once are opened one after the other, in the end through
+        contacts."""
+        left = self._open(positions, last, budget, contacts, among, in_turn)
         if last:
-            self._pull_in(positions, contacts)
+            self._pull_in(positions, contacts, in_turn)
+        if last and in_turn and contacts is not None:
+            self._open(positions, True, MOST_PUSHES, None, None, in_turn)
         return left
 
     def watched(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "k"]:
         """Elements to be looked at between the first and the last iteration of a step."""
         return np.flatnonzero(self._volumes(positions) < WATCHED * self.volumes)
 
-    def _pull_in(self, positions: Float64[NumpyArray, "V 3"], contacts: Contacts | None) -> None:
+    def _pull_in(
+        self, positions: Float64[NumpyArray, "V 3"], contacts: Contacts | None, in_turn: bool
+    ) -> None:
         """Pull long edges in and open what that made small, by turns."""
         rows = None if contacts is None else _one_sided(contacts, positions)
         for _ in range(ROUNDS):
@@ -127,7 +135,8 @@ class Untangling:
                 break
             before = positions.copy()
             self._move(self._asked_together(positions), positions, 1.0, rows)
-            self._open(positions, True, MOST_PUSHES, rows, self._around(positions, before))
+            around = self._around(positions, before)
+            self._open(positions, in_turn, MOST_PUSHES, rows, around, in_turn)
 
     def long(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "m"]:
         """Edges that are longer than they may be."""
@@ -158,6 +167,7 @@ class Untangling:
         budget: int,
         contacts: Contacts | None,
         among: Int[NumpyArray, "k"] | None,
+        in_turn: bool,
     ) -> int:
         """Push elements open; how much of the `budget` is left."""
         fewest, since, part = len(self.tetrahedra) + 1, 0, 1.0
@@ -170,7 +180,7 @@ class Untangling:
                 break
             budget -= len(small)
             before = positions.copy()
-            if sweep < TOGETHER:
+            if sweep < TOGETHER or not in_turn:
                 self._sweep(small, positions, part, rows)
             else:
                 self._sweep_in_turn(small, positions, part, rows)

@@ -27,6 +27,7 @@ from corporeal.physics.solver.integration import (
     State,
     StepRule,
     changed,
+    is_carried,
     rebased,
     resting,
 )
@@ -150,9 +151,10 @@ class CpuSolver:
         touching = self._touching(contacts, state.positions)
         if self._pressing is not None:
             self._pressing.begin(state.pressures)
-        self._iterate(z, pull, touching, patience or Patience(np.inf, 1))
+        in_turn = self.rule.moving and is_carried(carried)
+        self._iterate(z, pull, touching, patience or Patience(np.inf, 1), in_turn)
         if touching is not None:
-            self._calm(touching, state, carried, z)
+            self._calm(touching, state, carried, z, in_turn)
         return self._end(state, z)
 
     @property
@@ -187,6 +189,7 @@ class CpuSolver:
         state: State,
         carried: NumpyArray | None,
         z: Float64[NumpyArray, "V 3"],
+        in_turn: bool,
     ) -> None:
         """Slow down what lies around sleeping contacts, in place, and push open what that made
         small."""
@@ -199,7 +202,8 @@ class CpuSolver:
         places = self._place[vertices]
         z[places] = calmed(z[places], before, parts)
         if self._untangling is not None:
-            self._untangling.untangle(z, True, MOST_PUSHES, touching.one_sided)
+            rows = touching.one_sided
+            self._untangling.untangle(z, in_turn, MOST_PUSHES, rows, in_turn=in_turn)
 
     def _begin(
         self, state: State, forces: NumpyArray | None, carried: NumpyArray | None
@@ -265,6 +269,7 @@ class CpuSolver:
         pull: Float64[NumpyArray, "f 3"],
         touching: CompiledContacts | None,
         patience: Patience,
+        in_turn: bool,
     ) -> None:
         """Local and global steps on `z`, free vertices first, in place."""
         from corporeal.physics.solver.cpu.anderson import accelerate
@@ -296,7 +301,7 @@ class CpuSolver:
                 rows = None if touching is None else touching.one_sided
                 budget = MOST_PUSHES if last else pushes
                 everywhere = last or iteration == 0
-                pushes = self._untangling.untangle(z, last, budget, rows, everywhere)
+                pushes = self._untangling.untangle(z, last, budget, rows, everywhere, in_turn)
             iteration += 1
             if patience.most > iteration >= self.rule.iterations - 1:
                 change, before = changed(z[:free], before), z[:free].copy()
