@@ -156,6 +156,8 @@ def judged(examiner: FleshExaminer, shapes: list[Float64[NumpyArray, "n 3"]]) ->
 
 def record(job: Job) -> None:
     """One person's takes that are not done yet; each is kept at once."""
+    if job.is_over():
+        return
     template, rows = load_default_body().template, job.rows()
     person = person_of(job.seed, template)
     about = {"person": job.seed, "sex": person.sex, "bmi": round(person.measurements.bmi, 1)}

@@ -1,19 +1,22 @@
 """Two hundred characters, drawn badly and treated worse: does anything break?
 
     python benchmarks/robustness.py --first 0 --count 50
-    python benchmarks/robustness.py --collisions global
+    python benchmarks/robustness.py --collisions local
+    python benchmarks/robustness.py --collisions global --limit 3600
     python benchmarks/robustness.py --cuts
 
 Bodies and creatures by seed, up to three kinds of damage each (`corporeal.evaluation.damage`), go
 through teleports, half turns of joints and shakes of 20 g, and are then left alone
 (`corporeal.evaluation.stress_test`): flesh is dragged along, or with `--cuts` starts anew wherever
 that is faster than any body moves. Every character's outcome is added to the result file at once,
-so that a run goes on where it was stopped. Delete the file to begin anew. A refusal counts as
+so that a run goes on where it was stopped, and no character begins after `--limit` seconds. Delete
+the file to begin anew. A refusal counts as
 neither well nor broken; it is listed by itself. Exits with 1 if any character is not well.
 """
 
 import argparse
 import json
+import math
 import platform
 import subprocess
 import sys
@@ -27,6 +30,12 @@ from corporeal.evaluation.stress_test import stress_test
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls
 
 RESULTS = Path(__file__).parent / "results"
+NAMES = {
+    "off": "robustness.json",
+    "local": "robustness_local.json",
+    "global": "robustness_collisions.json",
+}
+"""Of the result file, by contacts."""
 WORST = 10
 FINDINGS = (
     ArithmeticError,
@@ -44,16 +53,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=200, help="number of seeds")
-    parser.add_argument("--collisions", default="off", help="off, local or global")
+    parser.add_argument("--collisions", default="off", choices=list(NAMES))
     parser.add_argument("--cuts", action="store_true", help="take jumps for cuts")
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result file")
     asked = parser.parse_args()
-    name = "robustness.json" if asked.collisions == "off" else "robustness_collisions.json"
+    name, started = NAMES[asked.collisions], time.monotonic()
     path = asked.out / (name.replace("robustness", "robustness_cuts") if asked.cuts else name)
     rows = json.loads(path.read_text())["characters"] if path.exists() else []
     known = {row["seed"] for row in rows}
     for seed in range(asked.first, asked.first + asked.count):
-        if seed not in known:
+        if seed not in known and time.monotonic() - started < asked.limit:
             rows.append(treat(seed, asked.collisions, asked.cuts))
             path.write_text(json.dumps(report(rows), indent=1) + "\n")
             print(summary(rows[-1]), flush=True)
