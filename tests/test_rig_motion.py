@@ -176,8 +176,6 @@ def test_damaged_fbx_files_are_refused(played, tmp_path: Path):
 def test_a_rigged_glb_moves_with_its_own_skin(played):
     """Played by linear blending with a motion of its own joints: the file's own vertices."""
     animation, folder = played
-    moved = cp.animate(folder / "punch.glb", folder / "punch.glb", skeleton=folder / "punch.glb")
+    moved = cp.animate(folder / "punch.glb", folder / "punch.glb")
     assert any("own skin weights are kept" in note for note in moved.notes)
-    count = animation.template.mesh.vertex_count
-    assert moved.vertices.shape[1] >= count
-    np.testing.assert_allclose(moved.vertices[:, :count], animation.vertices, atol=2e-4)
+    np.testing.assert_allclose(moved.vertices, animation.vertices, atol=2e-4)

@@ -158,7 +158,7 @@ def _vector(properties: Mapping[str, list[Any]], name: str, default: float) -> N
 
 
 def _rate(scene: _Scene) -> float:
-    mode = int(_number(scene.settings, "TimeMode", 6))
+    mode = int(_number(scene.settings, "TimeMode", 6.0))
     if mode == 14:
         return min(max(_number(scene.settings, "CustomFrameRate", 30.0), 1.0), 1000.0)
     return _RATES.get(mode, 30.0)
@@ -168,7 +168,7 @@ def _place(scene: _Scene) -> Float[NumpyArray, "4 4"]:
     """From the file's unit (stated in centimetres) and axes into metres, y up, facing +z."""
     rows = []
     for name, usual in (("Coord", 0), ("Up", 1), ("Front", 2)):
-        axis = int(_number(scene.settings, f"{name}Axis", usual)) % 3
+        axis = int(_number(scene.settings, f"{name}Axis", float(usual))) % 3
         rows.append(np.sign(_number(scene.settings, f"{name}AxisSign", 1.0)) * np.eye(3)[axis])
     axes = np.stack(rows)
     if np.linalg.det(axes) < 0.5:  # left-handed, or no axes at all: y up as it is
