@@ -78,8 +78,8 @@ class MotionVerb(MotionOptions):
     def _render(self) -> int:
         if self.out is None:
             raise InputError(
-                "corporeal motion render came without --out; expected a film (.mp4, .gif) or contact "
-                "sheet (.png)."
+                "corporeal motion render came without --out; expected a film (.mp4, .gif) or a "
+                "contact sheet (.png)."
             )
         say(f"filming {self.motion}")
         made = animate(self._config(self.out))
