@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.mesh import Mesh
@@ -53,12 +52,14 @@ def rig_of(path: Path) -> Template | None:
 
 def weights_of_rig(mesh: Mesh, skeleton: Skeleton, rig: Template) -> SkinWeights | None:
     """Skin weights of a rig at the vertices of a mesh in the same place; None if they differ."""
+    from scipy.spatial import KDTree
+
     if rig.skeleton.names != skeleton.names:
         return None
     here = np.asarray(mesh.vertices, np.float64)
     there = np.asarray(rig.mesh.vertices, np.float64)
     size = float(np.linalg.norm(np.ptp(here, axis=0)))
-    distance, nearest = cKDTree(there).query(here)
+    distance, nearest = KDTree(there).query(here)
     if distance.max() > _SAME_PLACE * size:
         return None
     return SkinWeights(
