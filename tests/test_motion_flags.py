@@ -128,10 +128,3 @@ def cp_animate(out: Path) -> None:
     from corporeal.pipelines.animate import AnimateConfig, animate
 
     animate(AnimateConfig(out=out, motion="punching"))
-
-
-def test_fbx_in_says_how_to_convert(tmp_path: Path):
-    (tmp_path / "a.fbx").write_bytes(b"Kaydara FBX Binary  \x00")
-    for ask in (lambda: cp.load(tmp_path / "a.fbx"), lambda: cp.make_motion(tmp_path / "a.fbx")):
-        with pytest.raises(InputError, match=r"Convert it to \.glb first.*blender"):
-            ask()

@@ -221,7 +221,7 @@ def _subject(
         return Body(body.template, body.identity, body.measurements)
     if isinstance(body, Character):
         rig = body.template
-        return placed_custom_body(rig.mesh, SkeletonReading(rig.skeleton, "m"), options)
+        return placed_custom_body(rig.mesh, SkeletonReading(rig.skeleton, "m"), options, rig)
     raise InputError(
         f"a {type(body).__name__} came to be moved; expected a body, layers, a body model, a mesh "
         f"with a skeleton, or a file that holds one."

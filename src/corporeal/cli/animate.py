@@ -44,8 +44,8 @@ class Animate(AnimateOptions):
     """
 
     motion: tuple[str, ...]
-    """Names of authored motions, motion files (.bvh, .glb, .usd, AMASS or own .npz), folders of
-    them, or patterns such as 'clips/*.bvh'."""
+    """Names of authored motions, motion files (.bvh, .fbx, .glb, .usd, AMASS or own .npz), folders
+    of them, or patterns such as 'clips/*.bvh'."""
     out: Annotated[str, tyro.conf.arg(metavar="FILE")]
     """File to write; for several bodies or motions, a pattern with {body} and {motion} in it."""
     body: tuple[Path, ...] = ()

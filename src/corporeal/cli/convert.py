@@ -22,12 +22,12 @@ class Convert:
       corporeal convert anna_layers.npz anna_layers.usd
       corporeal convert scan.stl scan.ply
       corporeal convert anna.glb anna.obj --frame 30
-      corporeal convert dance.glb dance.bvh
+      corporeal convert dance.fbx dance.bvh
       corporeal convert --model smpl --out SMPL_NEUTRAL.pkl
       corporeal convert --model my_smpl.npz --out SMPLH_NEUTRAL.npz
 
-    Reads .npz (bodies, animations, layers, motions), .glb (characters, surfaces, motions), .usd
-    (surfaces, motions), .bvh (motions), .obj, .ply, .off and .stl.
+    Reads .npz (bodies, animations, layers, motions), .glb (characters, surfaces, motions), .fbx
+    and .usd (surfaces, motions), .bvh (motions), .obj, .ply, .off and .stl.
     Vertices keep their order and are never merged. Body models (--model) are written with SMPL's
     keys: .pkl with 24 joints as smplx.SMPL loads it, .npz with 52 as smplx.SMPLH does.
     """

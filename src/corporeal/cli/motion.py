@@ -8,6 +8,7 @@ from tyro.conf import Positional
 
 from corporeal.cli.console import print_json, say
 from corporeal.errors import InputError
+from corporeal.formats.registry import suffixes_read
 from corporeal.pipelines.animate import AnimateConfig, animate
 from corporeal.pipelines.options import MotionOptions
 
@@ -26,9 +27,9 @@ class MotionVerb(MotionOptions):
     action: Positional[Literal["list", "info", "render"]]
     """What to do."""
     motion: Positional[str] = ""
-    """Name of an authored motion, or a motion file (.bvh, .npz)."""
+    """Name of an authored motion, or a motion file (.bvh, .fbx, .glb, .usd, .npz)."""
     out: Path | None = None
-    """Film (.mp4) or contact sheet (.png) to write; for `render`."""
+    """Film (.mp4, .gif) or contact sheet (.png) to write; for `render`."""
     body: Path | None = None
     """Body file; the average adult if none is given."""
     json: bool = False
@@ -41,7 +42,7 @@ class MotionVerb(MotionOptions):
         if not self.motion:
             raise InputError(
                 f"corporeal motion {self.action} came without a motion; expected a name (see "
-                f"corporeal motion list) or a .bvh or .npz file."
+                f"corporeal motion list) or a file ({', '.join(suffixes_read('motion'))})."
             )
         return self._info() if self.action == "info" else self._render()
 
@@ -77,8 +78,8 @@ class MotionVerb(MotionOptions):
     def _render(self) -> int:
         if self.out is None:
             raise InputError(
-                "corporeal motion render came without --out; expected a film (.mp4) or a contact "
-                "sheet (.png)."
+                "corporeal motion render came without --out; expected a film (.mp4, .gif) or a "
+                "contact sheet (.png)."
             )
         say(f"filming {self.motion}")
         made = animate(self._config(self.out))

@@ -149,7 +149,7 @@ FORMATS = (
         "triangles, as three corners each",
         "shared vertices, quads, texture coordinates, skeleton, all frames but one",
     ),
-    Format(".fbx", "FBX 7.4 character", (), _MOVING, *_CHARACTER),
+    Format(".fbx", "FBX 7.4 character", ("motion", "skeleton", "mesh"), _MOVING, *_CHARACTER),
     *(
         Format(
             s,
@@ -202,15 +202,6 @@ class Extra:
     """Of this package, which installs it."""
 
 
-FBX_IN = (
-    "FBX is written and not read, since no open reader of it for Python holds up. Convert it to "
-    ".glb "
-    'first, as Blender does: blender -b --python-expr "import bpy; '
-    "bpy.ops.wm.read_factory_settings(use_empty=True); "
-    "bpy.ops.import_scene.fbx(filepath='in.fbx'); bpy.ops.export_scene.gltf(filepath='out.glb')\""
-)
-"""What to do with an FBX file."""
-
 EXTRAS = {
     **{suffix: Extra("pxr", "usd") for suffix in _USD},
     ".abc": Extra("alembic3d", "alembic"),
@@ -218,6 +209,12 @@ EXTRAS = {
     ".h5": Extra("h5py", "hdf5"),
 }
 """Optional packages by suffix."""
+
+
+def _read_fbx_mesh(path: Path) -> Mesh:
+    from corporeal.formats.fbx_read import read_fbx_mesh
+
+    return read_fbx_mesh(path)
 
 
 def _read_usd_mesh(path: Path) -> Mesh:
@@ -232,6 +229,7 @@ _MESH_READERS: dict[str, Callable[[Path], Mesh]] = {
     ".off": read_off,
     ".stl": read_stl,
     ".glb": read_glb_mesh,
+    ".fbx": _read_fbx_mesh,
     **dict.fromkeys(_USD, _read_usd_mesh),
 }
 _MESH_WRITERS: dict[str, Callable[[Path, Mesh], None]] = {
@@ -295,8 +293,6 @@ def nouns_of(suffix: str, *, written: bool = False) -> tuple[Noun, ...]:
 
 def _find(path: Path, noun: Noun, verb: str, known: dict[str, Format]) -> Format:
     suffix = path.suffix.lower()
-    if suffix == ".fbx" and verb == "read":
-        raise InputError(f"cannot read {described(noun)} from {path}: {FBX_IN}")
     if suffix not in known:
         came = f"the suffix {suffix!r}" if suffix else "no suffix"
         expected = [name or "a folder" for name in known]

@@ -1,4 +1,5 @@
-"""Skeletons from any file that holds one: `.skel`, `.json`, `.bvh`, and rigs (`.glb`, `.usd`)."""
+"""Skeletons from any file that holds one: `.skel`, `.json`, `.bvh`, and rigs (`.glb`, `.fbx`,
+`.usd`)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,10 @@ def read_skeleton(path: str | Path) -> SkeletonReading:
         from corporeal.formats.gltf_read import read_glb_character
 
         return SkeletonReading(read_glb_character(path).template.skeleton, "m")
+    if suffix == ".fbx":
+        from corporeal.formats.fbx_read import read_fbx_skeleton
+
+        return SkeletonReading(read_fbx_skeleton(path), "m")
     if suffix.startswith(".usd"):
         from corporeal.formats.usd_read import read_usd_skeleton
 

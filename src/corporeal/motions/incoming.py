@@ -31,6 +31,7 @@ from corporeal.motions.retarget.upright import AXES, find_up, height_along
 
 RIGS: Final = {
     ".glb": "corporeal.formats.glb_motion:read_glb_motion",
+    ".fbx": "corporeal.formats.fbx_read:read_fbx_motion",
     ".usd": "corporeal.formats.usd_read:read_usd_motion",
     ".usdc": "corporeal.formats.usd_read:read_usd_motion",
     ".usda": "corporeal.formats.usd_read:read_usd_motion",
@@ -84,7 +85,7 @@ def motion_for_body(
     identity: Identity,
     options: IncomingOptions | None = None,
 ) -> IncomingMotion:
-    """Read a motion file (BVH, GLB, USD, AMASS or native) as a motion of this person.
+    """Read a motion file (BVH, FBX, GLB, USD, AMASS or native) as a motion of this person.
 
     All but native motions are retargeted: planted feet stay planted, the ground is y = 0. Native
     motions are taken as they are.

@@ -9,8 +9,8 @@ from corporeal.formats.registry import (
     SURFACE_SUFFIXES,
     described,
     format_to_read,
-    format_to_write,
     require_packages,
+    suffixes_written,
 )
 from corporeal.motions.incoming import CAPTURES
 from corporeal.pipelines.exports import CACHE_SUFFIXES, CHARACTER_WRITERS
@@ -106,7 +106,12 @@ def _from_archive(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:
 
 def _motion(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:
     """The motion in a file as BVH or as an archive, on its own skeleton."""
-    format_to_write(config.out, "motion")
+    known = suffixes_written("motion")
+    if config.out.suffix.lower() not in known:
+        raise FormatError(
+            f"{config.source} holds a motion, which {config.out} cannot; expected the suffix "
+            f"{', '.join(known)}. 'corporeal animate' moves a body with it."
+        )
     motion = load(config.source, "motion")
     save(motion, config.out)
     return "motion", {"frames": motion.frame_count, "joints": motion.skeleton.joint_count}

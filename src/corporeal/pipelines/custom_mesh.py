@@ -25,7 +25,12 @@ from corporeal.formats.skeletons import SkeletonReading, read_skeleton
 from corporeal.geometry.components import closed_seams, connected_parts
 from corporeal.geometry.orientation import turned_over
 from corporeal.geometry.surface import triangle_areas
-from corporeal.pipelines.custom_weights import coarse_skin, weights_for_skin
+from corporeal.pipelines.custom_weights import (
+    coarse_skin,
+    rig_of,
+    weights_for_skin,
+    weights_of_rig,
+)
 from corporeal.pipelines.options import MeshOptions
 from corporeal.skinning.followers import Follower, bind_follower
 
@@ -86,14 +91,24 @@ class CustomBody:
 def load_custom_body(options: MeshOptions) -> CustomBody:
     """Read a mesh and a skeleton, and make a body of them."""
     mesh_path, skeleton_path = _paths(options)
-    return placed_custom_body(read_mesh(mesh_path), read_skeleton(skeleton_path), options)
+    rig = rig_of(mesh_path) if mesh_path == skeleton_path else None
+    return placed_custom_body(read_mesh(mesh_path), read_skeleton(skeleton_path), options, rig)
 
 
-def placed_custom_body(mesh: Mesh, skeleton: SkeletonReading, options: MeshOptions) -> CustomBody:
-    """A body of a mesh and a skeleton, brought to metres, y up, facing +z as `options` say."""
+def placed_custom_body(
+    mesh: Mesh, skeleton: SkeletonReading, options: MeshOptions, rig: Template | None = None
+) -> CustomBody:
+    """A body of a mesh and a skeleton, brought to metres, y up, facing +z as `options` say.
+
+    `rig` is the skin that the file itself has on its skeleton; its weights are kept.
+    """
     mesh, metres, notes = place_mesh(mesh, options.mesh_unit, options.mesh_up, options.mesh_front)
     placed, more = place_skeleton(mesh, skeleton, metres, options.mesh_up, options.mesh_front)
-    own = custom_body(mesh, placed, options.component)
+    skinned = None
+    if rig is not None:
+        surface = place_mesh(rig.mesh, str(metres), options.mesh_up, options.mesh_front)[0]
+        skinned = replace(rig, mesh=surface)
+    own = custom_body(mesh, placed, options.component, skinned)
     return replace(own, notes=(*notes, *more, *own.notes))
 
 
@@ -112,7 +127,7 @@ def _paths(options: MeshOptions) -> tuple[Path, Path]:
         raise InputError("--skeleton came without --mesh; expected both, or a --body.")
     if options.skeleton is not None:
         return options.mesh, options.skeleton
-    if options.mesh.suffix.lower() in (".glb", ".usd", ".usda", ".usdc"):
+    if options.mesh.suffix.lower() in (".glb", ".fbx", ".usd", ".usda", ".usdc"):
         return options.mesh, options.mesh
     raise InputError(
         f"{options.mesh} came without --skeleton; expected a .skel, .json, .glb or .bvh. For a "
@@ -121,8 +136,10 @@ def _paths(options: MeshOptions) -> tuple[Path, Path]:
     )
 
 
-def custom_body(mesh: Mesh, skeleton: Skeleton, component: Component = "auto") -> CustomBody:
-    """A body of a mesh and a skeleton, both in metres."""
+def custom_body(
+    mesh: Mesh, skeleton: Skeleton, component: Component = "auto", rig: Template | None = None
+) -> CustomBody:
+    """A body of a mesh and a skeleton, both in metres; `rig` has skin weights of the same."""
     vertices = np.asarray(mesh.vertices, np.float64)
     stand_in = closed_seams(vertices, np.asarray(mesh.triangles))
     triangles, turned = _outwards(vertices, stand_in[np.asarray(mesh.triangles)])
@@ -139,7 +156,11 @@ def custom_body(mesh: Mesh, skeleton: Skeleton, component: Component = "auto") -
     skin_mesh = Mesh(vertices[kept], faces)
     coarse = coarse_skin(skin_mesh)
     notes = _require_inside(coarse.surface(vertices[kept]), skeleton) + _coincident(skeleton)
-    weights = weights_for_skin(skin_mesh, skeleton, coarse)
+    weights = None if rig is None else weights_of_rig(skin_mesh, skeleton, rig)
+    if weights is None:
+        weights = weights_for_skin(skin_mesh, skeleton, coarse)
+    else:
+        notes = (*notes, "the file's own skin weights are kept")
     follower = _follower(vertices, parts, is_skin, skin_mesh)
     whole_weights = _whole_weights(weights, skin_vertices, follower)
     if turned:

@@ -1,10 +1,13 @@
-"""Skin weights of a custom mesh: computed on a coarse surface, spread along the full one."""
+"""Skin weights of a custom mesh: those of its file, or computed on a coarse surface and spread."""
+
+from pathlib import Path
 
 import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
+from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.geometry.moving_least_squares import kernel_weights
 from corporeal.physics.volumetric_mesh.bones import inflate_skeleton
@@ -14,6 +17,8 @@ from corporeal.skinning.automatic_weights import INFLUENCES, automatic_weights, 
 COARSE_COUNT = 8000
 """Vertices on which heat is computed; weights are smoother than that."""
 _NEIGHBOURS = 12
+_SAME_PLACE = 1e-5
+"""Vertices this close together, as a share of the mesh's size, are the same."""
 
 
 def coarse_skin(mesh: Mesh) -> SimulationMesh:
@@ -34,6 +39,32 @@ def weights_for_skin(
     if coarse.vertex_count == mesh.vertex_count:
         return weights
     return _spread(mesh, coarse.vertex_indices, weights)
+
+
+def rig_of(path: Path) -> Template | None:
+    """The skinned surface of a `.glb`; None for other files, and where none can be read."""
+    if path.suffix.lower() != ".glb":
+        return None
+    from corporeal.formats.gltf_read import read_glb_character
+
+    return read_glb_character(path).template
+
+
+def weights_of_rig(mesh: Mesh, skeleton: Skeleton, rig: Template) -> SkinWeights | None:
+    """Skin weights of a rig at the vertices of a mesh in the same place; None if they differ."""
+    from scipy.spatial import KDTree
+
+    if rig.skeleton.names != skeleton.names:
+        return None
+    here = np.asarray(mesh.vertices, np.float64)
+    there = np.asarray(rig.mesh.vertices, np.float64)
+    size = float(np.linalg.norm(np.ptp(here, axis=0)))
+    distance, nearest = KDTree(there).query(here)
+    if distance.max() > _SAME_PLACE * size:
+        return None
+    return SkinWeights(
+        rig.weights.joint_indices[nearest], rig.weights.values[nearest], skeleton.joint_count
+    )
 
 
 def _spread(mesh: Mesh, known: Int[NumpyArray, "v"], weights: SkinWeights) -> SkinWeights:

@@ -32,7 +32,7 @@ from corporeal.formats.native import (
 from corporeal.formats.npz import open_npz
 from corporeal.formats.packed_registrations import KIND as PACKED
 from corporeal.formats.registrations import KIND as REGISTRATIONS
-from corporeal.formats.registry import FBX_IN, FORMATS, Noun, described, nouns_of, read_mesh
+from corporeal.formats.registry import FORMATS, Noun, described, nouns_of, read_mesh
 from corporeal.formats.scans import SCAN, read_scan
 from corporeal.formats.skeletons import read_skeleton
 from corporeal.formats.zarr_layout import read_attributes
@@ -97,8 +97,6 @@ def held_nouns(path: str | Path) -> tuple[Noun, ...]:
         known = sorted({f.suffix for f in FORMATS if f.reads and f.suffix})
         written = nouns_of(suffix, written=True) if suffix else ()
         why = f"it has the suffix {suffix!r}" if suffix else "it has no suffix"
-        if suffix == ".fbx":
-            raise InputError(f"cannot load {path}: {FBX_IN}")
         if written:
             why = f"{suffix} files ({', '.join(written)}) are written and not read"
         raise InputError(f"cannot load {path}: {why}; expected {', '.join(known)}, or a folder.")
@@ -142,7 +140,7 @@ def load(path: str | Path, noun: str | None = None) -> Any:
     `.pkl`, `smpl`, `smpl-sparse`  `SmplModel`: an official file, or one that ships
     `.bvh`                         `Motion`, metres, y up, on the file's own skeleton
     `.glb`                         `Character`, or `Mesh` where nothing is skinned
-    `.usd`, `.usdc`, `.usda`       `Motion` of the rig, metres, y up
+    `.fbx`, `.usd`                 `Motion` of the rig, metres, y up
     `.obj`, `.ply`, `.off`, `.stl` `Mesh`, in the file's unit
     `.skel`, `.json`               `Skeleton`, metres where the file states its unit
     `.zarr`                        `People` or `Registrations`; read when asked for
@@ -150,8 +148,8 @@ def load(path: str | Path, noun: str | None = None) -> Any:
     ============================== ==========================================================
 
     `noun` asks for a part of it: "body" or "motion" of an animation, "body" of layers, "mesh",
-    "skeleton" or "motion" of a `.glb` or `.usd`, "skeleton" of a `.bvh`. What a file cannot give is
-    refused with what it holds.
+    "skeleton" or "motion" of a `.glb`, `.fbx` or `.usd`, "skeleton" of a `.bvh`. What a file cannot
+    give is refused with what it holds.
     """
     held = held_nouns(path)
     chosen = held[0] if noun is None else _noun(noun)

@@ -42,7 +42,7 @@ class MotionFacts:
 def describe_motion(config: AnimateConfig) -> MotionFacts:
     """Read or author the motion that `config` names, for the body it names, and measure it."""
     if is_motion_file(config.motion) and not Path(config.motion).is_file():
-        raise InputError(f"there is no file {config.motion}; expected a .bvh or .npz motion.")
+        raise InputError(f"there is no file {config.motion}; expected a motion file.")
     body = load_body(config.body)
     motion, came = load_motion(config, body)
     return _facts(motion, tuple(came.get("motion_notes", ())))

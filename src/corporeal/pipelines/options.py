@@ -34,7 +34,7 @@ class MotionOptions:
     name_map: Path | None = None
     """JSON map from the body's joints to a captured motion's; found from the names unless given."""
     unit: str = "auto"
-    """Unit of a BVH file: m, cm, mm, in, cmu; taken from the skeleton's size by default."""
+    """Unit of a capture: m, cm, mm, in, cmu; taken from the skeleton's size by default."""
     up: str = "auto"
     """Upward axis of a capture, such as +z; found from the motion by default."""
     front: str = "auto"
@@ -60,9 +60,9 @@ class MeshOptions:
     """A mesh of the user's own instead of a body, and what its file does not say."""
 
     mesh: Path | None = None
-    """Custom mesh to animate instead of a body: .obj, .ply, .off, .stl or .glb."""
+    """Custom mesh to animate instead of a body: .obj, .ply, .off, .stl, .glb, .fbx or .usd."""
     skeleton: Path | None = None
-    """Its skeleton: .skel, .json, .glb or .bvh; a .glb mesh may hold it."""
+    """Its skeleton: .skel, .json, .bvh, .glb, .fbx or .usd; a rigged mesh holds it."""
     component: Literal["auto", "largest", "all"] = "auto"
     """Connected parts of a custom mesh that are flesh: those that hold the skeleton, the largest,
     or all of them; the others follow the skin."""

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from corporeal.pipelines.controls import control_words
 from corporeal.pipelines.deformers import deformer_class
+from corporeal.pipelines.motion_source import is_motion_file
 from corporeal.viewer.document import BodyChoice, Document, View
 from corporeal.viewer.rig import FRONT
 
@@ -90,9 +91,10 @@ def animate_command(document: Document, view: View, out: str, body: str | None) 
     words = ["corporeal", "animate", *([] if body is None else ["--body", body])]
     is_free = document.motion.root == "free"  # else the export keeps the motion beside its file
     words += ["--motion", document.motion.name if is_free else "motion.npz"]
-    if document.motion.duration != 4.0:
+    is_authored = is_free and not is_motion_file(document.motion.name)
+    if is_authored and document.motion.duration != 4.0:
         words += ["--duration", f"{document.motion.duration:g}"]
-    if document.motion.seed:
+    if is_authored and document.motion.seed:
         words += ["--seed", str(document.motion.seed)]
     traits = deformer_class(view.deformer)
     words += ["--deformer", view.deformer, *control_words(traits.Controls, view.controls)]

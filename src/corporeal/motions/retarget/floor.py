@@ -44,7 +44,7 @@ class FloorContacts:
     hands: tuple[Bool[NumpyArray, "N"], Bool[NumpyArray, "N"]]
     """The hand is on the floor."""
     lying: tuple[Bool[NumpyArray, "N"], Bool[NumpyArray, "N"]]
-    """The shank lies: its foot does not stand."""
+    """The shank lies on the floor: its foot does not stand."""
 
     @property
     def any_knee(self) -> Bool[NumpyArray, "N"]:
@@ -84,7 +84,7 @@ def floor_contacts(source: Motion, names: NameMap, scale: float) -> FloorContact
             raise InputError(f"name map {names.name!r} lacks the {side} knee or ankle.")
         shank = knee - ankle
         lies = shank[:, 1] < _LIES * np.linalg.norm(shank, axis=1)
-        lying.append(lies & (ankle[:, 1] < low))
+        lying.append(lies & (ankle[:, 1] < low) & (knee[:, 1] < low))
         knees.append(lies & (knee[:, 1] < low))
         hands.append(np.zeros(len(places), bool) if wrist is None else wrist[:, 1] < low)
     return FloorContacts((knees[0], knees[1]), (hands[0], hands[1]), (lying[0], lying[1]))

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Bool, Float, NumpyArray
 from corporeal.body.skeleton import Skeleton
 from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 from corporeal.motions.retarget.alignment import about_vertical, heading
@@ -19,6 +19,8 @@ from corporeal.motions.two_bones import bend_of
 _FINGERS: Final = ("index", "middle", "pinky", "ring", "thumb")
 _FLESH: Final = 0.012
 """Skin over the joints of a hand, metres."""
+_BEND_S: Final = 0.12
+"""Half width of the window over which a wrist bends before the hand would touch, seconds."""
 _LIFT_S: Final = 0.04
 """Half width of the window over which a hand is raised before it would touch, seconds."""
 
@@ -62,9 +64,10 @@ def hands_above_ground(
     side: str,
     frames: Float[NumpyArray, "N J 3 3"],
     joints: Float[NumpyArray, "N J 3"],
+    on_floor: Bool[NumpyArray, "N"],
     fps: float,
 ) -> dict[int, Float[NumpyArray, "N 3 3"]]:
-    """New world rotations of the joints of a hand whose fingers would be in the ground.
+    """New world rotations of the joints of a hand on the floor whose fingers would be in it.
 
     The hand turns about its wrist towards lying flat on its palm, by as much as is needed.
     """
@@ -78,7 +81,7 @@ def hands_above_ground(
     points = _hand_points(skeleton, side, wrist, joints)[:, 1:] - joints[:, wrist][:, None]
     own = np.swapaxes(inverse @ np.swapaxes(points, -1, -2), -1, -2)
     deepest = joints[:, wrist, 1] + points[..., 1].min(axis=1, initial=0.0)
-    deep = deepest < _FLESH
+    deep = on_floor & (deepest < _FLESH)
     if points.shape[1] == 0 or not deep.any():
         return {}
     # Flat on the palm: fingers where they point, or, of a hand on end, where its back looks.
@@ -92,7 +95,7 @@ def hands_above_ground(
         lowest = joints[:, wrist, 1] + np.einsum("nk,npk->np", tried, own).min(axis=1)
         needed = np.where(deep & (lowest >= _FLESH), part, needed)
     needed = np.where(deep & (needed == 0.0), 1.0, needed)
-    share = np.minimum(upper_envelope(needed, max(round(_LIFT_S * fps), 1)), 1.0)
+    share = np.minimum(upper_envelope(needed, max(round(_BEND_S * fps), 1)), 1.0)
     turn = turns @ matrix_from_axis_angle(share[:, None] * way) @ inverse
     return {joint: turn @ frames[:, joint] for joint in hand}
 

@@ -127,7 +127,7 @@ def retarget(
     body.level_soles(feet, contacts)
     _ground(body, feet, contacts, floor, source.fps)
     lowest = body.stand(feet, contacts, floor, source.fps)
-    body.keep_hands_up(source.fps)
+    body.keep_hands_up(floor, source.fps)
     motion = body.motion(source.name, source.fps)
     return replace(
         result,
@@ -270,15 +270,19 @@ class _Moving:
                 self.frames[:, joint] = frames
         return float(sink.max())
 
-    def keep_hands_up(self, fps: float) -> None:
+    def keep_hands_up(self, floor: FloorContacts, fps: float) -> None:
         """Bend wrists, then arms, wherever a hand would be in the ground."""
         if not {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names):
             return
-        for side in SIDES:
-            for kept_up in (hands_above_ground, arms_above_ground):
-                raised = kept_up(self.skeleton, side, self.frames, self.joints(), fps)
-                for joint, frames in raised.items():
-                    self.frames[:, joint] = frames
+        for side, on_floor in zip(SIDES, floor.hands, strict=True):
+            bent = hands_above_ground(
+                self.skeleton, side, self.frames, self.joints(), on_floor, fps
+            )
+            for joint, frames in bent.items():
+                self.frames[:, joint] = frames
+            raised = arms_above_ground(self.skeleton, side, self.frames, self.joints(), fps)
+            for joint, frames in raised.items():
+                self.frames[:, joint] = frames
 
     def _leg_bend(self, foot: Foot) -> Bend:
         thigh, shank = self.frames[:, foot.hip], self.frames[:, foot.knee]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from corporeal.formats.native import write_body, write_motion
 from corporeal.pipelines.animate import AnimateConfig, animate, load_motion
 from corporeal.pipelines.convert import ConvertConfig, convert
 from corporeal.pipelines.deformers import deformer_class
+from corporeal.pipelines.motion_source import is_motion_file
 from corporeal.viewer.colouring import painted_map
 from corporeal.viewer.document import Document
 from corporeal.viewer.jobs.person import chosen_body
@@ -41,20 +43,22 @@ def export(order: Order) -> Packet:
     view = document.views[order.view]
     traits = deformer_class(view.deformer)
     body = write_person(folder / "body.npz", document, order.layers)
+    timing: dict[str, Any] = {}
+    if not is_motion_file(order.motion):  # captures keep their own
+        timing = {"duration": document.motion.duration, "seed": document.motion.seed, "fps": FPS}
     config = AnimateConfig(
         out=Path(order.out),
         motion=order.motion,
         body=folder / "body.npz",
         deformer=view.deformer,
         controls=dict(view.controls),
-        duration=document.motion.duration,
-        seed=document.motion.seed,
-        fps=FPS,
+        **timing,
     )
     if document.motion.root != "free":
         motion, _ = load_motion(config, body)
         write_motion(folder / "motion.npz", rooted(motion, document.motion.root))
-        config = replace(config, motion=str(folder / "motion.npz"))
+        own = str(folder / "motion.npz")
+        config = replace(config, motion=own, duration=None, seed=None, fps=None)
     count = body.template.mesh.vertex_count
     painted = painted_map(document.painted, count)
     if painted is not None and traits.accepts_maps:

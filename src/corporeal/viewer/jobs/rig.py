@@ -7,6 +7,7 @@ from corporeal.formats.registry import read_mesh
 from corporeal.formats.skeletons import write_skeleton
 from corporeal.pipelines.animate import AnimateConfig, animate
 from corporeal.pipelines.custom_mesh import load_custom_body
+from corporeal.pipelines.motion_source import is_motion_file
 from corporeal.pipelines.options import MeshOptions
 from corporeal.pipelines.results import write_body_result
 from corporeal.registration.skeleton_fit import fit_skeleton
@@ -77,7 +78,7 @@ def move(order: RigOrder, way: RigTry, frames: str) -> Packet:
     config = AnimateConfig(
         out=out,
         motion=way.motion,
-        duration=way.duration,
+        duration=None if is_motion_file(way.motion) else way.duration,
         deformer=way.deformer,
         mesh=placed.mesh,
         skeleton=placed.skeleton,
