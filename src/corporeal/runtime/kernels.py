@@ -5,7 +5,8 @@ in a folder `cpu/`), so that numba is never needed to import the package or to r
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 import numba
@@ -34,3 +35,30 @@ def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
         return compiler(inspect.unwrap(function))
 
     return compile_later
+
+
+def compile_ahead(kernels: Iterable[str], is_needless: Callable[[], bool]) -> int:
+    """Compile kernels into the cache before they are called; gives back how many there were.
+
+    Each is `module:function(types)`, the types in numba's words. `is_needless` is asked before each
+    whether it has become pointless. A kernel that is not there, or takes other types by now, is
+    passed over: whoever calls it compiles it.
+    """
+    done = 0
+    for line in kernels:
+        if is_needless():
+            break
+        module, function, types = named_kernel(line)
+        try:
+            getattr(import_module(module), function).compile(types)
+        except (ImportError, AttributeError, numba.core.errors.NumbaError):
+            continue
+        done += 1
+    return done
+
+
+def named_kernel(line: str) -> tuple[str, str, tuple[Any, ...]]:
+    """Module, function and numba types of `module:function(types)`."""
+    where, _, types = line.partition("(")
+    module, _, function = where.partition(":")
+    return module, function, numba.core.sigutils.normalize_signature(f"({types[:-1]},)")[0]

@@ -1,0 +1,32 @@
+"""What the demo compiles ahead is what there is: names, types, and how many arguments."""
+
+import inspect
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from corporeal.pipelines.demo_kernels import KERNELS
+from corporeal.runtime.kernels import compile_ahead, named_kernel
+
+
+@pytest.mark.parametrize("line", KERNELS, ids=lambda line: line.partition("(")[0])
+def test_every_line_names_a_kernel_that_takes_so_many_arguments(line: str):
+    module, function, types = named_kernel(line)
+    kernel = getattr(import_module(module), function)
+    assert len(inspect.signature(kernel.py_func).parameters) == len(types)
+
+
+def test_a_kernel_compiled_ahead_is_not_compiled_again():
+    line = "corporeal.physics.volume_preservation.cpu_kernels:push(float32[:,::1], float32[:,::1])"
+    assert compile_ahead([line], lambda: False) == 1
+    from corporeal.physics.volume_preservation.cpu_kernels import push
+
+    before = len(push.signatures)
+    push(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.float32))
+    assert len(push.signatures) == before
+
+
+def test_what_is_not_there_or_not_needed_is_passed_over():
+    assert compile_ahead(["corporeal.nowhere:nothing(float64)"], lambda: False) == 0
+    assert compile_ahead(KERNELS, lambda: True) == 0
