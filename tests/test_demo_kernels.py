@@ -1,13 +1,14 @@
-"""What the demo compiles ahead is what there is: names, types, and how many arguments."""
+"""Kernels: what the demo compiles ahead is what there is, and no cache is no obstacle."""
 
 import inspect
 from importlib import import_module
 
 import numpy as np
 import pytest
+from numba.core import caching
 
 from corporeal.pipelines.demo_kernels import KERNELS
-from corporeal.runtime.kernels import compile_ahead, named_kernel
+from corporeal.runtime.kernels import compile_ahead, kernel, named_kernel
 
 
 @pytest.mark.parametrize("line", KERNELS, ids=lambda line: line.partition("(")[0])
@@ -25,6 +26,19 @@ def test_a_kernel_compiled_ahead_is_not_compiled_again():
     before = len(push.signatures)
     push(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.float32))
     assert len(push.signatures) == before
+
+
+def test_kernels_compile_where_no_folder_takes_a_cache(monkeypatch: pytest.MonkeyPatch):
+    """A read-only package and a read-only home folder: numba then finds no place, and raises."""
+    impl = caching.CompileResultCacheImpl
+    monkeypatch.setattr(impl, "_locator_classes", [])
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+
+    @kernel()
+    def twice(x):
+        return 2 * x
+
+    assert twice(21) == 42
 
 
 def test_what_is_not_there_or_not_needed_is_passed_over():

@@ -27,7 +27,7 @@ LODS = {"13k": None, "6k": 6000, "2k": 2000}
 READERS = {
     "none": "every glTF reader",
     "quantized": "three.js, Babylon.js, Blender, Godot 4 (not Godot 3)",
-    "meshopt": "three.js and Babylon.js with their meshopt decoder, Godot 4 (not Blender, Godot 3)",
+    "meshopt": "three.js and Babylon.js with a meshopt decoder, Godot 4 (not Blender, Godot 3)",
 }
 """Who reads a packing."""
 _SAMPLED = 7

@@ -17,6 +17,9 @@ Decorator = Callable[[Callable[..., Any]], Any]
 def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
     """Compile with numba, cached on disk; `parallel` allows `numba.prange`.
 
+    Where no folder takes a cache, kernels are compiled anew in every process; NUMBA_CACHE_DIR names
+    another folder.
+
     `fastmath` may reorder sums and leaves out the test for division by zero, without which loops
     that divide do not reach the vector units.
 
@@ -25,14 +28,17 @@ def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
     """
 
     def compile_later(function: Callable[..., Any]) -> Any:
-        compiler = numba.njit(
-            cache=True,
-            nogil=True,
-            parallel=parallel,
-            fastmath=fastmath,
-            error_model="numpy" if fastmath else "python",
-        )
-        return compiler(inspect.unwrap(function))
+        plain = inspect.unwrap(function)
+        options = {
+            "nogil": True,
+            "parallel": parallel,
+            "fastmath": fastmath,
+            "error_model": "numpy" if fastmath else "python",
+        }
+        try:
+            return numba.njit(cache=True, **options)(plain)
+        except RuntimeError:  # neither the package nor the home folder can be written
+            return numba.njit(**options)(plain)
 
     return compile_later
 
