@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,15 +50,13 @@ def prepare(verb: str, folder: Path) -> None:
         sys.path.insert(0, str(TESTS))
         from dataclasses import replace
 
-        import smpl_truth
-        from test_cli_models import write_store
-
         from corporeal.formats.smpl import write_smpl
 
-        model, meshes, _ = smpl_truth.sampled(250, 4, 16)
-        held = smpl_truth.registrations_of(model, meshes)
+        truth = import_module("smpl_truth")
+        model, meshes, _ = truth.sampled(250, 4, 16)
+        held = truth.registrations_of(model, meshes)
         write_smpl(folder / "rig.npz", replace(model, pose_offsets=0 * model.pose_offsets))
-        write_store(folder / "train.zarr", held)
+        import_module("test_cli_models").write_store(folder / "train.zarr", held)
 
 
 def start(line: str, folder: Path) -> subprocess.Popen[bytes]:
@@ -134,7 +133,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    state = json.loads(options.out.read_text()) if options.out.is_file() else {"verbs": {}}
+    state: dict[str, Any] = (
+        json.loads(options.out.read_text()) if options.out.is_file() else {"verbs": {}}
+    )
     for verb in options.verbs:
         with TemporaryDirectory() as folder:
             prepare(verb, Path(folder))

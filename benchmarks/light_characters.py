@@ -15,6 +15,7 @@ import platform
 import shutil
 import sys
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -52,10 +53,8 @@ def in_three(glb: Path, take: Any, full: bool) -> dict[str, Any]:
     if chromium is None or not three.is_dir():
         return {}
     sys.path.insert(0, str(TESTS))
-    from browser import run_page
-
     times = ",".join(str(frame / take.motion.fps) for frame in FRAMES)
-    results = run_page(
+    results = import_module("browser").run_page(
         chromium,
         TESTS / "clients" / "three.html",
         {"three": three, "character.glb": glb},

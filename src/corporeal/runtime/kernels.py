@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import Any
 
 import numba
+from numba.core.errors import NumbaError
+from numba.core.sigutils import normalize_signature
 
 Decorator = Callable[[Callable[..., Any]], Any]
 
@@ -57,7 +59,7 @@ def compile_ahead(kernels: Iterable[str], is_needless: Callable[[], bool]) -> in
         module, function, types = named_kernel(line)
         try:
             getattr(import_module(module), function).compile(types)
-        except (ImportError, AttributeError, numba.core.errors.NumbaError):
+        except (ImportError, AttributeError, NumbaError):
             continue
         done += 1
     return done
@@ -67,4 +69,4 @@ def named_kernel(line: str) -> tuple[str, str, tuple[Any, ...]]:
     """Module, function and numba types of `module:function(types)`."""
     where, _, types = line.partition("(")
     module, _, function = where.partition(":")
-    return module, function, numba.core.sigutils.normalize_signature(f"({types[:-1]},)")[0]
+    return module, function, normalize_signature(f"({types[:-1]},)")[0]
