@@ -26,8 +26,8 @@ LODS = {"13k": None, "6k": 6000, "2k": 2000}
 """Levels of detail: about how many vertices; None for all of them."""
 READERS = {
     "none": "every glTF reader",
-    "quantized": "three.js, Babylon.js, Blender, Godot 4 (not Godot 3)",
-    "meshopt": "three.js and Babylon.js with a meshopt decoder, Godot 4 (not Blender, Godot 3)",
+    "quantized": "three.js, Babylon.js and Blender; Godot 4 by its documentation, Godot 3 not",
+    "meshopt": "three.js and Babylon.js with a meshopt decoder; Blender and Godot 3 not",
 }
 """Who reads a packing."""
 _REGIONS = (("head",), ("eye_socket", "inner_mouth"), ("hand",), ("foot",))
