@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,9 +38,6 @@ def readers() -> dict[str, tuple[str, Reader, Writer]]:
     """Name → suffix, reader, and writer of a small whole file."""
     sys.path.insert(0, str(TESTS))
     import numpy as np
-    import test_reader_fuzz as small
-    from small_smpl import model as small_smpl
-    from takes import soft_character
 
     from corporeal.formats.bvh import read_bvh
     from corporeal.formats.bvh_write import write_bvh
@@ -54,13 +52,14 @@ def readers() -> dict[str, tuple[str, Reader, Writer]]:
     from corporeal.pipelines.people_table import read_persons
     from corporeal.runtime.manifest import read_manifest
 
+    small, soft_character = import_module("test_reader_fuzz"), import_module("takes").soft_character
     suffixes = {"stl text": ".stl", "ply text": ".ply", "json skeleton": ".json"}
     table: dict[str, tuple[str, Reader, Writer]] = {}
     for name, (read, write) in small.READERS.items():
         kind = "npz" if name.startswith("native") else name.split()[0]
         table[name] = (suffixes.get(name, f".{kind}"), read, write)
     motion = small.small_motion(small.small_template())
-    model = small_smpl()
+    model = import_module("small_smpl").model()
     pixels = np.random.default_rng(0).integers(0, 255, (16, 16, 3)).astype(np.uint8)
     scene = {
         "colliders": [
@@ -89,7 +88,11 @@ def readers() -> dict[str, tuple[str, Reader, Writer]]:
 
     def text(content: Any) -> Writer:
         words = content if isinstance(content, str) else json.dumps(content)
-        return lambda path: path.write_text(words) and None
+
+        def write(path: Path) -> None:
+            path.write_text(words)
+
+        return write
 
     def packed(path: Path) -> None:
         write_glb_character(path, soft_character(frames=5, rank=2), packing="meshopt")
@@ -116,8 +119,6 @@ def readers() -> dict[str, tuple[str, Reader, Writer]]:
 def work(name: str, first: int, count: int, folder: Path) -> None:
     """Read mutants `first` … in this process, a line of JSON after each that fails, and a sum."""
     suffix, read, write = readers()[name]
-    from mutants import mutants
-
     from corporeal.errors import CorporealError
 
     whole, damaged = folder / f"whole{suffix}", folder / f"damaged{suffix}"
@@ -128,7 +129,7 @@ def work(name: str, first: int, count: int, folder: Path) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, resource.RLIM_INFINITY))
     signal.signal(signal.SIGVTALRM, _late)
     refused, longest = 0, 0.0
-    for number, mutant in enumerate(mutants(content, count, seed=first)):
+    for number, mutant in enumerate(import_module("mutants").mutants(content, count, seed=first)):
         (folder / "last").write_text(str(first + number))
         damaged.write_bytes(mutant)
         why = ""

@@ -55,6 +55,7 @@ def add_cache(path: str) -> None:
 
 IMPORTERS = {
     "glb": lambda path: bpy.ops.import_scene.gltf(filepath=path),
+    "glb_quantized": lambda path: bpy.ops.import_scene.gltf(filepath=path),
     "usd": lambda path: bpy.ops.wm.usd_import(filepath=path),
     "usd_cache": lambda path: bpy.ops.wm.usd_import(filepath=path),
     "fbx": lambda path: bpy.ops.wm.fbx_import(filepath=path),

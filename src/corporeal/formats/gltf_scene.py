@@ -143,7 +143,7 @@ def _frame_rate(item: Mapping[str, Any]) -> tuple[float, int] | None:
     extras = item.get("extras")
     extras = extras if isinstance(extras, dict) else {}
     fps, frames = extras.get("fps"), extras.get("frames")
-    if type(fps) not in (int, float) or type(frames) is not int:
+    if not isinstance(fps, int | float) or not isinstance(frames, int):
         return None
     return (float(fps), frames) if 0.01 < fps < 1e5 and 1 <= frames < 10**6 else None
 

@@ -134,7 +134,7 @@ def _decode_column(
             shifts = np.arange(8 - bits, -1, -bits, dtype=np.uint8)
             sentinel = (1 << bits) - 1
             small = ((stream[place : place + fixed, None] >> shifts) & sentinel).ravel()
-            large: Int[NumpyArray, m] = np.flatnonzero(small == sentinel)
+            large = np.flatnonzero(small == sentinel)
             if place + fixed + len(large) > end:
                 raise FormatError("a compressed buffer view is cut short.")
             small[large] = stream[place + fixed : place + fixed + len(large)]

@@ -28,14 +28,14 @@ class TextLines:
             content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if content.count(b"\n") >= MAX_LINES:
             raise FormatError(f"it has more than {MAX_LINES} lines of text. Give a smaller file")
-        self.bytes: UInt8[NumpyArray, c] = np.frombuffer(content + b"\n", np.uint8).copy()
+        self.bytes = np.frombuffer(content + b"\n", np.uint8).copy()
         ends = np.flatnonzero(self.bytes == _NEWLINE)
-        self.starts: Int[NumpyArray, L] = np.r_[0, ends[:-1] + 1]
-        self.lengths: Int[NumpyArray, L] = ends + 1 - self.starts
+        self.starts = np.r_[0, ends[:-1] + 1]
+        self.lengths = ends + 1 - self.starts
         if comments and (self.bytes == _HASH).any():
             self._blank_comments()
-        self.first_words: Bool[NumpyArray, c] = self._word_starts()
-        self.word_counts: Int[NumpyArray, L] = _sums(self.first_words, self.starts)
+        self.first_words = self._word_starts()
+        self.word_counts = _sums(self.first_words, self.starts)
         if self.word_counts.sum() > MAX_WORDS:
             raise FormatError(f"it has more than {MAX_WORDS} words of text. Give a smaller file")
 

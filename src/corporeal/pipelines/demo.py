@@ -14,6 +14,7 @@ from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.errors import InputError, JobError
 from corporeal.pipelines.deformers import make_deformer, require_place
+from corporeal.pipelines.demo_kernels import KERNELS
 from corporeal.pipelines.results import attachments_of, write_engine_character, write_film
 from corporeal.runtime.executors import local_workplace
 from corporeal.runtime.files import make_folder, require_writable
@@ -23,7 +24,7 @@ MOTION = "jumping-jacks"
 _SKINNED = ("lbs", "dqs")
 """Deformers side by side with the simulated one; the first one's character is written."""
 _SIMULATED = "projective"
-_DURATION_S = 4.0
+_DURATION_S = 2.5
 _FPS = 60.0
 
 
@@ -80,6 +81,10 @@ def run_demo(config: DemoConfig) -> DemoFiles:
         parts = attachments_of(skinned[0].template, person.identity)
         report = write_engine_character(glb, skinned[0], parts)
         _compile_drawing(skinned[0])
+        if config.device == "cpu":
+            from corporeal.runtime.kernels import compile_ahead
+
+            compile_ahead(KERNELS, flesh.done)
         try:
             animations = [*skinned, flesh.result()]
         except beside.crashes as error:

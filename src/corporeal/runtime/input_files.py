@@ -11,8 +11,8 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from corporeal.errors import FormatError, InputError
 
@@ -65,7 +65,7 @@ def resolved(path: str | Path) -> Path:
 
 
 @contextmanager
-def open_input(path: str | Path, *, at_most: int | None = None) -> Iterator[IO[bytes]]:
+def open_input(path: str | Path, *, at_most: int | None = None) -> Iterator[BufferedReader]:
     """A regular file, open for reading; a pipe, a device, a folder or a larger file is refused."""
     path = Path(path)
     with reading(path):

@@ -1,0 +1,46 @@
+"""Kernels: what the demo compiles ahead is what there is, and no cache is no obstacle."""
+
+import inspect
+from importlib import import_module
+
+import numpy as np
+import pytest
+from numba.core import caching
+
+from corporeal.pipelines.demo_kernels import KERNELS
+from corporeal.runtime.kernels import compile_ahead, kernel, named_kernel
+
+
+@pytest.mark.parametrize("line", KERNELS, ids=lambda line: line.partition("(")[0])
+def test_every_line_names_a_kernel_that_takes_so_many_arguments(line: str):
+    module, function, types = named_kernel(line)
+    kernel = getattr(import_module(module), function)
+    assert len(inspect.signature(kernel.py_func).parameters) == len(types)
+
+
+def test_a_kernel_compiled_ahead_is_not_compiled_again():
+    line = "corporeal.physics.volume_preservation.cpu_kernels:push(float32[:,::1], float32[:,::1])"
+    assert compile_ahead([line], lambda: False) == 1
+    from corporeal.physics.volume_preservation.cpu_kernels import push
+
+    before = len(push.signatures)
+    push(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.float32))
+    assert len(push.signatures) == before
+
+
+def test_kernels_compile_where_no_folder_takes_a_cache(monkeypatch: pytest.MonkeyPatch):
+    """A read-only package and a read-only home folder: numba then finds no place, and raises."""
+    impl = caching.CompileResultCacheImpl
+    monkeypatch.setattr(impl, "_locator_classes", [])
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+
+    @kernel()
+    def twice(x):
+        return 2 * x
+
+    assert twice(21) == 42
+
+
+def test_what_is_not_there_or_not_needed_is_passed_over():
+    assert compile_ahead(["corporeal.nowhere:nothing(float64)"], lambda: False) == 0
+    assert compile_ahead(KERNELS, lambda: True) == 0
