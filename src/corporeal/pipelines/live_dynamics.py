@@ -58,9 +58,7 @@ def live_dynamics(
     return LiveDynamics(
         tuple(f"dynamic_{k:02d}" for k in range(kept)),
         shapes * unit[:, None, None],
-        Fitted(
-            fitted.inputs[:kept] / unit[:, None], history, fitted.constants[:kept] / unit
-        ),
+        Fitted(fitted.inputs[:kept] / unit[:, None], history, fitted.constants[:kept] / unit),
     )
 
 
