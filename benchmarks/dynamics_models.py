@@ -67,7 +67,7 @@ def coded(path: Path, count: int, held_out: tuple[str, ...]) -> dict[str, Any]:
     from corporeal.assets.default_body import load_default_body
     from corporeal.dynamics.body_mass import body_mass_index
     from corporeal.dynamics.control_vector import control_vectors, driving_joints
-    from corporeal.dynamics.dmpl.train import RestDisplacements, known_people
+    from corporeal.dynamics.dmpl.train import RestDisplacements, known_genders, known_people
     from corporeal.dynamics.training import (
         DynamicsTraining,
         dynamic_components,
@@ -116,6 +116,7 @@ def coded(path: Path, count: int, held_out: tuple[str, ...]) -> dict[str, Any]:
         "takes": takes,
         "indices": {name: body_mass_index(who, triangles) for name, who in people.items()},
         "vertical": vertical,
+        "genders": known_genders(held),
         "held_out": held_out,
         "joint_names": names,
         "vertex_count": template.mesh.vertex_count,
@@ -177,10 +178,16 @@ def cases(
     ]
     subjects = list(dict.fromkeys(takes[n]["subject"] for n in training))
 
-    def model_of(index: float, without: int | None = None, own: str | None = None) -> Any:
+    genders = codes.get("genders")
+
+    def model_of(who: str, without: int | None = None, own: str | None = None) -> Any:
+        """Of somebody's body; with sexes known, from people of the same."""
+        index = indices[who]
         used = [n for n in training if n != without]
         mine = {s: [moments[n] for n in used if takes[n]["subject"] == s] for s in subjects}
         there = [s for s in subjects if mine[s]]
+        if genders is not None and any(genders[s] == genders[who] for s in there):
+            there = [s for s in there if genders[s] == genders[who]]
         each = {s: summed(mine[s]) for s in there}
         counts = [each[s].count for s in there]
         people = [own] if own in there else there
@@ -199,7 +206,7 @@ def cases(
         )
 
     found: dict[str, dict[str, Any]] = {}
-    known: dict[tuple[float, str | None], Any] = {}
+    known: dict[str, Any] = {}
     for case in ("1", "2", "3", "4"):
         rows = []
         for n, take in enumerate(takes):
@@ -208,12 +215,11 @@ def cases(
                 "4": (True, True)}[case] != (tested, new):  # fmt: skip
                 continue
             own = None if tested else take["subject"]
-            index = indices[take["subject"]]
+            who = take["subject"]
             if case == "1":
-                model = model_of(index, n, own)
+                model = model_of(who, n, own)
             else:
-                key = (index, own)
-                model = known[key] = known.get(key) or model_of(index, None, own)
+                model = known[who] = known.get(who) or model_of(who, None, own)
             rows.append(
                 (take, free_run(model, take["controls"]),
                  teacher_forced(model, take["controls"], take["deltas"]))
@@ -278,6 +284,7 @@ def save(path: Path, codes: dict[str, Any]) -> None:
                 {
                     "takes": [[t["subject"], t["sequence"], t["split"]] for t in codes["takes"]],
                     "indices": codes["indices"],
+                    "genders": codes["genders"],
                     "held_out": codes["held_out"],
                     "joint_names": codes["joint_names"],
                     "vertex_count": codes["vertex_count"],
