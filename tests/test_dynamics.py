@@ -103,6 +103,7 @@ class TestControlVector:
         assert len(driving_joints(load_default_body().template.skeleton)) == 22
 
 
+@pytest.mark.quick
 class TestStationarity:
     @pytest.mark.parametrize("radius", [0.6, 0.98])
     def test_the_constrained_minimum_is_that_of_a_general_solver(self, radius: float):

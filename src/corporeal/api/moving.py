@@ -116,6 +116,7 @@ def animate(
     stiffness_map: str | Path | None = None,
     mass_map: str | Path | None = None,
     exaggeration_map: str | Path | None = None,
+    trained: str | Path | None = None,
     scene: str | Path | None = None,
     fps: Number = AnimateOptions.fps,
     duration: Number = AnimateOptions.duration,
@@ -142,7 +143,7 @@ def animate(
 
     For flesh: `soft` has stiffness factors by body part (of a mesh: by joint); `stiffness_map`,
     `mass_map` and `exaggeration_map` are painted factors a vertex (.npy); `scene` holds colliders
-    and wind (.json). For a mesh: `component` says which connected parts are flesh; `mesh_unit`,
+    and wind (.json). `trained` is the model (.npz) of blendscape, dyna or dmpl. For a mesh: `component` says which connected parts are flesh; `mesh_unit`,
     `mesh_up` and `mesh_front` what its file does not.
 
     What there is to tell about how body and motion came is in the animation's `notes`.
@@ -160,6 +161,7 @@ def animate(
         stiffness_map=_path(stiffness_map),
         mass_map=_path(mass_map),
         exaggeration_map=_path(exaggeration_map),
+        trained=_path(trained),
         scene=_path(scene),
         **about_motion,
     )
