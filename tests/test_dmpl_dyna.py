@@ -12,6 +12,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.registrations import Registrations, Subject, Take, Truth, Twin
 from corporeal.body.skeleton import Skeleton
+from corporeal.cli.main import main
 from corporeal.dynamics.autoregression import Ridge
 from corporeal.dynamics.body_mass import body_mass_index, fit_weight_maps
 from corporeal.dynamics.deformer import LearnedDynamics
@@ -25,10 +26,12 @@ from corporeal.dynamics.dyna.train import DynaTrainer
 from corporeal.dynamics.mixture import predictor_for
 from corporeal.dynamics.stationarity import poles
 from corporeal.dynamics.training import DynamicsTraining
+from corporeal.dynamics.transfer import transferred
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.dmpl import read_dmpl, write_dmpl
 from corporeal.formats.dyna import read_dyna, write_dyna
 from corporeal.formats.npz import write_npz
+from corporeal.pipelines.fill_dmpls import projected
 
 TEMPLATE = synthetic.arm_template()
 FPS = 60.0
@@ -375,3 +378,68 @@ def test_a_skeleton_without_a_hand_is_all_driving():
 
     skeleton = Skeleton(("root", "left_hand", "left_index1"), (-1, 0, 1), np.zeros((3, 3)))
     assert driving_joints(skeleton) == ("root",)
+
+
+class TestFillDmpls:
+    def test_coefficients_of_a_subset_are_a_projection(self):
+        """Orthonormal shapes: the first coefficients; other vectors by least squares."""
+        random = np.random.default_rng(0)
+        rows, _ = np.linalg.qr(random.normal(size=(60, 5)))
+        shapes = rows.T.reshape(5, 20, 3)
+        model = DynamicBlendShapes(shapes, np.zeros((20, 3)))
+        deltas = random.normal(size=(7, 5))
+        found, kept = projected(deltas, model, model, 3)
+        np.testing.assert_allclose(found, deltas[:, :3], atol=1e-12)
+        assert kept == pytest.approx(np.sum(deltas[:, :3] ** 2) / np.sum(deltas**2))
+        other = DynamicBlendShapes(random.normal(size=(2, 20, 3)), np.zeros((20, 3)))
+        found, _ = projected(deltas, model, other, 2)
+        offsets = np.tensordot(deltas, shapes, axes=1).reshape(7, -1)
+        dense, *_ = np.linalg.lstsq(other.shapes.reshape(2, -1).T, offsets.T, rcond=None)
+        np.testing.assert_allclose(found, dense.T, atol=1e-10)
+        with pytest.raises(InputError, match="9 coefficients were asked for"):
+            projected(deltas, model, model, 9)
+
+    def test_a_clip_is_filled(self, tmp_path):
+        """All arrays stay, `dmpls` are N × 8, and they move."""
+        from corporeal.assets.default_body import load_default_body
+
+        template = load_default_body().template
+        predictors = small_predictors(template.skeleton, count=9)
+        shapes = np.random.default_rng(0).normal(size=(9, 13380, 3)).astype(np.float32)
+        model = DynamicBlendShapes(shapes, np.zeros((13380, 3), np.float32), predictors)
+        write_dmpl(tmp_path / "dmpl.npz", model)
+        time = np.arange(40) / 120.0
+        poses = np.zeros((40, 156))
+        poses[:, 3:66] = 0.3 * np.sin(8 * time)[:, None]
+        clip = {
+            "poses": poses, "trans": np.zeros((40, 3)), "betas": np.zeros(16),
+            "gender": np.array("female"), "mocap_framerate": np.array(120.0),
+        }  # fmt: skip
+        write_npz(tmp_path / "clip.npz", clip)
+        code = main(
+            ["motion", "fill-dmpls", str(tmp_path / "clip.npz"), "--model",
+             str(tmp_path / "dmpl.npz"), "--out", str(tmp_path / "out.npz")]
+        )  # fmt: skip
+        assert code == 0
+        with np.load(tmp_path / "out.npz") as file:
+            assert file["dmpls"].shape == (40, 8)
+            assert np.abs(file["dmpls"]).max() > 0
+            np.testing.assert_array_equal(file["poses"], poses)
+            assert str(file["gender"]) == "female"
+
+
+class TestTransfer:
+    def test_dynamics_are_those_of_the_source(self):
+        """On its own body a take is itself; on another the same offsets, scaled by exaggeration."""
+        deformer = DmplSkinning(TEMPLATE, small_dmpl(TEMPLATE))
+        take = deformer.animate(person(1.2), moving(30))
+        offsets = np.asarray(take.dynamic_offsets)
+        again = transferred(take, offsets, take.template, take.identity)
+        np.testing.assert_allclose(again.vertices, take.vertices, atol=1e-6)
+        slim = person(0.7)
+        other = transferred(take, offsets, take.template, slim, exaggeration=2.0)
+        np.testing.assert_allclose(other.dynamic_offsets, 2 * offsets, atol=1e-12)
+        still = transferred(take, 0 * offsets, take.template, slim)
+        assert np.abs(other.vertices - still.vertices).max() > 1e-5
+        with pytest.raises(InputError, match="of one topology"):
+            transferred(take, offsets, synthetic.arm_template(rings=9), slim)

@@ -1,5 +1,7 @@
 """Learned dynamics: control vectors, constrained autoregressions, mixtures, and their clock."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from dynamics_models import small_predictors
@@ -101,6 +103,7 @@ class TestControlVector:
         assert len(driving_joints(load_default_body().template.skeleton)) == 22
 
 
+@pytest.mark.quick
 class TestStationarity:
     @pytest.mark.parametrize("radius", [0.6, 0.98])
     def test_the_constrained_minimum_is_that_of_a_general_solver(self, radius: float):
@@ -349,3 +352,24 @@ class TestRefusals:
         state = clock.start(Pose(np.zeros((4, 3)), np.zeros(3)))
         with pytest.raises(InputError, match="a step of 0"):
             clock.step(state, Pose(np.zeros((4, 3)), np.zeros(3)), 0.0)
+
+
+class TestGender:
+    def test_women_do_not_swing_like_men(self):
+        """A man of a woman's body mass gets the men's predictor, however far their index is."""
+        predictors = small_predictors(TEMPLATE.skeleton, people=2, genders=np.array([0.0, 1.0]))
+        mixed = predictor_for(predictors, 20.0, gender=1.0)
+        np.testing.assert_allclose(mixed.inputs, predictors.inputs[1], rtol=1e-2, atol=1e-5)
+        unknown = predictor_for(predictors, 20.0)
+        np.testing.assert_allclose(unknown.inputs, predictors.inputs[0], atol=2e-5)
+
+    def test_a_person_is_fitted_to_people_of_the_same_sex(self):
+        """Two known models, one a sex: with sexes both are found, without neither."""
+        women = [replace(t, subject="w") for t in sampled_takes(known_model(seed=4), 3)]
+        men = [replace(t, subject="m") for t in sampled_takes(known_model(seed=9), 3)]
+        settings = DynamicsTraining(ridge=Ridge(2, 1e-9))
+        indices = {"w": 25.0, "m": 25.0}
+        apart = learn_predictors(women + men, NAMES, indices, settings, {"w": 0.0, "m": 1.0})
+        np.testing.assert_allclose(apart.inputs[1], known_model(seed=9).inputs, atol=1e-5)
+        mixed = learn_predictors(women + men, NAMES, indices, settings)
+        assert np.abs(mixed.inputs[1] - known_model(seed=9).inputs).max() > 1e-4

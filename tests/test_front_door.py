@@ -139,6 +139,7 @@ COVERED = {
     "animate": "animate",
     "skeleton": "fit_skeleton",
     "anatomy": "fit_anatomy",
+    "transfer-dynamics": "transfer_dynamics",
     "motion": "make_motion",
     "capture": "capture_people",
     "dataset": "load",

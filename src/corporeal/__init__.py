@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from corporeal.api.moving import list_deformers as list_deformers
     from corporeal.api.moving import list_motions as list_motions
     from corporeal.api.moving import make_motion as make_motion
+    from corporeal.api.moving import transfer_dynamics as transfer_dynamics
     from corporeal.api.showing import show as show
     from corporeal.body.animation import Animation as Animation
     from corporeal.body.body import Body as Body
@@ -73,6 +74,7 @@ _HOME = {
     "save": "corporeal.api.files",
     "show": "corporeal.api.showing",
     "train_smpl": "corporeal.api.learning",
+    "transfer_dynamics": "corporeal.api.moving",
     "transfer_fat": "corporeal.api.inside",
     # nouns
     "Animation": "corporeal.body.animation",

@@ -120,6 +120,7 @@ def animate(
     stiffness_map: str | Path | None = None,
     mass_map: str | Path | None = None,
     exaggeration_map: str | Path | None = None,
+    trained: str | Path | None = None,
     scene: str | Path | None = None,
     fps: Number | None = AnimateOptions.fps,
     start: Number | None = AnimateOptions.start,
@@ -148,8 +149,9 @@ def animate(
 
     For flesh: `soft` has stiffness factors by body part (of a mesh: by joint); `stiffness_map`,
     `mass_map` and `exaggeration_map` are painted factors a vertex (.npy); `scene` holds colliders
-    and wind (.json). For a mesh: `component` says which connected parts are flesh; `mesh_unit`,
-    `mesh_up` and `mesh_front` what its file does not.
+    and wind (.json). `trained` is the model (.npz) of blendscape, dyna or dmpl.
+    For a mesh: `component` says which connected parts are flesh; `mesh_unit`, `mesh_up` and
+    `mesh_front` what its file does not.
 
     What there is to tell about how body and motion came is in the animation's `notes`.
     """
@@ -166,6 +168,7 @@ def animate(
         stiffness_map=_path(stiffness_map),
         mass_map=_path(mass_map),
         exaggeration_map=_path(exaggeration_map),
+        trained=_path(trained),
         scene=_path(scene),
         **about_motion,
     )
@@ -173,6 +176,25 @@ def animate(
     subject = _subject(body, shape, skeleton, options)
     values = controls.changed() if isinstance(controls, Controls) else dict(controls or {})
     return animate_body(subject, _motion(motion), options, values, given).animation
+
+
+def transfer_dynamics(
+    take: Animation,
+    body: Body,
+    *,
+    static: Animation | None = None,
+    exaggeration: Number = 1.0,
+) -> Animation:
+    """The take's motion and soft-tissue dynamics on another `body` of the same topology.
+
+    Takes of dmpl hold their dynamics; for others `static` is the same take without dynamics.
+    Flesh swings `exaggeration` times as far.
+    """
+    from corporeal.dynamics.transfer import transferred
+    from corporeal.pipelines.transfer_dynamics import recorded_dynamics
+
+    offsets = recorded_dynamics(take, static, Path("the take"))
+    return transferred(take, offsets, body.template, body.identity, float(exaggeration))
 
 
 def bake(

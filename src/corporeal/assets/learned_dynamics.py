@@ -66,7 +66,9 @@ def packed_steps(rows: NumpyArray, bits: int) -> tuple[NumpyArray, NumpyArray]:
 
 def predictor_arrays(predictors: Predictors) -> dict[str, NumpyArray]:
     """Predictors as plain arrays, for files."""
-    return {
+    genders = predictors.genders
+    told = {} if genders is None else {"predictor_genders": np.asarray(genders, np.float64)}
+    return told | {
         "predictor_joint_names": np.array(predictors.joint_names),
         "predictor_inputs": np.asarray(predictors.inputs, np.float32),
         "predictor_history": np.asarray(predictors.history, np.float64),
@@ -93,6 +95,7 @@ def predictors_from(stored: Mapping[str, NumpyArray]) -> Predictors:
         str(stored["predictor_differences"]),  # pyright: ignore[reportArgumentType]
         bool(int(stored["predictor_gravity"])),
         float(stored["predictor_kernel_width"]),
+        stored["predictor_genders"].astype(np.float64) if "predictor_genders" in stored else None,
     )
 
 

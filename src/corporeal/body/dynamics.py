@@ -46,6 +46,8 @@ class Predictors:
     """Whether u holds the specific force a − Rᵀg, less that of standing, instead of a."""
     kernel_width: float = 2.0
     """τ of the mixture over people, kg/m² (eq. 21)."""
+    genders: Float[NumpyArray, "n"] | None = None
+    """Of every person, 0 female to 1 male; None where it is not known."""
 
     def check(self) -> None:
         """Raise `InputError` unless counts agree, numbers are finite and every person is stable."""
@@ -66,6 +68,8 @@ class Predictors:
             raise InputError(f"differences are {self.differences!r}; expected causal or forward.")
         for what in ("inputs", "history", "constants", "body_mass_indices", "limits"):
             require_finite(f"predictor {what}", getattr(self, what))
+        if self.genders is not None:
+            require_finite("predictor genders", self.genders)
         for what, number in (("fps", self.fps), ("kernel width", self.kernel_width)):
             if not number > 0 or math.isnan(number):
                 raise InputError(f"predictor {what} is {number}; expected a number above 0.")

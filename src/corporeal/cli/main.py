@@ -49,6 +49,10 @@ VERBS = {
     ),
     "skeleton": Verb("corporeal.cli.skeleton:SkeletonVerb", "fit a skeleton to a human surface"),
     "anatomy": Verb("corporeal.cli.anatomy:Anatomy", "fit and grow bones, muscles and fat"),
+    "transfer-dynamics": Verb(
+        "corporeal.cli.transfer_dynamics:TransferDynamics",
+        "give a body the soft-tissue dynamics of a take",
+    ),
     "motion": Verb("corporeal.cli.motion:MotionVerb", "list, describe or film motions"),
     "capture": Verb("corporeal.cli.capture:Capture", "record people with the virtual 4D scanner"),
     "dataset": Verb("corporeal.cli.dataset:Dataset", "describe, convert and check registrations"),

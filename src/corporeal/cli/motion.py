@@ -15,21 +15,28 @@ from corporeal.pipelines.options import MotionOptions
 
 @dataclass(frozen=True, kw_only=True)
 class MotionVerb(MotionOptions):
-    """List the authored motions, tell about a motion, or film it on the average adult.
+    """List the authored motions, tell about a motion, film it, or fill in its soft tissue.
 
     Examples:
       corporeal motion list
       corporeal motion info clip.bvh
       corporeal motion info jumping-jacks --json
       corporeal motion render jumping-jacks --out jj.mp4
+      corporeal motion fill-dmpls amass_clip.npz --model dmpl.npz --out with_dmpls.npz
     """
 
-    action: Positional[Literal["list", "info", "render"]]
+    action: Positional[Literal["list", "info", "render", "fill-dmpls"]]
     """What to do."""
     motion: Positional[str] = ""
     """Name of an authored motion, or a motion file (.bvh, .fbx, .glb, .usd, .npz)."""
     out: Path | None = None
-    """Film (.mp4, .gif) or contact sheet (.png) to write; for `render`."""
+    """Film (.mp4, .gif) or contact sheet (.png) to write, for `render`; clip (.npz), for
+    `fill-dmpls`."""
+    model: Path | None = None
+    """DMPL that predicts (.npz), for `fill-dmpls`; the one that ships by default."""
+    onto: Path | None = None
+    """DMPL file (.npz) on whose vectors coefficients are given, for `fill-dmpls`; the model's own
+    by default."""
     body: Path | None = None
     """Body file; the average adult if none is given."""
     json: bool = False
@@ -44,7 +51,32 @@ class MotionVerb(MotionOptions):
                 f"corporeal motion {self.action} came without a motion; expected a name (see "
                 f"corporeal motion list) or a file ({', '.join(suffixes_read('motion'))})."
             )
+        if self.action == "fill-dmpls":
+            return self._fill()
         return self._info() if self.action == "info" else self._render()
+
+    def _fill(self) -> int:
+        from corporeal.pipelines.fill_dmpls import FillDmplsConfig, fill_dmpls
+
+        if self.out is None:
+            raise InputError("corporeal motion fill-dmpls came without --out; expected a .npz.")
+        made = fill_dmpls(
+            FillDmplsConfig(
+                clip=Path(self.motion),
+                out=self.out,
+                model=self.model,
+                onto=self.onto,
+                body=self.body,
+            )
+        )
+        if self.json:
+            print_json(made)
+        else:
+            print(
+                f"wrote {made.out} ({made.frames} frames at {made.fps:g} a second; "
+                f"{100 * made.kept:.0f} % of the predicted dynamics are in the coefficients)"
+            )
+        return 0
 
     def _list(self) -> int:
         from corporeal.motions.library import MOTIONS

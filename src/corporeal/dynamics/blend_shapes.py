@@ -64,6 +64,13 @@ class BlendShapeDynamics(LearnedDynamics):
         mean = (self.mean * factors).astype(np.float32)
         return np.ascontiguousarray(shapes.reshape(len(shapes), -1)), mean.ravel()
 
+    @cached_property
+    def _influences(self) -> tuple[NumpyArray, NumpyArray]:
+        """Joints and weights of every vertex, laid out for the kernel."""
+        weights = self.template.weights
+        joints = np.ascontiguousarray(weights.joint_indices, np.int32)
+        return joints, np.ascontiguousarray(weights.values, np.float32)
+
     def offsets(self, deltas: Float64[NumpyArray, "N D"]) -> Float32[NumpyArray, "N V 3"]:
         """B_D = μ_D + 𝒟 δ in the rest pose, metres (eq. 17)."""
         shapes, mean = self._flat
@@ -113,9 +120,7 @@ class BlendShapeDynamics(LearnedDynamics):
 
         world = np.asarray(self.static.skinning.world_from_joint(identity, poses), np.float64)
         rotations = np.ascontiguousarray(world[..., :3, :3])
-        weights = self.template.weights
-        joints = np.ascontiguousarray(weights.joint_indices, np.int32)
-        shares = np.ascontiguousarray(weights.values, np.float32)
+        joints, shares = self._influences
         for frame in range(len(posed)):
             add_carried(posed[frame], rotations[frame], joints, shares, offsets[frame])
         return posed

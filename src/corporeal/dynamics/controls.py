@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from corporeal._typing import NumpyArray
 from corporeal.body.controls import Controls, control
 from corporeal.body.dynamics import Predictors
@@ -50,4 +52,6 @@ def clock_for(
 ) -> Clock:
     """The prediction for a body, by its own body mass index or the one it is told."""
     index = controls.bmi or body_mass_index(identity, triangles)
-    return Clock(predictors, predictor_for(predictors, index), skeleton)
+    gender = identity.parameters.get("gender")
+    known = None if gender is None or np.size(gender) != 1 else float(np.reshape(gender, ()))
+    return Clock(predictors, predictor_for(predictors, index, gender=known), skeleton)

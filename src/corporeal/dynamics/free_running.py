@@ -68,8 +68,8 @@ def _filtered(take: CodedTake, d: int, history: NumpyArray) -> Moments:
     """Moments of one coefficient and all inputs, both filtered by 1/A(z)."""
     recursion = np.concatenate([[1.0], -history])
     return take_moments(
-        lfilter([1.0], recursion, take.controls, axis=0),
-        lfilter([1.0], recursion, take.deltas[:, d : d + 1], axis=0),
+        np.asarray(lfilter([1.0], recursion, take.controls, axis=0)),
+        np.asarray(lfilter([1.0], recursion, take.deltas[:, d : d + 1], axis=0)),
     )
 
 
@@ -86,7 +86,8 @@ def _held_poles(
     square, right, count = np.zeros((size, size)), np.zeros(size), 0.0
     for take, weight in zip(takes, weights, strict=True):
         ones = np.full((len(take.controls), 1), float(settings.constant))
-        rows = lfilter([1.0], recursion, np.concatenate([take.controls, ones], axis=1), axis=0)
+        driving = np.concatenate([take.controls, ones], axis=1)
+        rows = np.asarray(lfilter([1.0], recursion, driving, axis=0))
         square += weight * (rows.T @ rows)
         right += weight * (rows.T @ take.deltas[:, d])
         count += weight * len(rows)

@@ -12,11 +12,26 @@ from corporeal.dynamics.autoregression import Fitted
 from corporeal.dynamics.equations import mixture_weights
 from corporeal.dynamics.stationarity import gain
 
+GENDER_WIDTH = 0.05
+"""Kernel width of the mixture over gender, where 0 is female and 1 male."""
 
-def predictor_for(predictors: Predictors, index: float, tau: float | None = None) -> Fitted:
-    """The autoregression of a body of this body mass index, kg/m²; float64."""
+
+def predictor_for(
+    predictors: Predictors, index: float, tau: float | None = None, gender: float | None = None
+) -> Fitted:
+    """The autoregression of a body of this body mass index, kg/m²; float64.
+
+    Where the `gender` (0 female to 1 male) of the body and of the training people is known, those
+    of the other have next to no share: the paper trains women and men apart.
+    """
     indices = np.asarray(predictors.body_mass_indices, np.float64)
     alpha = mixture_weights(index, indices, predictors.kernel_width if tau is None else tau)
+    if gender is not None and predictors.genders is not None:
+        apart = np.abs(np.asarray(predictors.genders, np.float64) - gender) / GENDER_WIDTH
+        with np.errstate(divide="ignore"):
+            share = np.log(alpha) - apart
+        alpha = np.exp(share - share.max())
+        alpha = alpha / alpha.sum()
     return Fitted(
         np.tensordot(alpha, np.asarray(predictors.inputs, np.float64), axes=1),
         np.tensordot(alpha, np.asarray(predictors.history, np.float64), axes=1),

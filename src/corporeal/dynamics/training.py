@@ -9,7 +9,7 @@ the weighted risk (eq. 24).
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import cpu_count
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
@@ -104,8 +104,10 @@ def learn(
     indices: Mapping[str, float],
     settings: DynamicsTraining,
     callback: ProgressCallback | None = None,
+    genders: Mapping[str, float] | None = None,
 ) -> Learned:
-    """Components and predictors of some takes; `indices` are the people's body mass, kg/m²."""
+    """Components and predictors of some takes; `indices` are the people's body mass, kg/m²,
+    `genders` 0 female to 1 male, where everybody's is known."""
     tell = callback or (lambda _stage, _value: None)
     require_takes(takes)
     components = dynamic_components(takes, representation, settings)
@@ -113,7 +115,7 @@ def learn(
     tell("components", share)
     coded = coded_takes(takes, skeleton, representation, components, settings)
     tell("coefficients", float(sum(len(take.deltas) for take in coded)))
-    predictors = learn_predictors(coded, driving_joints(skeleton), indices, settings)
+    predictors = learn_predictors(coded, driving_joints(skeleton), indices, settings, genders)
     tell("predictors", float(len(predictors.inputs)))
     return Learned(components, predictors, tuple(coded), share)
 
@@ -200,8 +202,9 @@ def learn_predictors(
     joint_names: tuple[str, ...],
     indices: Mapping[str, float],
     settings: DynamicsTraining,
+    genders: Mapping[str, float] | None = None,
 ) -> Predictors:
-    """An autoregression for every person of these takes."""
+    """An autoregression for every person of these takes; with `genders` from those of the same."""
     subjects = list(dict.fromkeys(take.subject for take in takes))
     moments = {
         name: summed(take_moments(t.controls, t.deltas) for t in takes if t.subject == name)
@@ -211,18 +214,21 @@ def learn_predictors(
     if not largest.any():
         raise InputError("nobody moves in any take; expected movements to learn from.")
     models = []
-    for person in range(len(subjects)):
-        weights = person_weights(person, [moments[name].count for name in subjects], settings.risk)
-        total = summed(moments[name].scaled(w) for name, w in zip(subjects, weights, strict=True))
-        first = fit(total, settings.ridge)
-        each = dict(zip(subjects, weights, strict=True))
-        if settings.risk == "pooled" and models:
-            models.append(models[0])
-            continue
+    for name in subjects:
+        peers = subjects
+        if genders is not None:
+            peers = [other for other in subjects if genders[other] == genders[name]]
+        counts = [moments[other].count for other in peers]
+        weights = person_weights(peers.index(name), counts, settings.risk)
+        each = {p: w for p, w in zip(peers, weights, strict=True) if w > 0}
+        first = fit(summed(moments[p].scaled(w) for p, w in each.items()), settings.ridge)
         models.append(fit_free_running(takes, each, first, settings.ridge, settings.free_running))
-    return stacked_predictors(
+    found = stacked_predictors(
         models, joint_names, [indices[s] for s in subjects], largest * settings.reach, settings
     )
+    if genders is None:
+        return found
+    return replace(found, genders=np.array([genders[name] for name in subjects]))
 
 
 def person_weights(person: int, counts: Sequence[float], risk: Risk) -> list[float]:

@@ -15,6 +15,7 @@ key                 shape   what it is here (`Predictors`)
 `differences`       ()      `causal` or `forward`
 `gravity`           ()      1 where inputs hold the specific force
 `kernel_width`      ()      τ, kg/m²
+`genders`           n       0 female to 1 male; may be missing
 =================== ======= ===========================================================
 """
 
@@ -43,4 +44,7 @@ def read_predictors(file: NpzReader) -> Predictors | None:
     """Predictors of an open file; None where it has none."""
     if not file.names("predictor_"):
         return None
-    return predictors_from({key: file.array(key, *layout) for key, layout in _LAYOUT.items()})
+    stored = {key: file.array(key, *layout) for key, layout in _LAYOUT.items()}
+    if "predictor_genders" in file.headers:
+        stored["predictor_genders"] = file.array("predictor_genders", "f", ("n",))
+    return predictors_from(stored)

@@ -17,6 +17,7 @@ from corporeal.body.deformer import Deformer
 from corporeal.body.layered_body import LayeredBody
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
+from corporeal.dynamics.dmpl.model import DmplSkinning
 from corporeal.errors import InputError
 from corporeal.formats.native import read_body
 from corporeal.formats.registry import format_to_read
@@ -137,7 +138,10 @@ def animate(config: AnimateConfig) -> Animated:
     if config.live:
         parts = attachments_of(animation.template, animation.identity)
         live = require_live(config.out, deformer)
-        report |= write_live_character(config.out, live, animation, parts)
+        soft = deformer if isinstance(deformer, DmplSkinning) else None
+        report |= write_live_character(
+            config.out, live, animation, parts, soft, dict(config.controls)
+        )
     else:
         report |= write_animation_result(
             config.out, animation, moved.body.measurements, config.frame, config

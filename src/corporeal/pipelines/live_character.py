@@ -9,8 +9,10 @@ import numpy as np
 
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
+from corporeal.body.controls import GivenControls
 from corporeal.body.correctives import PoseCorrectives
 from corporeal.body.deformer import Deformer
+from corporeal.dynamics.dmpl.model import DmplSkinning
 from corporeal.errors import InputError
 from corporeal.models.smpl.corrected import CorrectedSkinning
 from corporeal.models.smpl.model import SmplModel
@@ -18,6 +20,11 @@ from corporeal.models.smpl.reduction import reduced_correctives, usual_moments
 from corporeal.pipelines.bake import bake
 from corporeal.pipelines.correctives import attach_correctives, write_runtime_scripts
 from corporeal.pipelines.exports import CHARACTER_WRITERS, write_character
+from corporeal.pipelines.live_dynamics import (
+    attach_dynamics,
+    live_dynamics,
+    write_dynamics_runtime,
+)
 from corporeal.pipelines.results import engine_colours
 from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.skinning.playback import character_vertices
@@ -32,10 +39,12 @@ def require_live(path: Path, deformer: Deformer) -> CorrectedSkinning:
         raise InputError(
             f"--live writes a character; {path} is none. Expected {', '.join(CHARACTER_WRITERS)}."
         )
+    if isinstance(deformer, DmplSkinning):
+        return deformer.static
     if not isinstance(deformer, CorrectedSkinning) or deformer.correctives is None:
         raise InputError(
             f"--live came with the deformer {deformer.name!r}, which has no pose correctives. Use "
-            f"--deformer smpl, or a --model."
+            f"--deformer smpl or dmpl, or a --model."
         )
     if not isinstance(deformer.skinning, LinearBlendSkinning):
         raise InputError(
@@ -56,19 +65,33 @@ def live_correctives(deformer: CorrectedSkinning) -> PoseCorrectives:
 
 
 def write_live_character(
-    path: Path, deformer: CorrectedSkinning, animation: Animation, parts: Sequence[Attachment]
+    path: Path,
+    deformer: CorrectedSkinning,
+    animation: Animation,
+    parts: Sequence[Attachment],
+    dynamics: DmplSkinning | None = None,
+    controls: GivenControls = None,
 ) -> dict[str, Any]:
-    """Write the character and, beside it, the scripts that drive its correctives.
+    """Write the character and, beside it, the scripts that drive its correctives; with `dynamics`
+    also those that drive its soft tissue.
 
-    The report says how far a vertex of the take is from the animation, in millimetres.
+    The report says how far a vertex of the take is from the animation, in millimetres; of soft
+    tissue, which the file leaves to the script, from the static skin.
     """
+    if dynamics is not None:
+        animation = deformer.animate(animation.identity, animation.motion)
     plain = LinearBlendSkinning(animation.template).animate(animation.identity, animation.motion)
     colours = engine_colours(animation.template, animation.identity)
     character, _ = bake(plain, attachments=parts, vertex_colours=colours)
     correctives = live_correctives(deformer)
     character = attach_correctives(character, correctives)
+    soft: tuple[Path, ...] = ()
+    if dynamics is not None:
+        live = live_dynamics(dynamics, animation.identity, controls=controls)
+        character = attach_dynamics(character, live)
+        soft = write_dynamics_runtime(path, dynamics, live)
     write_character(path, replace(character, name=animation.motion.name))
-    scripts = write_runtime_scripts(path, character, correctives)
+    scripts = write_runtime_scripts(path, character, correctives) + soft
     apart = 1e3 * np.linalg.norm(
         character_vertices(character) - np.asarray(animation.vertices, np.float64), axis=-1
     )

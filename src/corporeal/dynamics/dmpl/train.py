@@ -59,7 +59,8 @@ class DmplTrainer:
         offsets = RestDisplacements(static, people, self.training.against, takes)
         triangles = np.asarray(static.template.mesh.triangles)
         indices = {name: body_mass_index(who, triangles) for name, who in people.items()}
-        found = learn(takes.takes, skeleton, offsets, indices, self.training, callback)
+        genders = known_genders(takes)
+        found = learn(takes.takes, skeleton, offsets, indices, self.training, callback, genders)
         components = found.components
         model = DynamicBlendShapes(
             components.directions.reshape(len(components.directions), -1, 3).astype(np.float32),
@@ -165,6 +166,18 @@ def known_people(takes: Registrations) -> dict[str, Identity]:
             np.asarray(who.rest_vertices, np.float32), np.asarray(who.joints, np.float32), {}
         )
     return people
+
+
+def known_genders(takes: Registrations) -> dict[str, float] | None:
+    """0 for women and 1 for men, by name; None unless everybody's sex is known."""
+    numbers = {"female": 0.0, "male": 1.0}
+    found: dict[str, float] = {}
+    for name in dict.fromkeys(take.subject for take in takes.takes):
+        sex = takes.subjects[name].facts.get("sex") if name in takes.subjects else None
+        if sex not in numbers:
+            return None
+        found[name] = numbers[str(sex)]
+    return found
 
 
 def training_report(

@@ -12,7 +12,12 @@ from corporeal.body.registrations import Registrations, Take
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.triangle_model import TriangleModel
 from corporeal.dynamics.body_mass import body_mass_index
-from corporeal.dynamics.dmpl.train import frames_of, known_people, training_report
+from corporeal.dynamics.dmpl.train import (
+    frames_of,
+    known_genders,
+    known_people,
+    training_report,
+)
 from corporeal.dynamics.training import (
     Against,
     DynamicsTraining,
@@ -60,7 +65,8 @@ class DynaTrainer:
         people = known_people(takes)
         rows = TotalDeformations(body, self.training.against, takes)
         indices = {name: body_mass_index(who, body.triangles) for name, who in people.items()}
-        found = learn(takes.takes, skeleton, rows, indices, self.training, callback)
+        genders = known_genders(takes)
+        found = learn(takes.takes, skeleton, rows, indices, self.training, callback, genders)
         components = found.components
         count = len(body.triangles)
         dynamic = DynamicDeformations(

@@ -64,7 +64,7 @@ class Stitching:
         places: Float[NumpyArray, "N 3"],
     ) -> Float64[NumpyArray, "N V 3"]:
         """The surfaces whose edges come closest, with pinned means at `places`, metres."""
-        frames, count = len(edges), self._incidence.shape[1]
+        frames, count = len(edges), len(self.pin)
         found = np.zeros((count, frames, 3))
         for first in range(0, frames, _FRAMES):
             part = np.asarray(edges[first : first + _FRAMES], np.float64)
