@@ -46,8 +46,8 @@ class MarkersVerb:
         if made.body is not None:
             print(f"and   {made.body}")
         print(
-            f"and   {made.manifest}\n\n{len(made.used)} markers lie {made.residual_mm:.1f} mm (root "
-            f"mean square) from the body, which is {100 * made.stature:.1f} cm tall; "
+            f"and   {made.manifest}\n\n{len(made.used)} markers lie {made.residual_mm:.1f} mm "
+            f"(root mean square) from the body, which is {100 * made.stature:.1f} cm tall; "
             f"{100 * made.gaps:.1f} % of their places were missing."
         )
         return 0

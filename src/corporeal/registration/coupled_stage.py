@@ -76,7 +76,7 @@ STAGES = (
     CoupledStage(2, 0.03, 4.0, 80, most_iterations=20),
     CoupledStage(2, 0.015, 1.0, 80, most_iterations=20),
     CoupledStage(2, 0.010, 0.5, 80),
-    CoupledStage(2, 0.007, 0.3, 80),
+    CoupledStage(2, 0.007, 0.12, 80),
 )
 """Weights of the coupling decrease from stage to stage (section 3.4.1)."""
 TRACKING = (CoupledStage(3, 0.008, 1.0, 0),)
