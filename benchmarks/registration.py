@@ -3,8 +3,8 @@
 Truths are people of the population (`corporeal.population`, a seed that nothing was made with),
 posed by the shipped sparse SMPL (the model uses the dense one; --truth dqs poses by dual
 quaternions instead, whose bulges at bent joints no model here has), seen by the virtual scanner
-with noise, holes and outliers. One row of JSON a scan, written as soon as it is there: a stopped run
-goes on where it was.
+with noise, holes and outliers. One row of JSON a scan, written as soon as it is there: a stopped
+run goes on where it was.
 
     python benchmarks/registration.py people                 # 20 people × 5 poses
     python benchmarks/registration.py people --without 5     # five shape directions removed
