@@ -14,6 +14,7 @@ run goes on where it was.
 
 import argparse
 import json
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,7 @@ def people(count: int):
     from corporeal.population.realise import realise
     from corporeal.population.sampling import sample_people
 
-    folder = Path("/tmp") / "corporeal-registration-people.npz"
+    folder = Path(tempfile.gettempdir()) / f"corporeal-registration-people-{SEED}.npz"
     if folder.is_file():
         stored = np.load(folder)
         if len(stored["vertices"]) >= count:
