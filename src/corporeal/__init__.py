@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from corporeal.api.moving import list_motions as list_motions
     from corporeal.api.moving import make_motion as make_motion
     from corporeal.api.moving import transfer_dynamics as transfer_dynamics
+    from corporeal.api.scanning import fit_markers as fit_markers
+    from corporeal.api.scanning import make_avatar as make_avatar
+    from corporeal.api.scanning import register as register
     from corporeal.api.showing import show as show
     from corporeal.body.animation import Animation as Animation
     from corporeal.body.body import Body as Body
@@ -60,15 +63,18 @@ _HOME = {
     "convert": "corporeal.api.files",
     "evaluate_models": "corporeal.api.learning",
     "fit_anatomy": "corporeal.api.inside",
+    "fit_markers": "corporeal.api.scanning",
     "fit_skeleton": "corporeal.api.learning",
     "grow": "corporeal.api.inside",
     "list_deformers": "corporeal.api.moving",
     "list_formats": "corporeal.api.files",
     "list_motions": "corporeal.api.moving",
     "load": "corporeal.api.files",
+    "make_avatar": "corporeal.api.scanning",
     "make_body": "corporeal.api.bodies",
     "make_motion": "corporeal.api.moving",
     "measure": "corporeal.api.bodies",
+    "register": "corporeal.api.scanning",
     "reshape": "corporeal.api.bodies",
     "sample_people": "corporeal.api.bodies",
     "save": "corporeal.api.files",

@@ -9,10 +9,10 @@ from corporeal.anthropometry.measure import measure
 from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
-from corporeal.formats.c3d import read_c3d
+from corporeal.formats.c3d import MarkerClip, read_c3d
 from corporeal.formats.native import write_body, write_motion
 from corporeal.formats.registry import format_to_write
-from corporeal.registration.marker_fit import fit_markers
+from corporeal.registration.marker_fit import MarkerFit, fit_markers
 from corporeal.registration.marker_sets import marker_vertices
 from corporeal.registration.person_model import person_model
 from corporeal.runtime.files import require_writable
@@ -65,21 +65,10 @@ def make_motion_from_markers(config: MarkersConfig) -> MarkersMade:
     require_writable(config.out)
     given = [config.clip] + ([config.markers] if config.markers else [])
     run = start_run("markers", config, given)
-    clip, model = read_c3d(config.clip), person_model()
-    space, skeleton = model.space, model.template.skeleton
-    table = marker_vertices(
-        clip.labels, skeleton, space.mean_vertices, space.mean_joints, config.markers
-    )
-    fit = fit_markers(clip.labels, clip.places, table)
-    motion = Motion(
-        config.clip.stem,
-        clip.fps,
-        np.asarray(fit.poses.joint_rotations, np.float32),
-        np.asarray(fit.poses.root_translation, np.float32),
-        skeleton,
-    )
+    motion, fit, clip = motion_of(config.clip, config.markers)
+    model = person_model()
     write_motion(config.out, motion)
-    gender = 1.0 if space.maleness(fit.shape) >= 0.5 else 0.0
+    gender = 1.0 if model.space.maleness(fit.shape) >= 0.5 else 0.0
     identity = Identity(
         fit.identity.rest_vertices.astype(np.float32),
         fit.identity.joints.astype(np.float32),
@@ -106,3 +95,19 @@ def make_motion_from_markers(config: MarkersConfig) -> MarkersMade:
     figures = {"residual_mm": made.residual_mm, "stature": made.stature, "used": list(made.used)}
     finish_run(run, written, figures)
     return made
+
+
+def motion_of(path: Path, table: Path | None = None) -> tuple[Motion, MarkerFit, MarkerClip]:
+    """The motion of a clip, the body behind it, and the clip itself."""
+    clip, model = read_c3d(path), person_model()
+    space, skeleton = model.space, model.template.skeleton
+    vertices = marker_vertices(clip.labels, skeleton, space.mean_vertices, space.mean_joints, table)
+    fit = fit_markers(clip.labels, clip.places, vertices)
+    motion = Motion(
+        path.stem,
+        clip.fps,
+        np.asarray(fit.poses.joint_rotations, np.float32),
+        np.asarray(fit.poses.root_translation, np.float32),
+        skeleton,
+    )
+    return motion, fit, clip

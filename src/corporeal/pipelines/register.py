@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.raw_scan import RawScan
 from corporeal.body.registrations import Subject, Take, Truth
@@ -329,7 +329,7 @@ def _write_sequence(
         fps = RegistrationsStore.open(config.scans).take(job.subject, job.sequence).fps
     store = _store(config)
     store.write_subject(Subject(job.subject, identity))
-    medians: Float64[NumpyArray, N] = 1e3 * joined["medians"]
+    medians = 1e3 * joined["medians"]
     notes = {
         "registered": {
             "median_mm": [round(float(m), 4) for m in medians],

@@ -60,7 +60,8 @@ def bake_texture(
     image = np.zeros((size, size, 3))
     image[rows, columns] = place_colours(surface, places, normals)
     nearest = distance_transform_edt(owner < 0, return_distances=False, return_indices=True)
-    image = image[nearest[0], nearest[1]]
+    rows, columns = np.asarray(nearest)
+    image = image[rows, columns]
     return np.rint(255.0 * np.clip(image, 0.0, 1.0)).astype(np.uint8)
 
 

@@ -75,8 +75,8 @@ class CoupledStage(NamedTuple):
 STAGES = (
     CoupledStage(2, 0.03, 4.0, 80, most_iterations=20),
     CoupledStage(2, 0.015, 1.0, 80, most_iterations=20),
-    CoupledStage(2, 0.010, 0.5, 80),
-    CoupledStage(2, 0.007, 0.3, 80),
+    CoupledStage(2, 0.010, 0.5, 80, most_iterations=60),
+    CoupledStage(2, 0.007, 0.2, 80, most_iterations=60),
 )
 """Weights of the coupling decrease from stage to stage (section 3.4.1)."""
 TRACKING = (CoupledStage(3, 0.008, 1.0, 0),)
@@ -228,6 +228,7 @@ class _Problem:
         self.normals, self.weights = found.normals[kept], weights[kept]
         self.stage, self.laplacian = stage, laplacian
         count, points = len(model.vertex_indices), int(kept.sum())
+        self.vertex_count = count
         rows = np.repeat(np.arange(points), 3)
         self.places = csr_array(
             (shares.reshape(-1), (rows, corners.reshape(-1))), shape=(points, count)
@@ -295,7 +296,7 @@ class _Problem:
 
     def _lumped_blocks(self) -> Float64[NumpyArray, "V 3 3"]:
         """D gathered at the vertices."""
-        blocks = np.empty((self.back.shape[0], 3, 3))
+        blocks = np.empty((self.vertex_count, 3, 3))
         for a in range(3):
             for b in range(a, 3):
                 entry = self.normals[:, a] * self.normals[:, b]
@@ -305,7 +306,7 @@ class _Problem:
 
 
 def _conjugate_gradients(apply, precondition, right, start, iterations: int):
-    """Preconditioned conjugate gradients on pairs of arrays, to a thousandth of the first error."""
+    """Preconditioned conjugate gradients on pairs of arrays, to a thousandth of the right side."""
 
     def inner(a, b) -> float:
         return float(np.vdot(a[0], b[0]) + a[1] @ b[1])

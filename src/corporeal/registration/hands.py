@@ -23,7 +23,7 @@ _LEAST = 60
 _BETTER = 0.93
 """Energy of another twist over the first's, at most, for it to be taken."""
 _VERTICES = 700
-_PRIOR = 2.0
+_PRIOR = 1.0
 """Factor on the pose's prior."""
 _AT_ELBOW = 0.6
 """Share of a twist that the elbow takes: forearms twist along their whole length."""

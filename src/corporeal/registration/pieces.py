@@ -13,8 +13,8 @@ def piece_labels(points: Float64[NumpyArray, "n 3"], link: float) -> Int[NumpyAr
 
     count = len(points)
     distances, near = KDTree(points).query(points, min(12, count), distance_upper_bound=link)
-    rows = np.repeat(np.arange(count), near.shape[1])
-    columns, kept = near.reshape(-1), np.isfinite(distances).reshape(-1)
+    rows = np.repeat(np.arange(count), min(12, count))
+    columns, kept = np.asarray(near).reshape(-1), np.isfinite(distances).reshape(-1)
     ones = np.ones(int(kept.sum()), np.int8)
     graph = coo_array((ones, (rows[kept], columns[kept])), shape=(count, count))
     return connected_components(graph, directed=False)[1].astype(np.int64)

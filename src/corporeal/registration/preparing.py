@@ -110,7 +110,7 @@ def _finite(scan: RawScan) -> tuple[NumpyArray, dict[str, NumpyArray], list[str]
     points = np.asarray(scan.points, np.float64)
     if len(points) == 0:
         raise InputError("the scan is empty; expected points of one person.")
-    good = np.isfinite(points).all(axis=1) & (np.abs(points) < 1e9).all(axis=1)
+    good = np.asarray(np.isfinite(points).all(axis=1) & (np.abs(points) < 1e9).all(axis=1))
     if good.mean() < 0.9:
         raise InputError(
             f"{int((~good).sum())} of the scan's {len(points)} points are not finite numbers; "

@@ -1,0 +1,442 @@
+"""Registration: parts with closed forms, a whole scan of a small cloud, and what is refused."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from corporeal.body.identity import Identity
+from corporeal.body.pose import Pose, RotationPose
+from corporeal.body.raw_scan import RawScan
+from corporeal.errors import FormatError, InputError
+from corporeal.formats.c3d import MarkerClip, read_c3d, write_c3d
+from corporeal.formats.raw_scans import read_landmarks, read_raw_scan
+from corporeal.geometry.rotations import matrix_from_axis_angle
+from corporeal.registration.colouring import bake_texture
+from corporeal.registration.coupled_stage import (
+    CoupledStage,
+    barycentric,
+    couple,
+    edge_laplacian,
+    matches,
+)
+from corporeal.registration.marker_fit import fit_markers
+from corporeal.registration.marker_sets import known_spots, marker_vertices
+from corporeal.registration.model_jacobian import model_jacobian
+from corporeal.registration.model_stage import ModelStage, equations, fit_model, nearest
+from corporeal.registration.orientation import outward_normals
+from corporeal.registration.person_model import PersonState, person_model
+from corporeal.registration.pose_prior import pose_prior
+from corporeal.registration.preparing import prepare
+from corporeal.registration.register import register_scan
+from corporeal.registration.scan_surface import ScanSurface, cell_means
+from corporeal.registration.soundness import mended, rings_around, unsound_triangles
+from corporeal.registration.together import fit_together
+from corporeal.registration.tracking import Tracker
+
+
+@cache
+def _state(seed: int = 3) -> PersonState:
+    """A person and an A-pose, drawn."""
+    random = np.random.default_rng(seed)
+    model = person_model()
+    names = model.template.skeleton.names
+    vectors = np.zeros((len(names), 3))
+    vectors[1:22] = 0.04 * random.normal(size=(21, 3))
+    vectors[names.index("left_shoulder"), 2] -= 0.7
+    vectors[names.index("right_shoulder"), 2] += 0.7
+    vectors[0, 1] = 0.8
+    shape = np.zeros(model.space.count)
+    shape[:20] = 0.6 * random.normal(size=20)
+    pose = RotationPose(matrix_from_axis_angle(vectors), np.array([0.1, 1.0, -0.2]))
+    return PersonState(shape, pose)
+
+
+def _cloud(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points spread over the drawn person's skin, their normals, and the skin."""
+    from corporeal.body.mesh import Mesh
+    from corporeal.registration.cloud import sample_surface
+
+    model = person_model()
+    posed = model.posed(_state())
+    mesh = Mesh(posed.vertices, np.asarray(model.template.mesh.triangles))
+    cloud = sample_surface(mesh, count, seed)
+    return cloud.points, cloud.normals, posed.vertices
+
+
+def _surface(count: int) -> ScanSurface:
+    points, normals, _ = _cloud(count)
+    return ScanSurface(points, normals, np.ones(len(points)), 0.01)
+
+
+def test_jacobian_meets_finite_differences() -> None:
+    """∂x by shape, rotations and translation against central differences, step 1e-6."""
+    model = person_model().cut(np.arange(0, 13380, 900))
+    state = _state()
+    posed = model.posed(state, corrected=False)
+    shapes = 4
+    exact = model.jacobian(posed, shapes)
+    size = exact.shape[2]
+    for column in (0, 3, shapes + 1, shapes + 3 * 16 + 2, size - 2):
+        step = np.zeros(size)
+        step[column] = 1e-6
+        ends = [
+            model.posed(model.stepped(state, posed, sign * step), corrected=False).vertices
+            for sign in (1.0, -1.0)
+        ]
+        slope = (ends[0] - ends[1]) / 2e-6
+        np.testing.assert_allclose(exact[:, :, column], slope, atol=2e-7)
+
+
+def test_operator_is_the_dense_jacobian() -> None:
+    """The sparse operator's products against the dense derivative, single precision."""
+    model = person_model()
+    posed = model.posed(_state(), corrected=False)
+    operator = model_jacobian(model, posed, 3)
+    rows = np.arange(0, 13380, 700)
+    dense = model.jacobian(posed, 3, rows)
+    random = np.random.default_rng(0)
+    step = random.normal(size=operator.size)
+    np.testing.assert_allclose(operator.apply(step)[rows], dense @ step, atol=2e-5)
+    force = random.normal(size=posed.vertices.shape)
+    assert np.vdot(operator.apply(step), force) == pytest.approx(
+        operator.transposed(force) @ step, rel=1e-4
+    )
+
+
+def test_rotations_stay_rotations_over_many_steps() -> None:
+    """RᵀR = I to rounding after 200 steps; without projection errors double down the tree."""
+    model = person_model().cut(np.array([0, 5000]))
+    state = _state()
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        posed = model.posed(state, corrected=False)
+        step = 0.05 * random.normal(size=3 * model.joint_count + 3)
+        state = model.stepped(state, posed, step)
+    product = np.swapaxes(state.pose.rotations, 1, 2) @ state.pose.rotations
+    np.testing.assert_allclose(product, np.broadcast_to(np.eye(3), product.shape), atol=1e-12)
+
+
+def test_pose_prior_gradient() -> None:
+    """½ λ E_θ added to the equations: its pull is the energy's slope, within the limits' reach."""
+    model = person_model()
+    prior = pose_prior(model.template.skeleton.names)
+    state = model.start()
+    size = 3 * model.joint_count
+    matrix, right = np.zeros((size, size)), np.zeros(size)
+    frames = np.broadcast_to(np.eye(3), (model.joint_count, 3, 3))
+    prior.add_to(matrix, right, state.pose, frames, 0, 1.0)
+    joint = model.template.skeleton.names.index("left_shoulder")
+    turned = state.pose.rotations.copy()
+    turned[joint] = matrix_from_axis_angle(np.array([0.0, 0.0, 1e-5]))
+    rise = prior.energy(RotationPose(turned, np.zeros(3))) - prior.energy(state.pose)
+    assert 0.5 * rise / 1e-5 == pytest.approx(-right[3 * joint + 2], rel=1e-3)
+
+
+def test_barycentric_and_matches() -> None:
+    """Points of a triangle come back from their coordinates; the nearest point is the foot."""
+    corners = np.array([[[0.0, 0, 0], [1, 0, 0], [0, 2, 0]]])
+    shares = np.array([[0.2, 0.3, 0.5]])
+    point = np.einsum("nk,nkc->nc", shares, corners)
+    np.testing.assert_allclose(barycentric(point, corners), shares, atol=1e-12)
+    found = matches(corners[0], np.array([[0, 1, 2]]), point + np.array([0.0, 0.0, 0.3]))
+    np.testing.assert_allclose(found.feet, point, atol=1e-12)
+
+
+def test_edge_laplacian_holds_translations() -> None:
+    """Edges do not feel a shift of all vertices, and feel everything else."""
+    model = person_model()
+    rest = model.space.mean_vertices
+    laplacian = edge_laplacian(model.template, rest)
+    shifted = laplacian @ np.ones((len(rest), 3))
+    assert np.abs(shifted).max() < 1e-9 * np.abs(laplacian.diagonal()).max()
+    random = np.random.default_rng(0).normal(size=len(rest))
+    assert random @ (laplacian @ random) > 0
+
+
+def test_outward_normals_of_a_sphere() -> None:
+    """A sphere's normals are its radii, whichever way neighbours' planes happened to face."""
+    random = np.random.default_rng(0)
+    points = random.normal(size=(3000, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    normals = outward_normals(points)
+    assert (np.sum(normals * points, axis=1) > 0.9).mean() > 0.99
+    inverted = outward_normals(points, -points)
+    assert (np.sum(inverted * points, axis=1) > 0.99).all()
+
+
+def test_nearest_asks_for_the_same_facing() -> None:
+    """Of two sheets a centimetre apart, the one that faces the same way is taken."""
+    points = np.array([[0.0, 0.0, 0.0]])
+    others = np.array([[0.0, 0.0, 0.001], [0.0, 0.0, 0.01]])
+    facing = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
+    assert nearest(points, np.array([[0.0, 0.0, 1.0]]), others, facing)[0] == 1
+
+
+def test_model_stage_finds_shape_and_pose() -> None:
+    """From a pose 0.1 rad off, points of the model's own skin are met within their spacing."""
+    model = person_model()
+    coarse = model.cut(np.arange(0, 13380, 12))
+    truth = _state()
+    off = RotationPose(
+        truth.pose.rotations @ matrix_from_axis_angle(np.full((52, 3), 0.03)),
+        truth.pose.translation + 0.03,
+    )
+    start = PersonState(np.zeros(model.space.count), off)
+    stages = (ModelStage(6, 0.08, 0.3, 10, 1500), ModelStage(6, 0.03, 0.1, 20, 1500))
+    fit = fit_model(coarse, _surface(1500), start, stages)
+    _, _, vertices = _cloud(10)
+    error = np.linalg.norm(fit.posed.vertices - vertices[::12], axis=1)
+    before = np.linalg.norm(coarse.posed(start).vertices - vertices[::12], axis=1)
+    assert np.median(error) < 0.012 < 0.2 * np.median(before) + 0.012
+
+
+def test_one_scan_together_is_one_scan_alone() -> None:
+    """Eliminating the pose gives the same step as solving for shape and pose at once."""
+    model = person_model().cut(np.arange(0, 13380, 30))
+    state, surface = _state(), _surface(400)
+    stage = ModelStage(1, 0.05, 0.2, 5, 400)
+    alone = fit_model(model, surface, state, (stage,))
+    together = fit_together(model, [surface], [state], (stage,))[0]
+    np.testing.assert_allclose(together.state.shape, alone.state.shape, atol=1e-4)
+    np.testing.assert_allclose(together.state.pose.rotations, alone.state.pose.rotations, atol=1e-4)
+    with pytest.raises(InputError, match="as many of each"):
+        fit_together(model, [surface], [])
+
+
+def test_landmarks_pull_their_vertices() -> None:
+    """A landmark a metre off adds a pull along the way to it, and none where names are unknown."""
+    model, state = person_model(), _state()
+    posed = model.posed(state)
+    plain = _surface(200)
+    stage = ModelStage(1, 0.05, 0.2, 0, 200)
+    base = equations(model, state, posed, plain, stage)[0].right
+    from dataclasses import replace
+
+    from corporeal.registration.landmarks import landmark_vertices
+
+    vertex = landmark_vertices(model.template)["glabella"]
+    marked = replace(plain, landmarks={"glabella": posed.vertices[vertex] + [1.0, 0.0, 0.0]})
+    pulled = equations(model, state, posed, marked, stage)[0].right
+    assert pulled[-3] - base[-3] == pytest.approx(0.02 / 0.05**2, rel=1e-9)
+    unknown = replace(plain, landmarks={"nobody": np.zeros(3)})
+    np.testing.assert_array_equal(equations(model, state, posed, unknown, stage)[0].right, base)
+
+
+def test_coupled_mesh_reaches_a_bump_the_model_has_not() -> None:
+    """Points 8 mm outside the belly pull the free mesh there, and nothing folds."""
+    model, state = person_model(), _state()
+    points, normals, vertices = _cloud(9000)
+    labels = np.asarray(model.template.part_labels)
+    belly = vertices[labels == model.template.part_names.index("belly")].mean(axis=0)
+    near = np.exp(-np.sum((points - belly) ** 2, axis=1) / 0.08**2)
+    moved = points + 0.008 * near[:, None] * normals
+    surface = ScanSurface(moved, normals, np.ones(len(points)), 0.014)
+    stage = CoupledStage(2, 0.02, 0.5, 0, model=False)
+    coupled = couple(model, surface, state, (stage,))
+    triangles = np.asarray(model.template.mesh.triangles)
+    before = np.linalg.norm(matches(vertices, triangles, moved).feet - moved, axis=1)
+    after = np.linalg.norm(matches(coupled.vertices, triangles, moved).feet - moved, axis=1)
+    assert after[near > 0.5].mean() < 0.35 * before[near > 0.5].mean()
+    assert len(unsound_triangles(coupled.vertices, vertices, triangles).folded) == 0
+
+
+def test_folds_are_found_and_mended() -> None:
+    """A vertex pushed past its neighbours folds its triangles; mending brings it back."""
+    model = person_model()
+    triangles = np.asarray(model.template.mesh.triangles)
+    rest = model.space.mean_vertices
+    pushed = rest.copy()
+    vertex = int(np.argmax(rest[:, 2] * (np.asarray(model.template.part_labels) == 3)))
+    pushed[vertex, 0] += 0.06
+    wrong = unsound_triangles(pushed, rest, triangles)
+    assert wrong.count > 0
+    share = rings_around(triangles, wrong.folded, len(rest), 2)
+    assert share[vertex] == 1.0
+    repaired, left = mended(pushed, rest, triangles)
+    assert left == 0
+    assert np.linalg.norm(repaired[vertex] - rest[vertex]) < 0.03
+
+
+def test_units_floor_and_stray_pieces_are_told() -> None:
+    """A person in centimetres on a floor, with a far ball: all three are said."""
+    points, _, _ = _cloud(6000)
+    points = points - [0.0, points[:, 1].min() - 0.002, 0.0]
+    random = np.random.default_rng(0)
+    floor = np.column_stack(
+        [random.uniform(-1, 1, 4000), np.zeros(4000), random.uniform(-1, 1, 4000)]
+    )
+    ball = 0.05 * random.normal(size=(200, 3)) + [0.9, 1.5, 0.9]
+    found = prepare(RawScan(100.0 * np.concatenate([points, floor, ball])))
+    assert found.unit_length == 0.01
+    assert found.up_hint is not None
+    assert found.up_hint[1] > 0.99
+    words = " ".join(found.remarks)
+    assert "floor" in words
+    assert "stray" in words
+    assert "cm" in words
+    assert np.ptp(found.points[:, 1]) == pytest.approx(np.ptp(points[:, 1]), abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        (np.zeros((0, 3)), "empty"),
+        (np.full((900, 3), np.nan), "not finite"),
+        (np.random.default_rng(0).random((10, 3)), "10 points"),
+        (np.zeros((900, 3)), "one place"),
+        (np.random.default_rng(0).random((900, 3)) * 1e5, "none of"),
+    ],
+)
+def test_what_is_no_scan_is_refused(points: np.ndarray, words: str) -> None:
+    """Each with its reason, before anything is fitted."""
+    with pytest.raises(InputError, match=words):
+        register_scan(RawScan(points))
+
+
+def test_two_people_are_refused() -> None:
+    """Two bodies side by side are two scans."""
+    points, _, _ = _cloud(4000)
+    with pytest.raises(InputError, match="two bodies"):
+        prepare(RawScan(np.concatenate([points, points + np.array([2.2, 0, 0])])))
+
+
+def test_cell_means() -> None:
+    """Two points in one cell become their mean; one apart stays."""
+    points = np.array([[0.0, 0, 0], [0.1, 0, 0], [5.0, 0, 0]])
+    places, values = cell_means(points, 1.0, np.array([1.0, 3.0, 7.0]))
+    np.testing.assert_allclose(places[:, 0], [0.05, 5.0])
+    np.testing.assert_allclose(values, [2.0, 7.0])
+
+
+def test_scans_of_all_formats(tmp_path) -> None:
+    """Points, colours and normals of PLY, OBJ and XYZ; landmarks of JSON and .lnd."""
+    (tmp_path / "a.ply").write_text(
+        "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\n"
+        "property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
+        "property float nx\nproperty float ny\nproperty float nz\nend_header\n"
+        "0 0 1 255 0 0 0 0 1\n1 0 0 0 255 0 1 0 0\n"
+    )
+    scan = read_raw_scan(tmp_path / "a.ply")
+    assert scan.colours is not None
+    assert scan.normals is not None
+    np.testing.assert_allclose(scan.colours, [[1, 0, 0], [0, 1, 0]])
+    np.testing.assert_allclose(scan.normals[1], [1, 0, 0])
+    (tmp_path / "a.xyz").write_text("0 0 1\n1 2 3\n")
+    np.testing.assert_allclose(read_raw_scan(tmp_path / "a.xyz").points[1], [1, 2, 3])
+    (tmp_path / "a.obj").write_text("v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0 0 1\nf 1 2 3\n")
+    colours = read_raw_scan(tmp_path / "a.obj").colours
+    assert colours is not None
+    np.testing.assert_allclose(colours, np.eye(3))
+    (tmp_path / "a.json").write_text('{"glabella": [1, 2, 3]}')
+    (tmp_path / "a.lnd").write_text("1 2 3 glabella\n")
+    for name in ("a.json", "a.lnd"):
+        np.testing.assert_allclose(read_landmarks(tmp_path / name)["glabella"], [1, 2, 3])
+    with pytest.raises(InputError, match="suffix"):
+        read_raw_scan(tmp_path / "a.doc")
+    (tmp_path / "b.json").write_text("{}")
+    with pytest.raises(FormatError, match="no landmarks"):
+        read_landmarks(tmp_path / "b.json")
+
+
+def test_texture_has_the_colour_of_the_scan() -> None:
+    """A scan of one colour bakes a texture of that colour everywhere."""
+    model = person_model()
+    posed = model.posed(_state())
+    points, normals, _ = _cloud(3000)
+    colour = np.array([0.8, 0.4, 0.2])
+    surface = ScanSurface(
+        points, normals, np.ones(3000), 0.02, np.broadcast_to(colour, (3000, 3)).copy()
+    )
+    texture = bake_texture(surface, model.template.mesh, posed.vertices, 64)
+    np.testing.assert_array_equal(texture, np.broadcast_to([204, 102, 51], (64, 64, 3)))
+
+
+def test_tracker_follows_a_turn() -> None:
+    """A known person, turned by 0.05 rad a frame, is followed to a millimetre or two."""
+    model, state = person_model(), _state()
+    rest, joints = model.space.vertices(state.shape), model.space.joints(state.shape)
+    tracker = Tracker(Identity(rest, joints, {}))
+    tracker.begin(state.axis_angles)
+    joint = model.template.skeleton.index("left_elbow")
+    turned = state.pose.rotations.copy()
+    turned[joint] = turned[joint] @ matrix_from_axis_angle(np.array([0.0, -0.05, 0.0]))
+    truth = model.posed(PersonState(state.shape, RotationPose(turned, state.pose.translation)))
+    random = np.random.default_rng(0)
+    triangles = np.asarray(model.template.mesh.triangles)
+    shares = random.dirichlet((1, 1, 1), 20_000)
+    chosen = random.integers(len(triangles), size=20_000)
+    points = np.einsum("nk,nkc->nc", shares, truth.vertices[triangles[chosen]])
+    frame = tracker.frame(points)
+    assert not frame.lost
+    assert not frame.recovered
+    error = np.linalg.norm(frame.vertices - truth.vertices, axis=1)
+    assert np.median(error) < 1.5e-3
+
+
+def test_markers_find_the_pose() -> None:
+    """Markers on a known skin, without noise: every one lies within 6 mm, and stature is met."""
+    model, state = person_model(), _state()
+    shape = np.zeros(model.space.count)
+    shape[:5] = state.shape[:5]
+    posed = model.posed(PersonState(shape, state.pose), corrected=False)
+    labels = tuple(name for name in known_spots() if "." not in name)
+    rest, joints = model.space.vertices(shape), model.space.joints(shape)
+    table = marker_vertices(labels, model.template.skeleton, rest, joints)
+    rows = np.array([table[label] for label in labels])
+    places = np.repeat((posed.vertices + 0.0095 * posed.normals)[rows][None], 3, axis=0)
+    places[1, 4] = np.nan
+    # z up in the file
+    fit = fit_markers(labels, places[..., [2, 0, 1]], table)
+    assert fit.residuals.max() < 6e-3
+    tall = np.ptp(fit.identity.rest_vertices[:, 1])
+    assert tall == pytest.approx(np.ptp(rest[:, 1]), abs=0.02)
+    with pytest.raises(InputError, match="labels that are known"):
+        fit_markers(("a", "b"), np.zeros((2, 2, 3)))
+
+
+def test_c3d_round_trip(tmp_path) -> None:
+    """Labels without their subject, places to a thousandth of a millimetre, gaps; cut files."""
+    pytest.importorskip("ezc3d")
+    places = np.random.default_rng(0).random((5, 3, 3))
+    places[2, 1] = np.nan
+    path = tmp_path / "a.c3d"
+    write_c3d(path, MarkerClip(("Anna:C7", "LASI", "RASI"), places, 120.0))
+    clip = read_c3d(path)
+    assert clip.labels == ("C7", "LASI", "RASI")
+    assert clip.fps == 120.0
+    np.testing.assert_allclose(clip.places, places, atol=1e-6)
+    (tmp_path / "b.c3d").write_bytes(path.read_bytes()[:600])
+    with pytest.raises(FormatError):
+        read_c3d(tmp_path / "b.c3d")
+    (tmp_path / "c.c3d").write_bytes(b"nothing")
+    with pytest.raises(FormatError, match="no C3D"):
+        read_c3d(tmp_path / "c.c3d")
+
+
+def test_space_tells_the_sexes() -> None:
+    """Most women drawn from the survey lie on one side of the discriminant."""
+    from corporeal.models.phenotype.model import PhenotypeModel
+
+    space = person_model().space
+    flat = space.vertex_shapes.reshape(space.count, -1)
+    gram = flat @ flat.T + 1e-6 * np.eye(space.count)
+    for gender, wanted in ((0.0, False), (1.0, True)):
+        body = PhenotypeModel().prepare({"gender": gender, "age": 30.0})
+        offset = np.asarray(body.rest_vertices - body.joints[0]) - space.mean_vertices
+        shape = np.linalg.solve(gram, flat @ offset.reshape(-1))
+        assert (space.maleness(shape) > 0.5) is wanted
+
+
+@pytest.mark.slow
+def test_a_whole_scan_is_registered() -> None:
+    """A cloud of the model's own skin with noise, turned and in millimetres: 4 mm, same person."""
+    points, _, vertices = _cloud(60_000)
+    random = np.random.default_rng(0)
+    noisy = points + 4e-4 * random.normal(size=points.shape)
+    found = register_scan(RawScan(1e3 * noisy[:, [2, 0, 1]]))
+    mine = found.placement.back(found.registered.vertices)[:, [1, 2, 0]] / 1e3
+    assert np.linalg.norm(mine - vertices, axis=1).mean() < 4e-3
+    assert found.registered.quality.unsound == 0
+    pose = found.registered.pose
+    assert isinstance(pose, Pose)
