@@ -18,7 +18,7 @@ from corporeal.evaluation.penetration import PenetrationMeter
 from corporeal.geometry.surface import vertex_normals
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.contact.skin_contacts import SkinContacts
-from corporeal.physics.contact.touching import Touching
+from corporeal.physics.contact.touching import Touching, TouchingEdges
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import Collisions, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
@@ -196,7 +196,9 @@ def test_contacts_are_blind_to_where_the_body_is(
 def test_a_saved_contact_goes_on_bit_for_bit(
     template: Template, identity: Identity, preparations: Preparations, tmp_path: Path
 ) -> None:
+    """With rows of edges, which are told from those of older files."""
     moving = simulation(template, preparations, "global")
+    moving.body(identity).skin_contacts().edged = True
     state = moving.start(identity)
     for frame in range(20):
         state = moving.step(state, bent(BEND * (frame + 1) / 20), 1 / 60)
@@ -205,12 +207,17 @@ def test_a_saved_contact_goes_on_bit_for_bit(
     for _ in range(3):
         state = moving.step(state, bent(BEND), 1 / 60)
         resumed = moving.step(resumed, bent(BEND), 1 / 60)
+    moving.body(identity).skin_contacts().edged = False
     np.testing.assert_array_equal(resumed.flesh.positions, state.flesh.positions)
     assert state.flesh.touching is not None
     assert resumed.flesh.touching is not None
-    for field in fields(Touching):
-        there, here = (getattr(s.flesh.touching, field.name) for s in (resumed, state))
-        np.testing.assert_array_equal(there, here)
+    *there, there_edges = (getattr(resumed.flesh.touching, f.name) for f in fields(Touching))
+    *here, here_edges = (getattr(state.flesh.touching, f.name) for f in fields(Touching))
+    for one, other in zip(there, here, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for field in fields(TouchingEdges):
+        one, other = (getattr(edges, field.name) for edges in (there_edges, here_edges))
+        np.testing.assert_array_equal(one, other)
 
 
 def test_local_collisions_are_still_at_rest(

@@ -23,6 +23,7 @@ from corporeal.physics.fast_projective_skinning.simulation import (
     ProjectiveSimulation,
     SimulationState,
 )
+from corporeal.physics.fast_projective_skinning.take import depth_notes
 from corporeal.physics.solver.calming import DROWSY, LEAST, calmed, part_of_way
 
 TEMPLATE = synthetic.arm_template(rings=24, sides=12)
@@ -272,3 +273,28 @@ def test_held_folds_of_a_body_hold_still_and_keep_out(model: PhenotypeModel, nam
             meter = PenetrationMeter(body.rest[:count], body.surface.triangles)
             assert meter.depths(np.ascontiguousarray(state.flesh.positions[:count])).max() < 1e-3
     assert crossings["global"] < crossings["off"] / 6
+
+
+def test_what_is_deep_inside_is_measured_and_told(
+    simulation: ProjectiveSimulation, held: SimulationState
+) -> None:
+    """A vertex that touches, put 15 mm behind its triangle along the row's normal, is as deep as
+    that; skin that contacts hold is not deep, and not worth a note."""
+    body = simulation.body(held.identity)
+    finder, frames = body.skin_contacts(), frames_of(simulation, held)
+    assert finder.deepest(held.flesh.positions, frames, touching_of(held)) < 1e-3
+    rows, touching = rows_of(simulation, held)
+    heights = np.sum(rows.normals * seen_apart(held.flesh.positions, *rows_parts(rows)), axis=1)
+    row = int(heights.argmin())
+    deep = held.flesh.positions.copy()
+    deep[rows.vertices[row, 0]] -= (heights[row] + 0.015) * rows.normals[row]
+    assert finder.deepest(deep, frames, touching) >= 0.015 - 1e-12
+    assert finder.deepest(deep, frames, None) == 0.0
+    assert depth_notes(np.array([0.0, 2e-3])) == ()
+    (note,) = depth_notes(np.array([0.0, 0.0714, 0.02]))
+    assert "71 mm in 2 of 3 frames, the deepest at frame 1" in note
+
+
+def rows_parts(rows: Contacts) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and coefficients."""
+    return rows.vertices, rows.coefficients

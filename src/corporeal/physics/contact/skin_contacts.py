@@ -31,6 +31,7 @@ from corporeal.physics.contact.touching import (
     TouchingEdges,
     no_edges_touch,
     nothing_touches,
+    seen_apart,
 )
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
@@ -176,6 +177,18 @@ class SkinContacts:
         edges = self._turned_edges(edges, world_from_joint, into_world=False)
         after = replace(self._turned(now, world_from_joint, into_world=False), edges=edges)
         return joined([rows, edge_rows]), after
+
+    def deepest(
+        self,
+        positions: Float64[NumpyArray, "n 3"],
+        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        touching: Touching | None,
+    ) -> float:
+        """Metres that a vertex is behind the triangle that it should be in front of, at most; 0
+        where none is."""
+        now = self._turned(self._own(touching), world_from_joint, into_world=True)
+        seen = seen_apart(positions, *self._sides(now.pairs, now.shares))
+        return float(np.max(-np.sum(now.normals * seen, axis=1), initial=0.0))
 
     def _deep(self, anew: _Candidates) -> Bool[NumpyArray, "V"]:
         """Vertices that are deeper behind their triangles than they may come out in a step."""
