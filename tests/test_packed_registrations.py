@@ -15,6 +15,7 @@ from corporeal.formats.npz import open_npz, write_npz
 from corporeal.formats.packed_registrations import numbers_of, planes_of
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.numerics import transform_coding
 from corporeal.numerics.transform_coding import differences, make_code, sums, water_level
 from corporeal.pipelines.dataset import read_dataset
 from corporeal.pipelines.pack_config import PackConfig
@@ -26,8 +27,13 @@ ERROR, LARGEST = 1e-4, 1e-3
 
 
 class TestCoding:
-    def test_error_is_what_was_asked_for(self) -> None:
-        """Rows of a falling spectrum: below the error, and not by much, since less costs bytes."""
+    @pytest.mark.parametrize("products", [2500, 50])
+    def test_error_is_what_was_asked_for(
+        self, monkeypatch: pytest.MonkeyPatch, products: int
+    ) -> None:
+        """Rows of a falling spectrum, few and many: below the error, and not by much, since less
+        costs bytes."""
+        monkeypatch.setattr(transform_coding, "MOST_PRODUCTS", products)
         random = np.random.default_rng(0)
         directions = np.linalg.qr(random.normal(size=(300, 60)))[0].T
         spread = 0.1 * 0.8 ** np.arange(60)

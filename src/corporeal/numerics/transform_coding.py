@@ -6,7 +6,7 @@ rounding it (reverse water-filling: Cover, Thomas, Elements of Information Theor
 10.3.3). The directions, each times the standard deviation along it, are rounded to steps as well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,9 +15,16 @@ import numpy as np
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.errors import InputError
+from corporeal.numerics.streamed_pca import principal_components
 
 MOST_DIRECTIONS: Final = 2048
 """Directions at most: beyond them a code says what it reached, not what was asked for."""
+MOST_PRODUCTS: Final = 2500
+"""Rows up to which all of their directions are found."""
+MOST_SOUGHT: Final = 1024
+"""Directions that are looked for among more rows."""
+PILOT: Final = 1500
+"""Rows that tell how many these need."""
 _BASIS_SHARE: Final = 0.15
 """Of the squared error, for rounding the directions."""
 _PIECE: Final = 512
@@ -75,8 +82,8 @@ def make_code(rows: Float32[NumpyArray, "n d"], error: float, width: int = 3) ->
     """A code whose error on these rows is `error` at most, root mean square over groups of `width`
     numbers (vertices), in the rows' unit; as near as `MOST_DIRECTIONS` come where that is more.
 
-    Takes time with the third power of the number of rows: some thousands are enough to find
-    directions for many more.
+    Rows that are coded afterwards and are not among these are off by more, the more so the fewer
+    these are.
     """
     if not error > 0:
         raise InputError(f"an error of {error} was asked for; expected more than 0.")
@@ -86,12 +93,13 @@ def make_code(rows: Float32[NumpyArray, "n d"], error: float, width: int = 3) ->
     if len(rows) < 2 or _variance(rows, mean) <= allowed:
         nothing = np.zeros((0, rows.shape[1]), np.int16)
         return Code(mean.astype(np.float32), nothing, 1.0, np.zeros(0, np.float32), 1.0)
-    found = _components(rows, mean)
+    found = _spectrum(rows, mean, allowed)
     usable = min(MOST_DIRECTIONS, int((found.variances > 0).sum()))
-    variances, tail = found.variances[:usable], float(found.variances[usable:].sum())
+    variances = found.variances[:usable]
+    tail = found.left + float(found.variances[usable:].sum())
     level = water_level(variances, allowed - tail)
     count = max(1, int((variances > level).sum()))
-    scaled = found.scaled(rows, mean, count)
+    scaled = found.scaled(count)
     basis_step = np.sqrt(12.0 * _BASIS_SHARE * total / (count * rows.shape[1]))
     basis_step = float(max(basis_step, np.abs(scaled).max() / _INT16))
     return Code(
@@ -114,8 +122,37 @@ def water_level(variances: Float64[NumpyArray, "c"], allowed: float) -> float:
     return float(levels[np.argmax(fits)]) if fits.any() else float(ordered[-1])
 
 
-def _components(rows: Float32[NumpyArray, "n d"], mean: Float64[NumpyArray, "d"]) -> "_Spectrum":
-    """All principal directions, from the products of rows with each other."""
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """Principal directions of rows."""
+
+    variances: Float64[NumpyArray, "c"]
+    """Along each, largest first, in the rows' unit squared."""
+    left: float
+    """Variance outside of them."""
+    scaled: Callable[[int], Float32[NumpyArray, "c d"]]
+    """The first so many directions, each times the standard deviation along it."""
+
+
+def _spectrum(
+    rows: Float32[NumpyArray, "n d"], mean: Float64[NumpyArray, "d"], allowed: float
+) -> _Spectrum:
+    """All directions, from the products of rows with each other; of many rows twice as many as some
+    of them need, by a randomised range finder."""
+    if len(rows) <= MOST_PRODUCTS:
+        return _from_products(rows, mean)
+    pilot = _from_products(rows[:: -(-len(rows) // PILOT)], mean).variances
+    needed = int(np.searchsorted(-(pilot.sum() - np.cumsum(pilot)), -0.3 * allowed)) + 1
+    count = min(2 * needed, MOST_SOUGHT, len(rows) - 1)
+    found = principal_components(lambda: _pieces(rows), count, seed=0)
+    variances = found.deviations**2
+    scaled = (found.deviations[:, None] * found.directions).astype(np.float32)
+    left = max(found.variance - float(variances.sum()), 0.0)
+    return _Spectrum(variances, left, lambda count: scaled[:count])
+
+
+def _from_products(rows: Float32[NumpyArray, "n d"], mean: Float64[NumpyArray, "d"]) -> _Spectrum:
+    """Exact: eigenvectors U of the centred rows' products give Uᵀ (X − mean)/√n."""
     gram = np.zeros((len(rows), len(rows)))
     for first in range(0, rows.shape[1], _COLUMNS):
         some = slice(first, first + _COLUMNS)
@@ -123,24 +160,12 @@ def _components(rows: Float32[NumpyArray, "n d"], mean: Float64[NumpyArray, "d"]
         gram += part @ part.T
     values, vectors = np.linalg.eigh(gram)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    return _Spectrum(values / len(rows), vectors)
 
-
-@dataclass(frozen=True, eq=False)
-class _Spectrum:
-    """Variances along principal directions, and each as a mixture of the rows."""
-
-    variances: Float64[NumpyArray, "n"]
-    """Largest first, in the rows' unit squared."""
-    vectors: Float64[NumpyArray, "n n"]
-    """Columns: shares of the centred rows in a direction times its length."""
-
-    def scaled(
-        self, rows: Float32[NumpyArray, "n d"], mean: Float64[NumpyArray, "d"], count: int
-    ) -> Float32[NumpyArray, "c d"]:
-        """The first directions, each times the standard deviation along it: Uᵀ (X − mean)/√n."""
-        shares = (self.vectors[:, :count].T / np.sqrt(len(rows))).astype(np.float32)
+    def scaled(count: int) -> Float32[NumpyArray, "c d"]:
+        shares = (vectors[:, :count].T / np.sqrt(len(rows))).astype(np.float32)
         return shares @ rows - np.outer(shares.sum(axis=1), mean).astype(np.float32)
+
+    return _Spectrum(values / len(rows), 0.0, scaled)
 
 
 def _pieces(rows: Float32[NumpyArray, "n d"]) -> Sequence[NumpyArray]:

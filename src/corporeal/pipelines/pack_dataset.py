@@ -40,7 +40,7 @@ from corporeal.runtime.jobs import run_jobs
 
 SHAPE_ERROR: Final = 5e-5
 """Of rest shapes, metres, root mean square; offsets make up for it."""
-SAMPLE: Final = 4000
+SAMPLE: Final = 10_000
 """Frames at most that directions are found on."""
 FAR_STEP: Final = 1e-4
 """Metres, of vertices that are told one by one."""
