@@ -33,6 +33,8 @@ FREE_BYTES = 256 * 1024**2
 MAX_GROWTH = 4
 """Beyond `FREE_BYTES`, an archive may unpack to this many times its own size: large arrays are
 stored as they are, and moving vertices shrink to a third at best. Zeros shrink to a thousandth."""
+TIGHT_GROWTH = 16
+"""The same of archives packed by LZMA: whole steps of offsets shrink to a tenth."""
 
 MAX_ENTRIES = 4096
 _MAX_DIRECTORY = 512 * MAX_ENTRIES
@@ -234,7 +236,8 @@ def _headers(
     entries = archive.infolist()
     declared = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries)
-    allowed = min(max_bytes, max(FREE_BYTES, MAX_GROWTH * size))
+    growth = TIGHT_GROWTH if tight else MAX_GROWTH
+    allowed = min(max_bytes, max(FREE_BYTES, growth * size))
     if len(entries) > MAX_ENTRIES or declared > allowed or packed > size:
         raise FormatError(
             f"{path} declares {len(entries)} arrays of {declared} bytes packed into {packed}, in a "
