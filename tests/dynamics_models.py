@@ -12,10 +12,13 @@ from corporeal.body.dynamics import (
     Predictors,
     TriangleDynamics,
 )
+from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.triangle_model import TriangleModel
 from corporeal.dynamics.control_vector import control_size, driving_joints
+from corporeal.dynamics.neural import network
+from corporeal.dynamics.neural.person import PERSON_SIZE
 from corporeal.models.blendscape.train import initial_model
 
 
@@ -85,9 +88,30 @@ def small_dyna(template: Template, **changes: Any) -> TriangleDynamics:
     return TriangleDynamics(body, dynamic)
 
 
+def small_neural(template: Template) -> NeuralFlesh:
+    """A network with random weights that moves three bumps, and poses two of them."""
+    shapes = np.asarray(small_dmpl(template).shapes)
+    parameters = network.initial_parameters(
+        2, PERSON_SIZE, 3, 2, width=16, oscillators=8, hidden=12
+    )
+    return NeuralFlesh(
+        {name: np.asarray(value) for name, value in parameters.items()},
+        0.05 * shapes,
+        0.05 * shapes[:2],
+        np.zeros(shapes.shape[1:], np.float32),
+        np.zeros(PERSON_SIZE),
+        np.ones(PERSON_SIZE),
+    )
+
+
 @cache
 def trained_for(name: str) -> Any:
     """A model for a deformer that needs one, on the default body; None for the others."""
     template = load_default_body().template
-    makers = {"blendscape": small_blendscape, "dyna": small_dyna, "dmpl": small_dmpl}
+    makers = {
+        "blendscape": small_blendscape,
+        "dyna": small_dyna,
+        "dmpl": small_dmpl,
+        "neural": small_neural,
+    }
     return makers[name](template) if name in makers else None

@@ -52,7 +52,8 @@ class BlendShapeDynamics(LearnedDynamics):
         """μ_D: displacement where all coefficients are 0, metres."""
 
     def pose_extra(self, identity: Identity, poses: Pose) -> Float32[NumpyArray, "N V 3"] | None:
-        """What poses alone do beyond SMPL's correctives, in the rest pose, metres; none here."""
+        """What poses alone do beyond SMPL's correctives, in the rest pose, metres; none here. Left
+        out with the dynamics: what is static is SMPL itself."""
         del identity, poses
         return None
 
@@ -86,24 +87,24 @@ class BlendShapeDynamics(LearnedDynamics):
     ) -> Float[NumpyArray, "N V 3"]:
         """Posed skin of N poses, metres."""
         posed = np.asarray(self.static.vertices(identity, poses))
-        extra = self.pose_extra(identity, poses)
-        moved = None if deltas is None else self.offsets(deltas)
-        both = [part for part in (extra, moved) if part is not None]
-        return self._carried(identity, poses, posed, sum(both)) if both else posed  # type: ignore[arg-type]
+        if deltas is None:
+            return posed
+        extra, offsets = self.pose_extra(identity, poses), self.offsets(deltas)
+        return self._carried(identity, poses, posed, offsets if extra is None else extra + offsets)
 
     def taken(
         self, identity: Identity, motion: Motion, deltas: Float64[NumpyArray, "N D"] | None
     ) -> Animation:
         """A motion with these coefficients; static where they are None."""
         plain = replace(self.static.animate(identity, motion), deformer=self.name)
+        if deltas is None:
+            return plain
         posed = np.asarray(plain.vertices).copy()
         extra = self.pose_extra(identity, motion.poses)
         if extra is not None:
             corrected = np.asarray(plain.pose_offsets) + extra
             self._carried(identity, motion.poses, posed, extra)
             plain = replace(plain, vertices=posed, pose_offsets=corrected.astype(posed.dtype))
-        if deltas is None:
-            return plain
         offsets = self.offsets(deltas)
         self._carried(identity, motion.poses, posed, offsets)
         return replace(plain, vertices=posed, dynamic_offsets=offsets.astype(posed.dtype))

@@ -6,7 +6,7 @@ coefficients, controls and memory are here.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from corporeal.dynamics.controls import DynamicsControls, LearnedControls, clock
 from corporeal.errors import InputError
 
 
+@runtime_checkable
 class Prediction(Protocol):
     """From poses to dynamic coefficients, in time; a state goes in and a new one comes out."""
 

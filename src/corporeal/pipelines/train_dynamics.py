@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.dynamics import Differences
@@ -197,6 +197,7 @@ def train_blendscape(config: TrainBlendScapeConfig) -> TrainedDynamicsFile:
     )
 
 
+@runtime_checkable
 class ChosenBy(Protocol):
     """What says which takes are learned from."""
 
