@@ -156,7 +156,8 @@ class DynamicStepper:
         )
         deltas = None
         if self._controls.dynamics:
-            deltas = self._controls.exaggeration * state.clock.coefficients(state.dynamic)[None]
+            now = np.asarray(state.clock.coefficients(state.dynamic), np.float64)
+            deltas = self._controls.exaggeration * now[None]
         return np.asarray(self._deformer.shown(state.identity, one, deltas))[0]
 
     def resume(self, state: DynamicMoment) -> DynamicMoment:
