@@ -98,7 +98,6 @@ def small_neural(template: Template) -> NeuralFlesh:
         {name: np.asarray(value) for name, value in parameters.items()},
         0.05 * shapes,
         0.05 * shapes[:2],
-        np.zeros(shapes.shape[1:], np.float32),
         np.zeros(PERSON_SIZE),
         np.ones(PERSON_SIZE),
     )

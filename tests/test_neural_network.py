@@ -33,7 +33,6 @@ def small_model(seed: int = 0, vertices: int = 7) -> NeuralModel:
             parameters,
             draw.standard_normal((DYNAMIC, vertices, 3)).astype(np.float32),
             draw.standard_normal((STATIC, vertices, 3)).astype(np.float32),
-            np.zeros((vertices, 3), np.float32),
             np.zeros(PERSON_SIZE),
             np.ones(PERSON_SIZE),
         )

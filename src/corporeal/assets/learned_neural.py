@@ -47,7 +47,6 @@ def read_learned_neural(folder: Traversable | None = None) -> NeuralFlesh:
         weights,
         bases["dynamic_basis"],
         bases["static_basis"],
-        stored["static_mean"].astype(np.float32),
         stored["person_mean"].astype(np.float64),
         stored["person_scale"].astype(np.float64),
     )
@@ -56,7 +55,6 @@ def read_learned_neural(folder: Traversable | None = None) -> NeuralFlesh:
 def packed_neural(trained: NeuralFlesh) -> dict[str, NumpyArray]:
     """The arrays that `read_learned_neural` unpacks."""
     stored = {
-        "static_mean": np.asarray(trained.static_mean, np.float16),
         "person_mean": np.asarray(trained.person_mean, np.float64),
         "person_scale": np.asarray(trained.person_scale, np.float64),
     }

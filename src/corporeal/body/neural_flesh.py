@@ -19,8 +19,6 @@ class NeuralFlesh:
     """Rest-pose offset of each dynamic coefficient, metres."""
     static_basis: Float32[NumpyArray, "s V 3"]
     """The same of what the pose alone does beyond the base's correctives; may be none."""
-    static_mean: Float32[NumpyArray, "V 3"]
-    """Added to it, metres."""
     person_mean: Float[NumpyArray, "q"]
     """Of the people it was trained on; see `dynamics.neural.person`."""
     person_scale: Float[NumpyArray, "q"]
@@ -30,10 +28,10 @@ class NeuralFlesh:
         outputs = {"dynamic": "dynamic_out", "static": "static_out"}
         for name, weights in outputs.items():
             basis = getattr(self, f"{name}_basis")
-            if basis.shape[1:] != self.static_mean.shape:
+            if basis.shape[1:] != self.dynamic_basis.shape[1:]:
                 raise InputError(
                     f"the {name} basis of a neural model moves {basis.shape[1]} vertices; expected "
-                    f"{len(self.static_mean)}."
+                    f"{self.vertex_count}."
                 )
             if weights not in self.parameters:
                 raise InputError(f"a neural model lacks the weights {weights!r}.")
@@ -52,4 +50,4 @@ class NeuralFlesh:
     @property
     def vertex_count(self) -> int:
         """Number V of vertices that it moves."""
-        return len(self.static_mean)
+        return self.dynamic_basis.shape[1]

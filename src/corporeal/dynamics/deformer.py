@@ -63,7 +63,7 @@ class LearnedDynamics(Traits, ABC):
     """A static deformer with dynamic coefficients that are predicted from the movement."""
 
     stateful = True
-    Controls: type[LearnedControls] = LearnedControls
+    Controls: type[LearnedControls] = LearnedControls  # pyright: ignore[reportIncompatibleVariableOverride]
     accepts_custom_mesh = False
     accepts_trained = True
     accepts_local_weights = True

@@ -9,7 +9,7 @@ from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
-from corporeal.dynamics.dmpl.model import static_skinning
+from corporeal.dynamics.blend_shapes import static_skinning
 from corporeal.errors import InputError
 
 NAME = "transferred"

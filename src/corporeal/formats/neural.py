@@ -5,7 +5,6 @@ key                 shape     what it is here (`NeuralFlesh`)
 =================== ========= ===========================================================
 `dynamic_basis`     d×V×3     metres a coefficient, float32
 `static_basis`      s×V×3     the same
-`static_mean`       V×3       metres
 `person_mean`       q         of the people trained on
 `person_scale`      q         their deviations
 `weights_NAME`      any       learned arrays of the network
@@ -38,7 +37,6 @@ def read_neural(path: str | Path) -> NeuralFlesh:
         arrays = {
             "dynamic_basis": file.array("dynamic_basis", "f", ("d", "V", 3)),
             "static_basis": file.array("static_basis", "f", ("s", "V", 3)),
-            "static_mean": file.array("static_mean", "f", ("V", 3)),
             "person_mean": file.array("person_mean", "f", ("q",)),
             "person_scale": file.array("person_scale", "f", ("q",)),
         }
@@ -56,7 +54,6 @@ def neural_from_arrays(stored: Mapping[str, NumpyArray]) -> NeuralFlesh:
         weights,
         single["dynamic_basis"],
         single["static_basis"],
-        single["static_mean"],
         np.asarray(stored["person_mean"], np.float64),
         np.asarray(stored["person_scale"], np.float64),
     )
@@ -69,7 +66,6 @@ def write_neural(path: str | Path, trained: NeuralFlesh) -> None:
     arrays = {
         "dynamic_basis": trained.dynamic_basis,
         "static_basis": trained.static_basis,
-        "static_mean": trained.static_mean,
         "person_mean": np.asarray(trained.person_mean, np.float64),
         "person_scale": np.asarray(trained.person_scale, np.float64),
     }

@@ -69,7 +69,7 @@ class NeuralSkinning(BlendShapeDynamics):
     @property
     def mean(self) -> Float[NumpyArray, "V 3"]:
         """None: without movement there is no dynamic offset."""
-        return np.zeros_like(self.model.trained.static_mean)
+        return np.zeros((self.model.trained.vertex_count, 3), np.float32)
 
     def clock(self, identity: Identity, controls: GivenControls = None) -> NeuralClock:
         """The network, run along with a body's poses."""

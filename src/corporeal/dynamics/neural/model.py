@@ -67,7 +67,7 @@ class NeuralModel:
 
     def static_offsets(self, static: Float32[NumpyArray, "*n s"]) -> Float32[NumpyArray, "*n V 3"]:
         """Rest-pose offsets of what the pose does, metres."""
-        rows = static @ self._rows(self.trained.static_basis) + self.trained.static_mean.ravel()
+        rows = static @ self._rows(self.trained.static_basis)
         return rows.reshape(*static.shape[:-1], self.trained.vertex_count, 3)
 
     def dynamic_offsets(self, dynamic: Float[NumpyArray, "*n d"]) -> Float32[NumpyArray, "*n V 3"]:

@@ -3,7 +3,7 @@
     drive     h⁰ = (W_m m) ⊙ (1 + g(m, pose, person))
     memory    hˡ⁺¹ = hˡ + GLU(gelu(Re(C x) + D hˡ)),   x an oscillator bank driven by B hˡ
     dynamic   z = (W_z h) ⊙ (1 + a(pose, person))
-    static    z = MLP(pose, person)
+    static    z = MLP(pose, person) − MLP(zero pose, person)
 
 Movement m is zero for a body at rest, and no layer of the memory has a bias: whatever was learned,
 a still body has no dynamic offset once the oscillators have come to rest, and bounded movement
@@ -68,7 +68,6 @@ def initial_parameters(
         "static_mid": dense(hidden, hidden),
         "static_mid_bias": np.zeros(hidden, np.float32),
         "static_out": dense(hidden, static_size, 0.1),
-        "static_out_bias": np.zeros(static_size, np.float32),
     }
     for layer in range(layers):
         hertz = np.geomspace(0.5, 25.0, oscillators)
@@ -166,12 +165,19 @@ def dynamic_coefficients(
 def static_coefficients(
     parameters: Parameters, pose: Float[Array, "*n p"], person: Float[Array, "*n q"]
 ) -> Float[Array, "*n s"]:
-    """z of what the pose alone does beyond the pose correctives."""
+    """z of what the pose alone does beyond the pose correctives: none in the upright zero pose."""
     xp = namespace_of(pose)
-    seen = xp.concat([pose, person], axis=-1)
+    upright = np.zeros(POSE_SIZE, np.float32)
+    upright[-2] = -1.0  # which way is down
+    zero = xp.broadcast_to(xp.asarray(upright, dtype=pose.dtype), pose.shape)
+    return _static(parameters, pose, person) - _static(parameters, zero, person)
+
+
+def _static(parameters: Parameters, pose: Array, person: Array) -> Array:
+    seen = namespace_of(pose).concat([pose, person], axis=-1)
     h = _gelu(seen @ parameters["static_in"] + parameters["static_in_bias"])
     h = _gelu(h @ parameters["static_mid"] + parameters["static_mid_bias"])
-    return h @ parameters["static_out"] + parameters["static_out_bias"]
+    return h @ parameters["static_out"]
 
 
 def _gelu(x: Array) -> Array:

@@ -25,10 +25,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Basis:
-    """Orthonormal directions of offsets in an inner product weighted by vertex."""
+    """Orthonormal directions of offsets; no coefficients are no offset."""
 
-    mean: NumpyArray
-    """Flat, metres."""
     rows: NumpyArray
     """c × 3V, metres for a coefficient of one."""
     explained: float
@@ -36,7 +34,7 @@ class Basis:
 
     def coefficients(self, offsets: NumpyArray) -> NumpyArray:
         """Of offsets N × V × 3."""
-        return (offsets.reshape(len(offsets), -1) - self.mean) @ self.rows.T
+        return offsets.reshape(len(offsets), -1) @ self.rows.T
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,27 +85,22 @@ class NeuralTrainer:
             for _, s, q in offset_blocks(take, held, base):
                 moved.append(s[::every].copy())
                 posed.append(q[::every].copy())
-        dynamic = find_basis(np.concatenate(moved), self.dynamic_count, centred=False)
-        static = find_basis(np.concatenate(posed), self.static_count, centred=True)
+        dynamic = find_basis(np.concatenate(moved), self.dynamic_count)
+        static = find_basis(np.concatenate(posed), self.static_count)
         return dynamic, static
 
 
-def find_basis(offsets: NumpyArray, count: int, *, centred: bool) -> Basis:
-    """Principal directions of offsets N × V × 3 by the frames' Gram matrix.
-
-    Without a mean, no movement stays no offset.
-    """
+def find_basis(offsets: NumpyArray, count: int) -> Basis:
+    """Principal directions of offsets N × V × 3 about 0, by the frames' Gram matrix."""
     flat = offsets.reshape(len(offsets), -1)
-    mean = flat.mean(axis=0) if centred else np.zeros(flat.shape[1], np.float32)
-    away = flat - mean
-    gram = np.asarray(away @ away.T, np.float64)
+    gram = np.asarray(flat @ flat.T, np.float64)
     values, vectors = np.linalg.eigh(gram)
     order = np.argsort(values)[::-1][:count]
     kept = values[order]
     whole = float(np.trace(gram))
-    rows = (vectors[:, order] / np.sqrt(np.maximum(kept, 1e-30))).T.astype(np.float32) @ away
+    rows = (vectors[:, order] / np.sqrt(np.maximum(kept, 1e-30))).T.astype(np.float32) @ flat
     rows[kept <= 1e-12 * max(whole, 1e-30)] = 0.0
-    return Basis(mean, rows, float(kept.sum()) / max(whole, 1e-30))
+    return Basis(rows, float(kept.sum()) / max(whole, 1e-30))
 
 
 def _sample(
@@ -132,7 +125,6 @@ def _model(
         trained.parameters,
         spatial(bases[0].rows),
         spatial(bases[1].rows),
-        spatial(bases[1].mean)[0],
         trained.person_mean,
         trained.person_scale,
     )
