@@ -18,7 +18,7 @@ from corporeal.physics.contact.rules import ASLEEP
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.system import System
 
-DROWSY, LEAST = 0.3, 0.02
+DROWSY, LEAST = 0.3, 0.05
 """Part of the way in a step beside a contact that has just fallen asleep, and at least."""
 SLOWING = 0.25
 """The part falls off as this power of a sleeping contact's rate."""
