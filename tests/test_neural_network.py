@@ -14,10 +14,13 @@ from corporeal.dynamics.neural import equations, features, network, recurrence
 from corporeal.dynamics.neural.clock import NeuralClock
 from corporeal.dynamics.neural.model import NeuralModel
 from corporeal.dynamics.neural.person import PERSON_SIZE, Tissue, person_numbers
-from corporeal.errors import FormatError, InputError
+from corporeal.errors import AssetError, FormatError, InputError
 from corporeal.formats.neural import read_neural, write_neural
 from corporeal.formats.npz import write_npz
 from corporeal.geometry.rotations import matrix_from_axis_angle
+from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.pipelines.deformers import DEFORMERS, is_ready, make_deformer
+from corporeal.viewer.catalogue import catalogue
 
 DYNAMIC, STATIC = 5, 3
 
@@ -237,3 +240,15 @@ def test_a_file_gives_the_network_back(tmp_path):
     write_npz(tmp_path / "other.npz", {"something": np.zeros(3)})
     with pytest.raises(FormatError, match="no neural soft tissue"):
         read_neural(tmp_path / "other.npz")
+
+
+def test_only_what_works_at_once_is_offered_in_the_studio():
+    """A deformer whose model does not ship says how to get one; the studio leaves it out."""
+    offered = {row["name"] for row in catalogue(PhenotypeModel())["deformers"]}
+    for name in DEFORMERS:
+        if is_ready(name):
+            continue
+        assert name not in offered
+        with pytest.raises(AssetError, match=f"corporeal train {name}"):
+            make_deformer(name, load_default_body().template)
+    assert {"lbs", "smpl", "projective"} <= offered

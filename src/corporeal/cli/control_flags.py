@@ -9,7 +9,7 @@ import tyro
 from corporeal.body.controls import Control, ControlValue
 from corporeal.errors import InputError
 from corporeal.pipelines.controls import control_tables
-from corporeal.pipelines.deformers import deformer_class, deformer_names
+from corporeal.pipelines.deformers import deformer_class, deformer_names, is_ready
 
 Flags: TypeAlias = Any
 """An instance of what `control_flags` makes."""
@@ -55,7 +55,10 @@ def given_controls(flags: Flags) -> dict[str, ControlValue]:
 
 def deformer_help() -> str:
     """What the flag `--deformer` says."""
-    listed = [f"{name} ({deformer_class(name).summary})" for name in deformer_names()]
+    listed = [
+        f"{name} ({deformer_class(name).summary}{'' if is_ready(name) else '; needs --trained'})"
+        for name in deformer_names()
+    ]
     return f"How the skin follows the joints: {', '.join(listed)}."
 
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from corporeal.assets.archive import package_data
 from corporeal.body.controls import Controls
 from corporeal.body.deformer import Deformer, StatefulDeformer, Traits
 from corporeal.body.layers import Layers
@@ -129,6 +130,14 @@ def deformers_where(**traits: Any) -> tuple[str, ...]:
         for name in deformer_names()
         if all(getattr(deformer_class(name), trait) == value for trait, value in traits.items())
     )
+
+
+def is_ready(name: str) -> bool:
+    """Whether the deformer called `name` works as it is: it needs no trained model, or one
+    ships."""
+    if name not in DEFORMERS or not deformer_class(name).accepts_trained:
+        return True
+    return (package_data() / f"{name}.npz.xz").is_file()
 
 
 def in_words(names: Iterable[str]) -> str:

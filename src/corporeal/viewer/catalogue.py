@@ -6,7 +6,7 @@ from typing import Any
 from corporeal.anthropometry.definitions import DIMENSIONS
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import MOTIONS
-from corporeal.pipelines.deformers import deformer_class, deformers_where
+from corporeal.pipelines.deformers import deformer_class, deformers_where, is_ready
 from corporeal.viewer.document import BodyChoice
 
 MEASURED = (
@@ -55,7 +55,9 @@ def catalogue(model: PhenotypeModel) -> dict[str, Any]:
         "learned": LEARNED,
         "presets": list(PRESETS),
         "motions": list(MOTIONS),
-        "deformers": [_deformer(name) for name in deformers_where(changes_topology=False)],
+        "deformers": [
+            _deformer(name) for name in deformers_where(changes_topology=False) if is_ready(name)
+        ],
     }
 
 
