@@ -1,6 +1,6 @@
 """`corporeal avatar`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from tyro.conf import Positional
@@ -9,8 +9,8 @@ from corporeal.cli.console import print_json, say
 from corporeal.pipelines.avatar import AvatarConfig, AvatarMade, make_avatar
 
 
-@dataclass(frozen=True)
-class AvatarVerb:
+@dataclass(frozen=True, kw_only=True)
+class AvatarVerb(AvatarConfig):
     """Make a body of your own from a scan: registered, measured, with layers, ready to move.
 
     Examples:
@@ -26,46 +26,14 @@ class AvatarVerb:
 
     scan: Positional[Path]
     """Scan of one person."""
-    out: Path
-    """Body to write (.npz, .glb, .obj, …), or with --motion a character or film."""
-    motion: str | None = None
-    """Authored motion or motion file to move it with."""
-    deformer: str | None = None
-    """How the skin follows the joints; layered by default, smpl without layers."""
-    unit: str = "auto"
-    """Unit of the scan: m, cm, mm or in; found from its size by default."""
-    up: str = "auto"
-    """Upward axis of the scan, such as +z; found by default."""
-    landmarks: Path | None = None
-    """Landmarks in the scan's unit and axes: .json (name: [x, y, z]) or .lnd."""
-    sex: str | None = None
-    """female or male; told from the shape by default."""
-    age: float | None = None
-    """Years; 40 by default."""
-    layers: bool = True
-    """Fit bones, muscles and fat inside."""
-    report: Path | None = None
-    """Folder for a report: a page with pictures and figures."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
     def run(self) -> int:
         """Register, write, and say how well."""
         say(f"registering {self.scan}")
-        config = AvatarConfig(
-            scan=self.scan,
-            out=self.out,
-            motion=self.motion,
-            deformer=self.deformer,
-            unit=self.unit,
-            up=self.up,
-            landmarks=self.landmarks,
-            sex=self.sex,
-            age=self.age,
-            layers=self.layers,
-            report=self.report,
-        )
-        made = make_avatar(config, say)
+        config = {f.name: getattr(self, f.name) for f in fields(AvatarConfig)}
+        made = make_avatar(AvatarConfig(**config), say)
         if self.json:
             print_json(made)
             return 0

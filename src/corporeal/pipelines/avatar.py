@@ -42,25 +42,25 @@ class AvatarConfig:
     scan: Path
     """Scan to read."""
     out: Path
-    """Body, character, film or picture to write."""
+    """Body to write (.npz, .glb, .obj, …), or with --motion a character or film."""
     motion: str | None = None
-    """Motion to move it with; None writes the body at rest."""
+    """Authored motion or motion file to move it with."""
     deformer: str | None = None
-    """How the skin follows the joints; `layered` where there are layers, else `smpl`."""
+    """How the skin follows the joints; layered by default, smpl without layers."""
     unit: str = "auto"
-    """Unit of the scan: m, cm, mm, in; found from its size by default."""
+    """Unit of the scan: m, cm, mm or in; found from its size by default."""
     up: str = "auto"
     """Upward axis of the scan, such as +z; found by default."""
     landmarks: Path | None = None
-    """Landmarks of the scan: .json or .lnd."""
+    """Landmarks in the scan's unit and axes: .json (name: [x, y, z]) or .lnd."""
     sex: str | None = None
-    """`female` or `male`; told from the shape by default."""
+    """female or male; told from the shape by default."""
     age: float | None = None
     """Years; 40 by default."""
     layers: bool = True
-    """Whether bones, muscles and fat are fitted inside."""
+    """Fit bones, muscles and fat inside."""
     report: Path | None = None
-    """Folder for the report; none by default."""
+    """Folder for a report: a page with pictures and figures."""
 
 
 @dataclass(frozen=True)
