@@ -102,8 +102,8 @@ FAULTS = (
     ),
     Fault(
         "negative OBJ indices are off by one",
-        "zero_based = index - 1 if index > 0 else count + index",
-        "zero_based = index - 1 if index > 0 else count + index - 1",
+        "zero_based = np.where(indices > 0, indices - 1, so_far + indices)",
+        "zero_based = np.where(indices > 0, indices - 1, so_far + indices - 1)",
         ("test_obj.py",),
     ),
     Fault(

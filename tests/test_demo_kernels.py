@@ -43,4 +43,6 @@ def test_kernels_compile_where_no_folder_takes_a_cache(monkeypatch: pytest.Monke
 
 def test_what_is_not_there_or_not_needed_is_passed_over():
     assert compile_ahead(["corporeal.nowhere:nothing(float64)"], lambda: False) == 0
+    fewer = "corporeal.physics.volume_preservation.cpu_kernels:push(float32[:,::1])"
+    assert compile_ahead([fewer], lambda: False) == 0
     assert compile_ahead(KERNELS, lambda: True) == 0

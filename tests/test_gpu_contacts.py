@@ -338,7 +338,8 @@ def test_bones_move_skin_apart_by_as_much_across_origins(
 
 
 def test_what_touches_goes_to_a_device_and_back(folded) -> None:
-    """Up to two pairs a vertex, to float32; of a third the first two are left."""
+    """Up to two pairs a vertex, to float32; of a third the first two are left. Pairs of edges are
+    the CPU's alone: none come back."""
     body, frames, positions = folded
     prepared = device_body(body)
     _, touching = body.skin_contacts().contacts(positions, frames)
@@ -350,6 +351,9 @@ def test_what_touches_goes_to_a_device_and_back(folded) -> None:
     back = sorted_rows(host_touching(prepared, device_touching(prepared, both)))
     for field in fields(Touching):
         here, there = getattr(sorted_rows(both), field.name), getattr(back, field.name)
+        if field.name == "edges":
+            assert there is None
+            continue
         assert here.dtype == there.dtype
         np.testing.assert_allclose(there, here, rtol=1e-7)
     third = replace(touching, pairs=pairs + 2 * aside).chosen(np.arange(3))

@@ -206,7 +206,7 @@ def test_damage_is_refused_by_name(
     packed: Path, tmp_path: Path, name: str, change: object, message: str
 ) -> None:
     """Arrays that do not belong together."""
-    with open_npz(packed) as file:
+    with open_npz(packed, tight=True) as file:
         kinds = {n: (h.dtype.kind, h.shape) for n, h in file.headers.items()}
         arrays = {
             n: file.array(n, "i" if k == "u" else k, shape) for n, (k, shape) in kinds.items()

@@ -11,7 +11,7 @@ KERNELS = (
     "corporeal.physics.untangling.cpu_kernels:untangle"
     "(float64[:,::1], int32[:,::1], float64[::1], int64, int32[::1], int32[::1], int32[:,::1],"
     " float64[:,::1], float64[:,::1], float64[::1], int64, int32[::1], bool[::1], float64[:,::1],"
-    " int32[::1], int64, int64)",
+    " int32[::1], int64, int64, int64)",
     "corporeal.physics.untangling.cpu_kernels:pull_in"
     "(float64[:,::1], int32[:,::1], float64[::1], int64, int32[::1], int32[:,::1], float64[:,::1],"
     " float64[:,::1], float64[::1], float64[:,::1], int32[::1])",
@@ -21,7 +21,7 @@ KERNELS = (
     "corporeal.physics.untangling.cpu_kernels:lowered"
     "(float64[:,::1], int32[:,::1], float64[:,::1], float64[:,::1], float64[::1])",
     "corporeal.physics.untangling.cpu_kernels:find_small"
-    "(float64[:,::1], int32[:,::1], float64[::1], int64, int64, int32[::1])",
+    "(float64[:,::1], int32[:,::1], float64[::1], int64, int64, int32[::1], int32[::1])",
     "corporeal.physics.solver.cpu.local_step:end_step"
     "(float64[:,::1], float64[:,::1], int64[::1], UniTuple(float64, 2), float64, float64[:,::1],"
     " float64[:,::1], float64[:,::1])",

@@ -25,6 +25,7 @@ from corporeal.formats.packed_registrations import (
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.numerics.transform_coding import Code, differences, make_code
 from corporeal.pipelines.pack_config import PackConfig
+from corporeal.pipelines.pack_facts import packed_facts, require_identity
 from corporeal.pipelines.packed_dataset import (
     Carrier,
     CodedRows,
@@ -120,7 +121,7 @@ def pack_dataset(
         scratch = Path(folder)
         shapes, shape_error = _code_shapes(held, scratch)
         found = _code_takes(held, config, scratch, workers, in_process)
-    about, arrays = _about(held, config), _rig()
+    about, arrays = packed_facts(held, config), _rig()
     codes = {"shape": shapes, **found.codes}
     errors = {"shapes": shape_error, **found.errors}
     about["errors"] = {name: about_error(error) for name, error in errors.items()}
@@ -133,7 +134,7 @@ def pack_dataset(
         "pose": [take.frame_count for take in held.takes],
         "dynamic": [take.frame_count for take in held.takes if take.twin is not None],
     }
-    joints = np.stack([_identity(held, name).joints for name in held.subjects])
+    joints = np.stack([require_identity(held, name).joints for name in held.subjects])
     packed = PackedRegistrations(
         about,
         held.triangles,
@@ -161,9 +162,8 @@ class _Found:
 
 def _code_shapes(held: Registrations, scratch: Path) -> tuple[CodedRows, PackedError]:
     """The rest shapes of all subjects, and how far they are off; leaves them in the folder."""
-    rows = np.stack(
-        [np.asarray(_identity(held, name).rest_vertices, np.float32) for name in held.subjects]
-    ).reshape(len(held.subjects), -1)
+    bodies = [require_identity(held, name).rest_vertices for name in held.subjects]
+    rows = np.stack([np.asarray(b, np.float32) for b in bodies]).reshape(len(bodies), -1)
     code = make_code(rows, SHAPE_ERROR)
     coded = CodedRows(code, *_encoded(code, rows, 0.5e-3), FAR_STEP)
     found = coded.rows(slice(None))
@@ -328,72 +328,6 @@ def _differences(
 def _bits(steps: Int[NumpyArray, "n c"]) -> NumpyArray:
     """About how many bits every column takes."""
     return np.log2(1.0 + 2.0 * np.abs(steps)).sum(axis=0)
-
-
-def _about(held: Registrations, config: PackConfig) -> dict[str, Any]:
-    subjects = []
-    for name in held.subjects:
-        subject = held.subjects[name]
-        made_of, identity = subject.composition, _identity(held, name)
-        subjects.append(
-            {
-                "name": name,
-                "facts": dict(subject.facts),
-                "composition": None
-                if made_of is None
-                else {"fat_mass": made_of.fat_mass, "muscle_mass": made_of.muscle_mass},
-                "parameters": {k: np.asarray(v).tolist() for k, v in identity.parameters.items()},
-            }
-        )
-    takes = [
-        {
-            "subject": take.subject,
-            "sequence": take.sequence,
-            "fps": take.fps,
-            "split": take.split,
-            "frames": take.frame_count,
-            "twin": take.twin is not None,
-            "materials": {} if take.truth is None else dict(take.truth.materials),
-            "notes": {**take.notes, **_worst(take)},
-        }
-        for take in held.takes
-    ]
-    left_out = [
-        {"subject": t.subject, "sequence": t.sequence, "reasons": list(t.reasons)}
-        for t in RegistrationsStore.open(config.data).left_out()
-    ]
-    return {
-        "template": held.template,
-        "topology_hash": held.topology_hash,
-        "skinning": "dqs",
-        "asked": {"error": config.error, "largest": config.largest},
-        "provenance": dict(held.provenance),
-        "takes": takes,
-        "subjects": subjects,
-        "left_out": left_out,
-    }
-
-
-def _worst(take: Take) -> dict[str, Any]:
-    """The worst that was measured on the flesh of a take, which is all that is kept of it."""
-    record = take.health
-    if record is None:
-        return {}
-    return {
-        "health_worst": {
-            "inverted": int(record.inverted.max()),
-            "stretch": round(float(record.largest_stretch.max()), 3),
-            "volume": round(float(np.abs(record.part_volumes).max()), 3),
-            "penetration": round(float(record.penetration.max(initial=0.0)), 5),
-            "residual": round(float(record.residual.max()), 6),
-        }
-    }
-
-
-def _identity(held: Registrations, name: str) -> Identity:
-    identity = held.subjects[name].identity
-    assert identity is not None
-    return identity
 
 
 def _require_known(held: Registrations, config: PackConfig) -> None:

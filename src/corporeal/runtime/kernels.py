@@ -59,7 +59,7 @@ def compile_ahead(kernels: Iterable[str], is_needless: Callable[[], bool]) -> in
         module, function, types = named_kernel(line)
         try:
             getattr(import_module(module), function).compile(types)
-        except (ImportError, AttributeError, NumbaError):
+        except (ImportError, AttributeError, TypeError, NumbaError):
             continue
         done += 1
     return done

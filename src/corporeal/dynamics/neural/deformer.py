@@ -23,7 +23,7 @@ from corporeal.dynamics.neural.person import Tissue
 class NeuralControls(LearnedControls):
     """Of a body with neural soft tissue."""
 
-    stiffness: float = control(
+    fat_stiffness: float = control(
         Tissue().stiffness,
         low=500.0,
         high=50000.0,
@@ -74,7 +74,7 @@ class NeuralSkinning(BlendShapeDynamics):
     def clock(self, identity: Identity, controls: GivenControls = None) -> NeuralClock:
         """The network, run along with a body's poses."""
         settings = controls_for(self.name, NeuralControls, controls)
-        tissue = Tissue(settings.stiffness, damping_ratio=settings.damping_ratio)
+        tissue = Tissue(settings.fat_stiffness, damping_ratio=settings.damping_ratio)
         return self._clock(identity, tissue)
 
     def pose_extra(self, identity: Identity, poses: Pose) -> Float32[NumpyArray, "N V 3"] | None:

@@ -61,8 +61,11 @@ class PassingEdges(NamedTuple):
     """Pairs of edges that may become rows, as the world sees them."""
 
     pairs: Int[NumpyArray, "m 2"]
+    """Edges of the skin, as `unique_edges` counts them."""
     shares: Float64[NumpyArray, "m 2"]
+    """Where on each edge the other is nearest, from 0 at its first end to 1 at its second."""
     normals: Float64[NumpyArray, "m 3"]
+    """Unit vectors from the second edge to the first."""
     gaps: Float64[NumpyArray, "m"]
     """Metres along the normals."""
     sources: Int[NumpyArray, "m"]
