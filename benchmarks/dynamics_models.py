@@ -36,13 +36,15 @@ def main() -> None:
     parser.add_argument("--codes-only", action="store_true", help="stop when these are written")
     parser.add_argument("--count", type=int, default=60, help="dynamic coefficients")
     parser.add_argument("--held-out", nargs="*", default=HELD_OUT, help="motions held out")
+    parser.add_argument("--test-people", nargs="*", default=[], help="people held out, by name")
     parser.add_argument("--ridge", type=float, nargs="*", default=[0.01, 0.1, 1.0])
     parser.add_argument("--out", type=Path, default=Path("dynamics_models.json"))
     arguments = parser.parse_args()
     if arguments.codes is not None and arguments.codes.is_file():
         codes = load(arguments.codes)
     else:
-        codes = coded(arguments.takes, arguments.count, tuple(arguments.held_out))
+        names = set(arguments.test_people)
+        codes = coded(arguments.takes, arguments.count, tuple(arguments.held_out), names)
         if arguments.codes is not None:
             save(arguments.codes, codes)
     if arguments.codes_only:
@@ -62,7 +64,9 @@ def main() -> None:
     print(f"wrote {arguments.out}")
 
 
-def coded(path: Path, count: int, held_out: tuple[str, ...]) -> dict[str, Any]:
+def coded(
+    path: Path, count: int, held_out: tuple[str, ...], test_people: set[str]
+) -> dict[str, Any]:
     """Every take as control vectors and coefficients of components that saw no test data."""
     from corporeal.assets.default_body import load_default_body
     from corporeal.dynamics.body_mass import body_mass_index
@@ -77,6 +81,8 @@ def coded(path: Path, count: int, held_out: tuple[str, ...]) -> dict[str, Any]:
     from corporeal.pipelines.dataset import read_dataset
 
     held = read_dataset(path)
+    takes = (replace(t, split="test") if t.subject in test_people else t for t in held.takes)
+    held = replace(held, takes=tuple(takes))
     static = SmplSkinning(load_default_body().template)
     people = known_people(held)
     rows = RestDisplacements(static, people, "twin", held)
