@@ -58,7 +58,7 @@ def read_learned_dyna(folder: Traversable | None = None) -> DynamicDeformations:
 def packed_steps(rows: NumpyArray, bits: int) -> tuple[NumpyArray, NumpyArray]:
     """Rows as whole steps of 8 or 16 bits, and the size of a step of every row."""
     most = 2 ** (bits - 1) - 1
-    flat = np.asarray(rows, np.float64).reshape(len(rows), -1)
+    flat = np.asarray(rows, np.float64).reshape(len(rows), int(np.prod(rows.shape[1:])))
     steps = np.maximum(np.abs(flat).max(axis=1), 1e-300) / most
     whole = np.round(flat / steps[:, None]).astype(np.int8 if bits == 8 else np.int16)
     return whole.reshape(rows.shape), steps.astype(np.float64)
