@@ -792,7 +792,7 @@ RIGS: dict[str, Rig] = {
     ),
     "truebones": _truebones(),
     "cmu": Rig(
-        source="una-dinosauria/cmu-mocap, 35_01.bvh (the MotionBuilder-friendly release)",
+        source="CMU mocap, 35_01.bvh, the MotionBuilder-friendly release (docs/data.md)",
         tree=_CMU_TREE,
         roles={"pelvis": "Hips", "neck": "Neck1", "head": "Head"} | sided(_MB, S=_LR),
         order="ZYX",
