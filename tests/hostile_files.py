@@ -235,6 +235,29 @@ PICKLES: dict[str, Maker] = {
 """Models that are none."""
 
 
+def fbx(nodes: int, values: int) -> bytes:
+    """A binary FBX file of very many nodes with very many values of a byte each."""
+    count, place, made = values, 27, []
+    for _ in range(nodes):
+        end = place + 13 + 2 * count
+        made.append(struct.pack("<IIIB", end, count, 2 * count, 0) + b"C\0" * count)
+        place = end
+    return b"Kaydara FBX Binary  \0\x1a\0" + struct.pack("<I", 7400) + b"".join(made)
+
+
+RIGS: dict[str, Maker] = {
+    "fbx of very many nodes": lambda: fbx(3_000_000, 0),
+    "fbx of very many values": lambda: fbx(3, 10_000_000),
+}
+"""Characters that are none."""
+
+TABLES: dict[str, Maker] = {
+    "a million columns": lambda: ",".join(f"c{i}" for i in range(1_000_000)).encode(),
+    "people who cannot be made": lambda: b"name,gender,age\n" + b"a,female,30\n" * 600_000,
+}
+"""Tables of people that are none."""
+
+
 def sparse_pickle(rows: int, columns: int) -> bytes:
     """A matrix of one number in very many columns."""
     array = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR"

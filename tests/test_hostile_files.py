@@ -36,6 +36,8 @@ from corporeal.formats.native import read_body
 from corporeal.formats.smpl import read_smpl
 from corporeal.pipelines.deformer_options import read_numbers
 from corporeal.formats.bvh import read_bvh
+from corporeal.formats.fbx_tree import read_fbx_tree
+from corporeal.pipelines.people_table import read_persons
 import scipy.sparse, PIL.Image
 
 folder = Path({folder!r})
@@ -43,6 +45,8 @@ cases = [("mesh " + n, "a" + s, m, read_mesh) for n, (s, m) in hostile_files.MES
 cases += [("npz " + n, "a.npz", m, read_body) for n, m in hostile_files.ARCHIVES.items()]
 cases += [("pkl " + n, "a.pkl", m, read_smpl) for n, m in hostile_files.PICKLES.items()]
 cases += [("map " + n, "a.npy", m, read_numbers) for n, m in hostile_files.MAPS.items()]
+cases += [("rig " + n, "a.fbx", m, read_fbx_tree) for n, m in hostile_files.RIGS.items()]
+cases += [("table " + n, "a.csv", m, read_persons) for n, m in hostile_files.TABLES.items()]
 def late(*_):
     raise TimeoutError("still at it")
 
@@ -93,6 +97,8 @@ NAMES = [
     *(f"npz {name}" for name in hostile_files.ARCHIVES),
     *(f"pkl {name}" for name in hostile_files.PICKLES),
     *(f"map {name}" for name in hostile_files.MAPS),
+    *(f"rig {name}" for name in hostile_files.RIGS),
+    *(f"table {name}" for name in hostile_files.TABLES),
 ]
 
 

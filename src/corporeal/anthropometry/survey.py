@@ -17,7 +17,7 @@ from corporeal.errors import FormatError
 from corporeal.runtime.input_files import read_input
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
-_MAX_BYTES = 64 * 1024**2
+_MAX_BYTES = 16 * 1024**2
 HELD_BACK: Final = 100
 """People of each sex that the fit never sees."""
 SEED: Final = 2012

@@ -4,6 +4,7 @@ import numpy as np
 
 from corporeal._typing import Array, Float, NumpyArray
 from corporeal.errors import InputError
+from corporeal.runtime.names import repeated
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
@@ -26,8 +27,7 @@ class Targets:
                 f"targets have {count} names, {len(self.vertex_offsets)} vertex offsets and "
                 f"{len(self.joint_offsets)} joint offsets; expected as many of each."
             )
-        if len(set(self.names)) != count:
-            twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice := repeated(self.names):
             raise InputError(f"target names {twice} stand twice; expected unique names.")
 
     @property

@@ -13,6 +13,7 @@ from corporeal.body.checks import require_finite
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.geometry.rotations import matrix_from_quaternion
+from corporeal.runtime.names import repeated
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 FEATURES = 9
@@ -37,8 +38,7 @@ class PoseCorrectives:
         for what, names in (("joint", self.joint_names), ("morph", self.morph_names)):
             if not names:
                 raise InputError(f"correctives have no {what} names; expected at least one.")
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
+            if twice := repeated(names):
                 raise InputError(
                     f"correctives {what} names {twice} stand twice; expected unique names."
                 )

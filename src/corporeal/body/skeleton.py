@@ -3,6 +3,7 @@
 from corporeal._typing import Array, Float
 from corporeal.body.checks import require_finite
 from corporeal.errors import InputError
+from corporeal.runtime.names import repeated
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
 
@@ -25,8 +26,7 @@ class Skeleton:
                 f"skeleton has {count} names, {len(self.parents)} parents and "
                 f"{self.joints.shape[0]} joints; expected as many of each."
             )
-        if len(set(self.names)) != count:
-            twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice := repeated(self.names):
             raise InputError(f"skeleton names {twice} stand twice; expected unique names.")
         for index, parent in enumerate(self.parents):
             if (index == 0) != (parent == -1) or not -1 <= parent < max(index, 1):

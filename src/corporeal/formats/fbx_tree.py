@@ -17,14 +17,17 @@ import numpy as np
 from corporeal.errors import FormatError
 from corporeal.runtime.input_files import read_input
 
-MAX_BYTES: Final = 1024**3
+MAX_BYTES: Final = 256 * 1024**2
 """Largest file that is read."""
 _MAGIC: Final = b"Kaydara FBX Binary  \x00\x1a\x00"
 _MAX_DEPTH: Final = 64
-_MAX_NODES: Final = 2_000_000
+_MAX_NODES: Final = 500_000
+_MAX_VALUES: Final = 5_000_000
+"""Single numbers and texts; what is long comes in arrays."""
 _GROWTH: Final = 64
 """Arrays may take this many times the bytes of the file, and a few megabytes more."""
 _FREE_BYTES: Final = 16 * 1024**2
+_MAX_UNPACKED: Final = 600 * 1024**2
 _ARRAYS: Final = {"f": "<f4", "d": "<f8", "l": "<i8", "i": "<i4", "b": "<u1"}
 _SCALARS: Final = {"Y": "<h", "C": "<B", "I": "<i", "F": "<f", "D": "<d", "L": "<q"}
 
@@ -80,7 +83,7 @@ class _Reader:
     def __init__(self, path: Path, content: bytes, *, wide: bool) -> None:
         self.path, self.content = path, content
         self.head = "<QQQB" if wide else "<IIIB"
-        self.count, self.unpacked = 0, 0
+        self.count, self.values, self.unpacked = 0, 0, 0
 
     def root(self) -> FbxNode:
         root, place = FbxNode(""), 27
@@ -108,6 +111,9 @@ class _Reader:
         after = place + name + length
         if not place <= after <= end <= limit:
             self.refuse(f"a node at byte {place - size} ends at {end} of {limit}")
+        self.values += count
+        if self.values > _MAX_VALUES:
+            self.refuse(f"its nodes have more than {_MAX_VALUES} values")
         node = FbxNode(self.content[place : place + name].decode("latin-1"))
         place += name
         for _ in range(count):
@@ -148,7 +154,7 @@ class _Reader:
         dtype = np.dtype(_ARRAYS[code])
         expected = count * dtype.itemsize
         self.unpacked += expected
-        if self.unpacked > _FREE_BYTES + _GROWTH * len(self.content):
+        if self.unpacked > min(_FREE_BYTES + _GROWTH * len(self.content), _MAX_UNPACKED):
             self.refuse("its arrays unpack to far more than the file")
         raw = self.content[place : place + size]
         if packed:

@@ -21,6 +21,7 @@ from corporeal.formats.gltf_scene import GltfScene
 from corporeal.formats.gltf_surface import JoinedSurface, join_surface
 from corporeal.formats.gltf_tracks import Tracks, key_times, sample, world_matrices
 from corporeal.geometry.tracks import local_rotation_tracks
+from corporeal.runtime.names import repeated
 
 DEFAULT_FPS = 30.0
 _MAX_MATRICES = 4_000_000
@@ -157,7 +158,7 @@ def _tree(scene: GltfScene, skin: int) -> tuple[Int[NumpyArray, "J"], tuple[int,
 
 def _names(scene: GltfScene, nodes: list[int]) -> tuple[str, ...]:
     names = [scene.nodes[node].name for node in nodes]
-    twice = {name for name in names if names.count(name) > 1}
+    twice = set(repeated(names))
     return tuple(
         f"{name}_{node}" if name in twice else name for name, node in zip(names, nodes, strict=True)
     )

@@ -30,7 +30,7 @@ from corporeal.formats.rig_motion import (
     rig_motion,
 )
 from corporeal.formats.usd import Pxr
-from corporeal.runtime.input_files import read_input
+from corporeal.runtime.input_files import open_input
 
 MAX_BYTES: Final = 1024**3
 """Largest file that is read."""
@@ -98,7 +98,8 @@ def read_usd_mesh(path: str | Path) -> Mesh:
 
 def _stage(path: Path) -> tuple[Pxr, Any]:
     pxr = Pxr()
-    read_input(path, at_most=MAX_BYTES)  # a file of a size that can be meant, and no device
+    with open_input(path, at_most=MAX_BYTES):  # of a size that can be meant, and no device
+        pass
     try:
         layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path))
         stage = pxr.Usd.Stage.Open(layer, load=pxr.Usd.Stage.LoadNone) if layer else None

@@ -26,6 +26,7 @@ from corporeal.formats.ply_folder import read_ply_folder, write_ply_folder
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.pipelines.packed_dataset import read_packed_dataset
 from corporeal.runtime.files import require_writable
+from corporeal.runtime.names import repeated
 from corporeal.runtime.progress import progress
 from corporeal.skinning.kinematics import forward_kinematics
 
@@ -285,8 +286,7 @@ def _write_npz(out: Path, chosen: Registrations) -> None:
 def _copy_into(store: RegistrationsStore, sets: list[Registrations]) -> int:
     takes = [(held, take) for held in sets for take in held.takes]
     names = [(take.subject, take.sequence) for _, take in takes]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := repeated(names):
         raise InputError(f"take {' '.join(twice[0])} came twice; import the files separately.")
     with progress("copying", len(takes), "take") as step:
         for held, take in takes:

@@ -18,9 +18,13 @@ from corporeal.pipelines.make_body import MakeBodyConfig
 from corporeal.population.given import completed, survey_persons
 from corporeal.population.sampling import AGES, Persons
 from corporeal.runtime.input_files import read_input
+from corporeal.runtime.names import repeated
 
 _SPLIT = "split"
-_MAX_BYTES = 64 * 1024**2
+_MAX_BYTES = 8 * 1024**2
+"""Some hundred thousand people; ANSUR II's larger file has 2 MB."""
+_REFUSED_SHOWN = 20
+"""Persons whose faults a message repeats."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 
 
@@ -94,7 +98,8 @@ def read_persons(path: str | Path) -> Persons:
         except InputError as error:
             refused[name] = str(error)
     if refused or not persons:
-        text = "; ".join(f"{name}: {why}" for name, why in refused.items())
+        text = "; ".join(f"{name}: {why}" for name, why in [*refused.items()][:_REFUSED_SHOWN])
+        text += " …" * (len(refused) > _REFUSED_SHOWN)
         raise InputError(f"{path} has {len(refused)} persons that cannot be made: {text}")
     return Persons(
         tuple(persons),
@@ -145,8 +150,7 @@ def _rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path} is not a table in UTF-8 text: {error}.") from error
     header = [column.strip() for column in reader.fieldnames or ()]
-    doubled = sorted({column for column in header if header.count(column) > 1})
-    if doubled:
+    if doubled := repeated(header):
         raise FormatError(
             f"{path} has the column {doubled[0]!r} {header.count(doubled[0])} times; expected "
             f"every column once. Remove or rename one."

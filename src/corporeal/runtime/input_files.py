@@ -21,6 +21,8 @@ MAX_BYTES = 512 * 1024**2
 MAX_TEXT_BYTES = 64 * 1024**2
 """No reader parses a longer text: about seven hundred thousand vertices."""
 
+_PIECE = 1024**2
+"""Bytes that are read at once of a file whose size does not say how long it is."""
 _NAME_SHOWN = 200
 """Characters of a path that a message repeats."""
 _KINDS = (
@@ -82,8 +84,11 @@ def open_input(path: str | Path, *, at_most: int | None = None) -> Iterator[Buff
 def read_input(path: str | Path, *, at_most: int = MAX_BYTES) -> bytes:
     """All bytes of a file that is no larger than `at_most` bytes."""
     with open_input(path, at_most=at_most) as file, reading(Path(path)):
-        content = file.read(at_most + 1)
-    if len(content) > at_most:  # it grew, or its size was a lie, as under /proc
+        # asked for at_most bytes, a read would take room for them all before it takes the first
+        content = file.read(os.fstat(file.fileno()).st_size + 1)
+        while len(content) <= at_most and (more := file.read(_PIECE)):
+            content += more  # it grew, or its size was a lie, as under /proc
+    if len(content) > at_most:
         raise FormatError(
             f"{named(path)} has more than {at_most} bytes, the most that are read. Give a smaller "
             f"file."

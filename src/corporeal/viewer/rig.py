@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.formats.joint_tree import Joint, joint_tree
+from corporeal.runtime.names import repeated
 
 MOST_JOINTS = 512
 Up = Literal["+y", "+z"]
@@ -49,9 +50,8 @@ def read_rig(plain: Any) -> Rig:
         raise InputError(f"the rig's joints are no list of at most {MOST_JOINTS}.")
     joints = tuple(_joint(row) for row in rows)
     names = [joint.name for joint in joints]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two joints are called {twice!r}; give them different names.")
+    if twice := repeated(names):
+        raise InputError(f"two joints are called {twice[0]!r}; give them different names.")
     for joint in joints:
         if joint.parent is not None and joint.parent not in names:
             raise InputError(f"joint {joint.name!r} hangs on {joint.parent!r:.60}, which is none.")

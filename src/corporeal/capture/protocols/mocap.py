@@ -12,6 +12,7 @@ from corporeal.capture.protocols.standing import a_pose
 from corporeal.errors import InputError
 from corporeal.motions.incoming import IncomingOptions, motion_for_body
 from corporeal.motions.resample import resample
+from corporeal.runtime.names import repeated
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,7 @@ class MocapProtocol:
             raise InputError("protocol mocap came without clips; give --clips A.bvh B.bvh …")
         if self.fps is not None and not 1.0 <= self.fps <= 1000.0:
             raise InputError(f"clips asked at {self.fps} frames a second; expected 1 to 1000.")
-        names = self.sequences()
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
+        if twice := repeated(self.sequences()):
             raise InputError(
                 f"clips {', '.join(twice)} stand twice; expected different file names: sequences "
                 f"are called after them."
