@@ -227,6 +227,7 @@ ARCHIVES: dict[str, Maker] = {
 PICKLES: dict[str, Maker] = {
     "a memo of gigabytes": lambda: b"\x80\x02}r\xff\xff\xff\x3f.",
     "a text memo of gigabytes": lambda: b"}p1073741823\n.",
+    "bytes past all files": lambda: b"\x80\x04\x8e" + struct.pack("<q", 2**63 - 2) + b".",
     "a long that is one": lambda: b"\x80\x02\x8b\xff\xff\xff\x7f.",
     "a sparse matrix of gigabytes": lambda: sparse_pickle(1, 2**27),
     "one text many times": lambda: repeated_pickle(200, 2**23),

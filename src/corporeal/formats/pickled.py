@@ -265,8 +265,9 @@ def _skipped_argument(file: IO[bytes], opcode: Any) -> int:
 
 def _past(file: IO[bytes], count: int) -> int:
     """Skip bytes that must be there."""
-    if file.seek(count, 1) > os.fstat(file.fileno()).st_size:
+    if count > os.fstat(file.fileno()).st_size - file.tell():  # some counts cannot be sought
         raise pickle.UnpicklingError(f"{count} bytes less than it says")
+    file.seek(count, 1)
     return 0
 
 
