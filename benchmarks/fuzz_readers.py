@@ -97,22 +97,83 @@ def readers() -> dict[str, tuple[str, Reader, Writer]]:
     def packed(path: Path) -> None:
         write_glb_character(path, soft_character(frames=5, rank=2), packing="meshopt")
 
-    return table | {
-        "bvh": (".bvh", read_bvh, lambda path: write_bvh(path, motion)),
-        "smpl npz": (".npz", read_smpl, lambda path: write_smpl(path, model)),
-        "smpl pkl": (".pkl", read_smpl, lambda path: write_smpl(path, model)),
-        "hdf5": (".hdf5", read_frames, frames),
-        "glb meshopt": (".glb", read_glb_character, packed),
-        "png": (".png", read_png, lambda path: write_png(path, pixels)),
-        "map": (".npy", read_npy, lambda path: np.save(path, np.linspace(0, 1, 50))),
-        "name map": (".json", read_name_map, text(joints)),
-        "scene": (".json", read_environment, text(scene)),
-        "manifest": (".json", read_manifest, text(manifest)),
-        "people": (
-            ".csv",
-            read_persons,
-            text("name,gender,age,stature,mass\nanna,female,30,1.7,60\nben,male,41,1.8,80\n"),
+    return (
+        table
+        | _rigs_and_models(soft_character, import_module("small_body"))
+        | {
+            "bvh": (".bvh", read_bvh, lambda path: write_bvh(path, motion)),
+            "smpl npz": (".npz", read_smpl, lambda path: write_smpl(path, model)),
+            "smpl pkl": (".pkl", read_smpl, lambda path: write_smpl(path, model)),
+            "hdf5": (".hdf5", read_frames, frames),
+            "glb meshopt": (".glb", read_glb_character, packed),
+            "png": (".png", read_png, lambda path: write_png(path, pixels)),
+            "map": (".npy", read_npy, lambda path: np.save(path, np.linspace(0, 1, 50))),
+            "name map": (".json", read_name_map, text(joints)),
+            "scene": (".json", read_environment, text(scene)),
+            "manifest": (".json", read_manifest, text(manifest)),
+            "people": (
+                ".csv",
+                read_persons,
+                text("name,gender,age,stature,mass\nanna,female,30,1.7,60\nben,male,41,1.8,80\n"),
+            ),
+        }
+    )
+
+
+def _rigs_and_models(character: Callable[..., Any], small: Any) -> dict[str, Any]:
+    """Rigs of other programs, markers, scans, models with dynamics."""
+    import numpy as np
+
+    from corporeal.formats.c3d import MarkerClip, read_c3d, write_c3d
+    from corporeal.formats.dmpl import read_dmpl, write_dmpl
+    from corporeal.formats.fbx import write_fbx
+    from corporeal.formats.fbx_read import read_fbx_mesh, read_fbx_motion
+    from corporeal.formats.glb_motion import read_glb_motion
+    from corporeal.formats.gltf import write_glb_character
+    from corporeal.formats.raw_scans import read_landmarks, read_raw_scan
+    from corporeal.formats.usd import write_usd
+    from corporeal.formats.usd_read import read_usd_mesh, read_usd_motion
+
+    models, template = import_module("dynamics_models"), small.small_template()
+
+    def moving() -> Any:
+        return character(frames=5, rank=2)
+
+    def marked(path: Path) -> None:
+        places = np.random.default_rng(0).normal(size=(6, 3, 3))
+        write_c3d(path, MarkerClip(("a", "b", "c"), places, 100.0))
+
+    def cloud(path: Path) -> None:
+        np.savetxt(path, np.random.default_rng(0).normal(size=(40, 3)))
+
+    def landmarks(path: Path) -> None:
+        path.write_text(json.dumps({"crown": [0, 1.7, 0], "left heel": [0.1, 0, 0]}))
+
+    def swinging(path: Path) -> None:
+        write_dmpl(path, models.small_dmpl(template))
+
+    return {
+        "fbx motion": (
+            ".fbx",
+            lambda path: read_fbx_motion(path, "m"),
+            lambda path: write_fbx(path, moving()),
         ),
+        "fbx mesh": (".fbx", read_fbx_mesh, lambda path: write_fbx(path, moving())),
+        "usd motion": (
+            ".usdc",
+            lambda path: read_usd_motion(path, "m"),
+            lambda path: write_usd(path, moving()),
+        ),
+        "usd mesh text": (".usda", read_usd_mesh, lambda path: write_usd(path, moving())),
+        "glb motion": (
+            ".glb",
+            lambda path: read_glb_motion(path, "m"),
+            lambda path: write_glb_character(path, moving()),
+        ),
+        "c3d": (".c3d", read_c3d, marked),
+        "scan xyz": (".xyz", read_raw_scan, cloud),
+        "landmarks": (".json", read_landmarks, landmarks),
+        "dmpl": (".npz", read_dmpl, swinging),
     }
 
 

@@ -58,6 +58,7 @@ def test_every_shape_is_read(tmp_path: Path) -> None:
         ({"collider": []}, "expected colliders, wind"),
         ({"colliders": {}}, "expected a list"),
         ({"colliders": [{"shape": "cone"}]}, "expected a shape of ground"),
+        ({"colliders": [{"shape": ["box"]}]}, "expected a shape of ground"),
         ({"colliders": [{"shape": "box"}]}, "size among them"),
         ({"colliders": [{"shape": "box", "size": [1, 2]}]}, "expected three numbers"),
         ({"colliders": [{"shape": "box", "size": [1, 2, 0]}]}, "box edges"),

@@ -9,6 +9,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose, RotationPose
 from corporeal.body.raw_scan import RawScan
 from corporeal.errors import FormatError, InputError
+from corporeal.formats import c3d
 from corporeal.formats.c3d import MarkerClip, read_c3d, write_c3d
 from corporeal.formats.raw_scans import read_landmarks, read_raw_scan
 from corporeal.geometry.rotations import matrix_from_axis_angle
@@ -412,6 +413,17 @@ def test_c3d_round_trip(tmp_path) -> None:
     (tmp_path / "c.c3d").write_bytes(b"nothing")
     with pytest.raises(FormatError, match="no C3D"):
         read_c3d(tmp_path / "c.c3d")
+
+
+def test_a_c3d_file_without_an_end_is_refused(tmp_path, monkeypatch) -> None:
+    """Cut within its table of parameters, a file sent the package's reader round for ever."""
+    pytest.importorskip("ezc3d")
+    monkeypatch.setattr(c3d, "_SECONDS", 1.0)
+    places = np.random.default_rng(0).random((6, 3, 3))
+    write_c3d(tmp_path / "a.c3d", MarkerClip(("a", "b", "c"), places, 100.0))
+    (tmp_path / "b.c3d").write_bytes((tmp_path / "a.c3d").read_bytes()[:757])
+    with pytest.raises(FormatError, match="found no end of it"):
+        read_c3d(tmp_path / "b.c3d")
 
 
 def test_space_tells_the_sexes() -> None:

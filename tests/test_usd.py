@@ -8,8 +8,9 @@ import pytest
 from takes import played_attachment, soft_character, soft_take
 
 from corporeal.body.character import Character
-from corporeal.errors import InputError, MissingDependencyError
+from corporeal.errors import FormatError, InputError, MissingDependencyError
 from corporeal.formats.usd import write_usd, write_usd_cache
+from corporeal.formats.usd_read import read_usd_mesh
 from corporeal.runtime import extras
 from corporeal.skinning.playback import character_joints, character_vertices
 
@@ -151,3 +152,10 @@ def test_what_does_not_fit_is_refused(pxr, tmp_path: Path, character: Character)
     with pytest.raises(InputError, match="expected the suffix"):
         write_usd(tmp_path / "a.abc", character)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_damage_that_is_no_text_is_named(tmp_path: Path):
+    """USD's message repeats the file's bytes, and cannot be spelt then."""
+    (tmp_path / "a.usda").write_bytes(b'#usda 1.0\ndef Xform "a" {\n float \xa6\xff = 1\n}\n')
+    with pytest.raises(FormatError, match=r"a\.usda cannot be read as USD"):
+        read_usd_mesh(tmp_path / "a.usda")

@@ -105,12 +105,20 @@ def _stage(path: Path) -> tuple[Pxr, Any]:
         stage = pxr.Usd.Stage.Open(layer, load=pxr.Usd.Stage.LoadNone) if layer else None
     except pxr.Tf.ErrorException as error:
         raise FormatError(
-            f"{path} cannot be read as USD ({str(error).splitlines()[0][:200]}). It is damaged or "
-            f"another kind of file; export it again."
+            f"{path} cannot be read as USD ({_said(error)}). It is damaged or another kind of "
+            f"file; export it again."
         ) from error
     if stage is None:
         raise FormatError(f"{path} cannot be read as USD. It is damaged or another kind of file.")
     return pxr, stage
+
+
+def _said(error: Exception) -> str:
+    """USD's own words, which repeat bytes of the file as they are."""
+    try:
+        return str(error).strip().splitlines()[0][:200]
+    except (UnicodeDecodeError, IndexError):
+        return "it is no text"
 
 
 def _place(pxr: Pxr, stage: Any) -> Float[NumpyArray, "4 4"]:

@@ -82,7 +82,7 @@ def read_environment(path: str | Path) -> Environment:
 
 def _collider(row: Any, folder: Path) -> Collider:
     kind = row.get("shape") if isinstance(row, dict) else None
-    if kind not in _SHAPES:
+    if not isinstance(kind, str) or kind not in _SHAPES:
         raise InputError(f"a collider is {row!r:.60}; expected a shape of {', '.join(_SHAPES)}.")
     needed, make = _SHAPES[kind]
     moving = "track" in row
