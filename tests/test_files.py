@@ -16,6 +16,7 @@ from corporeal.runtime.files import (
     atomic_write,
     file_sha256,
     make_folder,
+    require_room,
     require_writable,
     write_bytes,
 )
@@ -238,3 +239,10 @@ def test_folders_of_killed_writers_are_removed(tmp_path: Path) -> None:
     with atomic_folder(tmp_path / "a") as hidden:
         (hidden / "x").write_text("whole")
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_file_that_the_disk_cannot_take_is_not_begun(tmp_path: Path):
+    with pytest.raises(OutputError, match="disk is full"), atomic_write(tmp_path / "a") as place:
+        require_room(place, 10**18)
+    require_room(tmp_path / "a", 1)
+    assert not list(tmp_path.iterdir())

@@ -23,7 +23,10 @@ from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
 from corporeal.formats.polygons import authored_faces, authored_uv
 from corporeal.runtime.extras import import_extra
-from corporeal.runtime.files import atomic_write
+from corporeal.runtime.files import atomic_write, require_room
+
+_HEAD_BYTES = 64 * 1024
+"""What a file has beside its numbers, and more."""
 
 
 def write_alembic(
@@ -39,6 +42,7 @@ def write_alembic(
     if not (math.isfinite(fps) and fps > 0):
         raise InputError(f"cache has fps {fps}; expected a finite number above 0.")
     with atomic_write(path) as temporary:
+        require_room(temporary, 12 * vertices[..., 0].size + 100 * mesh.vertex_count + _HEAD_BYTES)
         _write(temporary, mesh, vertices, fps)
 
 

@@ -21,15 +21,17 @@ from corporeal.body.attachment import Attachment
 from corporeal.body.character import Character, unsigned_weights
 from corporeal.body.checks import require_finite
 from corporeal.body.mesh import Mesh
-from corporeal.errors import InputError
+from corporeal.errors import InputError, OutputError
 from corporeal.formats.polygons import authored_faces, authored_uv
 from corporeal.geometry.surface import vertex_normals
 from corporeal.runtime.extras import import_extra
-from corporeal.runtime.files import atomic_write
+from corporeal.runtime.files import atomic_write, require_room
 
 _ROOT = "/character"
 _RIG = f"{_ROOT}/rig"
 _TAKE = f"{_RIG}/take"
+_FULL = 1024**2
+"""A disk with less room than this is full: USD does not say why it could not write."""
 _FRAMES_AT_ONCE = 16
 """Frames whose normals are made together: they share the work that the topology needs."""
 
@@ -136,7 +138,11 @@ def export_stage(stage: Any, path: str | Path) -> None:
     if Path(path).suffix not in (".usd", ".usda", ".usdc"):
         raise InputError(f"cannot write USD as {path}; expected the suffix .usd, .usdc or .usda.")
     with atomic_write(path) as temporary:
-        stage.GetRootLayer().Export(str(temporary))
+        try:
+            stage.GetRootLayer().Export(str(temporary))
+        except Pxr().Tf.ErrorException as error:
+            require_room(temporary, _FULL)
+            raise OutputError(f"cannot write {path}: USD's own writer failed.") from error
 
 
 def _joint_paths(pxr: Pxr, character: Character) -> list[str]:

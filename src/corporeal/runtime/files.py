@@ -131,6 +131,19 @@ def require_writable(path: str | Path, *, inside: str | Path | None = None) -> P
     return target
 
 
+def require_room(path: str | Path, size: int) -> None:
+    """Refuse to begin a file of `size` bytes that the disk cannot take.
+
+    For libraries that end the whole program, or tell nothing, when a disk is full.
+    """
+    try:
+        free = shutil.disk_usage(Path(path).parent).free
+    except OSError:
+        return  # whoever writes will say why
+    if free < size:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
+
+
 def make_folder(path: str | Path) -> Path:
     """Create a folder, and those above it, unless it is there; `OutputError` where it cannot be."""
     try:
