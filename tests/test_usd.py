@@ -159,3 +159,13 @@ def test_damage_that_is_no_text_is_named(tmp_path: Path):
     (tmp_path / "a.usda").write_bytes(b'#usda 1.0\ndef Xform "a" {\n float \xa6\xff = 1\n}\n')
     with pytest.raises(FormatError, match=r"a\.usda cannot be read as USD"):
         read_usd_mesh(tmp_path / "a.usda")
+
+
+def test_vertices_that_are_no_numbers_are_told_with_the_file(tmp_path: Path):
+    write_usd(tmp_path / "a.usda", soft_character(frames=2, rank=1))
+    text = (tmp_path / "a.usda").read_text()
+    start = text.index("point3f[] points = [(") + len("point3f[] points = [(")
+    broken = text[:start] + "inf" + text[text.index(",", start) :]
+    (tmp_path / "b.usda").write_text(broken)
+    with pytest.raises(FormatError, match=r"b\.usda: .*not finite"):
+        read_usd_mesh(tmp_path / "b.usda")

@@ -25,6 +25,7 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError
 from corporeal.formats.fbx_tree import FbxNode, read_fbx_tree
+from corporeal.formats.named_errors import says_the_file
 from corporeal.formats.polygons import fan_triangles
 from corporeal.formats.rig_motion import (
     RigFrames,
@@ -76,6 +77,7 @@ class _Scene:
         ]
 
 
+@says_the_file
 def read_fbx_motion(path: str | Path, unit: str | float = "auto") -> RigReading:
     """The first take of a file, on the skeleton that its bones are; y up.
 
@@ -97,6 +99,7 @@ def read_fbx_motion(path: str | Path, unit: str | float = "auto") -> RigReading:
     return rig_motion(path, RigFrames(names, parents, rest, world, fps), unit)
 
 
+@says_the_file
 def read_fbx_skeleton(path: str | Path) -> Skeleton:
     """The skeleton of a file at rest, metres, y up."""
     scene = _scene(Path(path))
@@ -104,6 +107,7 @@ def read_fbx_skeleton(path: str | Path) -> Skeleton:
     return Skeleton(names, parents, (_place(scene) @ _rest(scene, bones))[:, :3, 3])
 
 
+@says_the_file
 def read_fbx_mesh(path: str | Path) -> Mesh:
     """All surfaces of a file as one mesh, metres, y up, where the models place them."""
     scene = _scene(Path(path))

@@ -21,6 +21,7 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError
 from corporeal.formats.bvh_units import axis_rotation
+from corporeal.formats.named_errors import says_the_file
 from corporeal.formats.polygons import fan_triangles
 from corporeal.formats.rig_motion import (
     RigFrames,
@@ -36,6 +37,7 @@ MAX_BYTES: Final = 1024**3
 """Largest file that is read."""
 
 
+@says_the_file
 def read_usd_motion(path: str | Path, unit: str | float = "auto") -> RigReading:
     """The animation of the first skeleton of a stage; y up."""
     path = Path(path)
@@ -62,6 +64,7 @@ def read_usd_motion(path: str | Path, unit: str | float = "auto") -> RigReading:
     return rig_motion(path, frames, unit)
 
 
+@says_the_file
 def read_usd_skeleton(path: str | Path) -> Skeleton:
     """The first skeleton of a stage, as it was bound; metres, y up."""
     path = Path(path)
@@ -71,6 +74,7 @@ def read_usd_skeleton(path: str | Path) -> Skeleton:
     return Skeleton(names, parents, rest[:, :3, 3])
 
 
+@says_the_file
 def read_usd_mesh(path: str | Path) -> Mesh:
     """All surfaces of a stage as one mesh, at rest; metres, y up."""
     path = Path(path)
