@@ -24,6 +24,7 @@ from corporeal.motions.shaking import (
 )
 from corporeal.motions.sketch import Sketch, Track
 from corporeal.motions.stepping import knees, one_leg_loose, running_on_spot
+from corporeal.motions.thighs import least_stance
 
 Author = Callable[[Sketch], Track]
 """Fills an empty sketch; gives back joint rotations and root translation."""
@@ -81,6 +82,7 @@ def make_motion(
         a_pose,
         clearance=arm_clearance(template, identity),
         girdle=girdle,
+        least_stance=least_stance(template, identity),
     )
     rotations, translation = MOTIONS[name](sketch)
     return Motion(name, fps, rotations, translation, skeleton)

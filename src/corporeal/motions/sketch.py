@@ -76,6 +76,8 @@ class Sketch:
     """How much farther out hanging arms are held, to clear a wide body, radians."""
     girdle: bool = True
     """Collars go with the arms by the scapulohumeral rhythm; else by a smaller rise."""
+    least_stance: float = 0.0
+    """Half the distance of feet that thighs leave room for, metres (`motions.thighs`)."""
 
     @staticmethod
     def empty(
@@ -86,12 +88,18 @@ class Sketch:
         a_pose: bool,
         clearance: float = 0.0,
         girdle: bool = True,
+        least_stance: float = 0.0,
     ) -> "Sketch":
         """A sheet of `duration` seconds at `fps` frames a second with all rotations 0."""
         time = np.arange(int(np.floor(duration * fps + 1e-9)) + 1) / fps
         rotations = np.zeros((len(time), skeleton.joint_count, 3))
         body = StandingBody.from_skeleton(skeleton)
-        return Sketch(body, time, rotations, generator, a_pose, clearance, girdle)
+        return Sketch(body, time, rotations, generator, a_pose, clearance, girdle, least_stance)
+
+    def stance(self, width: float) -> float:
+        """Distance of either foot from the middle, `width` hip breadths apart or as far as thighs
+        need, metres."""
+        return max(width * self.body.hip_half_width, self.least_stance)
 
     @property
     def end(self) -> float:
