@@ -16,8 +16,8 @@ from corporeal.body.pose import Pose
 from corporeal.body.registrations import LeftOut, Subject, Take, Twin
 from corporeal.capture.checkup import in_words
 from corporeal.errors import InputError
-from corporeal.evaluation.flesh_recorder import FleshRecorders
 from corporeal.evaluation.flesh_health import FleshHealth
+from corporeal.evaluation.flesh_recorder import FleshRecorders
 from corporeal.evaluation.health_limits import HealthLimits
 from corporeal.evaluation.skin_parts import PartLabels, SkinParts, default_parts
 from corporeal.formats.registrations import RegistrationsStore
