@@ -61,11 +61,13 @@ def make_motion(
     duration: float = 4.0,
     a_pose: bool = False,
     girdle: bool = True,
+    stoop: float = 0.0,
 ) -> Motion:
     """Author a motion for one body: its limb lengths decide where the feet and the pelvis are.
 
     `seed` draws tempo, size and style; `a_pose` starts it in an A-pose; `girdle` lets the collars
-    go with the arms by the scapulohumeral rhythm, instead of a smaller rise of their own.
+    go with the arms by the scapulohumeral rhythm, instead of a smaller rise of their own; `stoop`
+    rounds the back by so many radians (`motions.posture.stoop_at`).
     """
     if name not in MOTIONS:
         raise InputError(f"no motion is called {name!r}; there are {', '.join(sorted(MOTIONS))}.")
@@ -83,6 +85,7 @@ def make_motion(
         clearance=arm_clearance(template, identity),
         girdle=girdle,
         least_stance=least_stance(template, identity),
+        stoop=stoop,
     )
     rotations, translation = MOTIONS[name](sketch)
     return Motion(name, fps, rotations, translation, skeleton)
