@@ -1,6 +1,7 @@
 """A thousand bodies of BMI 16 to 45: layers nested, bones beneath the skin, none without thickness.
 
-    python benchmarks/anatomy_bodies.py --bodies 1120 --jobs 2   # takes up where it ended
+    python benchmarks/anatomy_bodies.py --bodies 1120 --workers 16   # takes up where it ended
+    python benchmarks/anatomy_bodies.py --bodies 1120 --limit 40     # 40 more of them, no more
     python benchmarks/anatomy_bodies.py --summary       # what the rows say, without new ones
 
 People are drawn evenly over body mass index and age (`population.sampling`, crowd `even`) and
@@ -16,7 +17,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -133,27 +134,33 @@ def examined(identity: Identity, sex: str, age: float) -> dict[str, object]:
     }
 
 
-def run(count: int, file: Path, code: str, jobs: int) -> None:
-    """Adds the rows of the first `count` people that `file` lacks."""
+def run(count: int, file: Path, code: str, workers: int, limit: int | None) -> None:
+    """Adds the rows of the first `count` people that `file` lacks, `limit` of them at most."""
     done = {row["person"] for row in read_rows(file, code)}
-    left = [number for number in range(count) if number not in done]
+    left = [number for number in range(count) if number not in done][:limit]
     groups = [left[start : start + GROUP] for start in range(0, len(left), GROUP)]
-    with executor(jobs) as each:
-        for group, rows in zip(groups, each(group_rows, groups), strict=True):
+    made = len(done)
+    with executor(workers) as each:
+        for rows in each(group_rows, groups):
             with file.open("a") as rows_file:
                 for row in rows:
                     rows_file.write(json.dumps(row | {"code": code}, default=float) + "\n")
-            print(f"{group[-1] + 1} of {count}", flush=True)
+            made += len(rows)
+            print(f"{made} of {count}", flush=True)
 
 
 @contextmanager
-def executor(jobs: int) -> Iterator[Callable]:
-    """A `map` that works in this process, or in some others."""
-    if jobs == 1:
+def executor(workers: int) -> Iterator[Callable]:
+    """A `map` in no order that works in this process, or in some others, one thread each."""
+    if workers == 1:
         yield map
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        yield pool.map
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[name] = "1"
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        yield lambda work, items: (
+            future.result() for future in as_completed([pool.submit(work, item) for item in items])
+        )
 
 
 def group_rows(numbers: list[int]) -> list[dict[str, object]]:
@@ -217,13 +224,14 @@ def summary(rows: list[dict]) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--bodies", type=int, default=40, help="people drawn")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--limit", type=int, help="new bodies at most")
     parser.add_argument("--summary", action="store_true", help="no new bodies")
     parser.add_argument("--out", type=Path, default=RESULTS, help="file")
     asked = parser.parse_args()
     file, code = asked.out.with_suffix(".jsonl"), source_code()
     if not asked.summary:
-        run(asked.bodies, file, code, asked.jobs)
+        run(asked.bodies, file, code, asked.workers, asked.limit)
     rows = read_rows(file, code)
     examined_rows = [row for row in rows if "bone_points" in row]
     report = {

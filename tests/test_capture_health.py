@@ -16,6 +16,7 @@ from corporeal.body.pose import Pose
 from corporeal.body.registrations import LeftOut, Subject, Take, Twin
 from corporeal.capture.checkup import in_words
 from corporeal.errors import InputError
+from corporeal.evaluation.flesh_health import FleshHealth
 from corporeal.evaluation.flesh_recorder import FleshRecorders
 from corporeal.evaluation.health_limits import HealthLimits
 from corporeal.evaluation.skin_parts import PartLabels, SkinParts, default_parts
@@ -83,7 +84,11 @@ def test_a_mirrored_body_fails(simulation: ProjectiveSimulation) -> None:
     assert len(found.penetration) == 0
     faults = HealthLimits().faults(found)
     assert {fault.frame for fault in faults} == {1}
-    assert {fault.what.split(" of ")[0] for fault in faults} == {"elements inside out", "volume"}
+    assert {fault.what.split(" of ")[0] for fault in faults} == {"volume inside out", "volume"}
+    health = FleshHealth(body)
+    turned = health.rest_volumes[health.moving].sum()
+    assert found.inverted_volume is not None
+    np.testing.assert_allclose(found.inverted_volume, [0.0, turned], rtol=FLOAT32)
 
 
 @pytest.mark.quick
@@ -102,6 +107,11 @@ def test_each_limit_is_the_largest_value_that_passes() -> None:
         column[2] = limit + 1
         (fault,) = limits.faults(replace(calm, **{name: column}))
         assert (fault.frame, fault.worst) == (2, pytest.approx(limit + 1))
+    known = replace(calm, inverted=np.full(5, 99), inverted_volume=np.zeros(5, np.float32))
+    assert limits.faults(known) == []  # pressed flat, however many
+    known.inverted_volume[2] = 2 * limits.inverted_volume
+    (fault,) = limits.faults(known)
+    assert (fault.frame, fault.what) == (2, "volume inside out")
     depths = calm.penetration.copy()
     depths[1] = 2 * limits.penetration
     (fault,) = limits.faults(replace(calm, penetration=depths))
@@ -125,6 +135,12 @@ def test_records_are_joined_and_refused() -> None:
     both = HealthRecord.joined([sound(5), sound(2)])
     assert both.frame_count == 7
     assert both.penetration_frames.tolist() == [0, 3, 5]
+    assert both.inverted_volume is None
+    measured = replace(sound(5), inverted_volume=np.arange(5, dtype=np.float32))
+    assert HealthRecord.joined([measured, sound(2)]).inverted_volume is None
+    joined = HealthRecord.joined([measured, measured]).inverted_volume
+    assert joined is not None
+    assert joined.tolist() == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]
     with pytest.raises(InputError, match="expected one column a part"):
         replace(sound(), parts=("belly",))
     with pytest.raises(InputError, match="expected one depth a frame that is there"):

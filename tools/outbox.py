@@ -15,11 +15,11 @@ import tarfile
 from pathlib import Path
 
 ORDER = (
-    "dyna.packed.npz", "multipose.packed.npz", "multishape.packed.npz", "dyna_test.packed.npz",
+    "dyna.packed.npz", "dyna_test.packed.npz", "multishape.packed.npz", "multipose.packed.npz",
     "multipose_test.packed.npz", "models/smpl.npz.xz", "models/smpl_sparse.npz.xz",
     "dyna_wide.packed.npz",
 )  # fmt: skip
-REPORTS = ("*.json", "logs/*.log", "models/*.json", "*.log")
+REPORTS = ("*.json", "*.jsonl", "logs/*.log", "models/*.json", "*.log")
 REPORT_MOST = 1_000_000
 """Bytes of a report; of a longer one the end is sent."""
 

@@ -3,21 +3,22 @@
     python tools/record_sets.py HOME                               all of it, on CPU and GPU
     python tools/record_sets.py HOME --size 0.01 --device cpu      a hundredth, to see that it runs
     python tools/record_sets.py HOME --minutes 20 --wrap-up 6      no recording after 20 minutes
+    python tools/record_sets.py HOME --without multipose           all but what is had already
 
 | set | people | what | engine |
 | --- | --- | --- | --- |
 | `multishape` | 1 000 women, 1 000 men | one stand, skinned without flesh | CPU |
 | `multipose`, `multipose_test` | 40 who train × 45, 6 who test × 20 | held poses | CPU |
-| `dyna`, `dyna_test` | 10 who train, 6 who test | 14 motions × 5 s, with twins | `--device` |
-| `dyna_wide` | 30 women, 30 men | 14 motions × 2 s, tissue varied, a third lying | `--device` |
+| `dyna`, `dyna_test` | 10 who train, 6 who test | 14 motions × 5 s, with twins | both |
+| `dyna_wide` | 30 women, 30 men | 14 motions × 2 s, tissue varied, a third lying | both |
 
-The CPU's sets are recorded one after the other, those of the device beside them; when the CPU has
-done its own it helps with the movements, or makes all, where the device records nothing. SMPL
-is trained by the verb as soon as its two sets are there. Every set is packed (`corporeal dataset
-pack`) when it is recorded, or, as far as it came, when time is up; then its dynamic offsets are
-decomposed and it is checked. Everything is one of corporeal's own commands, with a log of its own
-in HOME/logs, and goes on where it stopped when the same call is given again. HOME/status.json says
-what became of each.
+Device and CPU begin with dyna, each from its end (`capture --join`), and go on with dyna_test; then
+the device records dyna_wide, and the CPU the held poses before it helps with that. Where the device
+records nothing, the CPU makes all. SMPL is trained by the verb as soon as its two sets are there.
+Every set is packed (`corporeal dataset pack`) when it is recorded, or, as far as it came, when time
+is up; then its dynamic offsets are decomposed and it is checked. Everything is one of corporeal's
+own commands, with a log of its own in HOME/logs, and goes on where it stopped when the same call is
+given again. HOME/status.json says what became of each.
 """
 
 import argparse
@@ -34,9 +35,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VERB = (sys.executable, "-m", "corporeal.cli.main")
-HELD = ("multipose", "multishape", "multipose_test")
+HELD = ("multishape", "multipose_test", "multipose")
 MOVING = ("dyna", "dyna_test", "dyna_wide")
 """Sets of held poses, which the CPU records, and of movements, which the device does."""
+ON_CPU = ("dyna", "dyna_test", *HELD, "dyna_wide")
+"""The order of the CPU; a set of movements that the device has not begun waits for its turn."""
 PATIENCE = 5.0
 """Seconds that a stopped command has to end."""
 LOOK = 1.0
@@ -53,6 +56,7 @@ class Plan:
     cpu_jobs: int
     device_jobs: int
     seed: int
+    without: tuple[str, ...] = ()
 
     def count(self, full: int, least: int = 1) -> int:
         """So many of the full number, by the size."""
@@ -146,8 +150,9 @@ class Plan:
                 "--jobs", str(self.side_jobs(name))]  # fmt: skip
 
     def side_jobs(self, name: str) -> int:
-        """Processes for what is done with a set: few while others are being recorded."""
-        return max(2, self.all_jobs * 3 // (4 if name == MOVING[-1] else 12))
+        """Processes for what is done with a set: the large ones have half of them, beside what is
+        still being recorded."""
+        return max(2, self.all_jobs // (2 if name in MOVING else 4))
 
     def offsets(self, name: str) -> list[str]:
         """How many components dynamic offsets have."""
@@ -231,7 +236,7 @@ class Runner:
     def record(self, name: str, on_cpu: bool = False) -> bool:
         """Record a set, as far as time lets; or help the device with it."""
         title = f"{name} on the CPU" if on_cpu else name
-        return self.run(title, self.plan.recording(name, on_cpu), self.recording_ends)
+        return self.run(title, self.plan.recording(name, on_cpu), self.recording_ends, threads=1)
 
     def wrap_up(self, name: str) -> None:
         """Pack a set, decompose its offsets, check it."""
@@ -257,6 +262,8 @@ def environment(threads: int) -> dict[str, str]:
     given["PYTHONPATH"] = os.pathsep.join(part for part in path if part)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         given[name] = str(threads)
+    if threads == 1:  # kernels of a process wait for each other where all cores are taken
+        given["NUMBA_NUM_THREADS"] = "1"
     given.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path.home() / ".cache" / "corporeal-jax"))
     given.setdefault("PYTHONUNBUFFERED", "1")
     return given
@@ -285,42 +292,57 @@ def beside(work: Callable[[], None]) -> threading.Thread:
 def record_all(runner: Runner) -> None:
     """Everything, in the order in which it is needed."""
     plan, refused = runner.plan, threading.Event()
+    moving = [name for name in MOVING if name not in plan.without]
     packing: dict[str, threading.Thread] = {}
     if not runner.run("people", plan.people(), runner.recording_ends):
         return
 
-    def moving() -> None:
-        for name in MOVING:
+    lock = threading.Lock()
+
+    def pack(name: str) -> None:
+        with lock:
+            if name not in packing:
+                packing[name] = beside(lambda: runner.wrap_up(name))
+
+    def on_device() -> None:
+        for name in moving:
             if runner.record(name):
-                packing[name] = beside(lambda name=name: runner.wrap_up(name))
+                pack(name)
             elif not plan.takes(name):
                 refused.set()
                 return
-
-    def held() -> None:
-        for name in HELD:
-            runner.wrap_up(name)
 
     def train() -> None:
         runner.train("smpl", sparse=False)
         runner.train("smpl_sparse", sparse=True)
 
-    on_device = beside(moving)
-    whole = {name: runner.record(name) for name in HELD}
-    followers = [beside(held)]
-    if whole["multishape"] and whole["multipose"]:
-        followers.append(beside(train))
-    for name in MOVING if plan.device != "cpu" else ():
-        while not (plan.begun(name) or refused.is_set() or runner.is_over):
+    device, whole, followers = beside(on_device), set(), []
+    waiting = [name for name in ON_CPU if name not in plan.without]
+    if plan.device == "cpu":
+        waiting = [name for name in waiting if name in HELD]
+    while waiting:
+        first = waiting[:1] if waiting[0] == MOVING[0] else waiting
+        name = next((n for n in first if ready(runner, n, refused)), None)
+        if name is None:
             time.sleep(LOOK)
-        runner.record(name, on_cpu=True)
-    on_device.join()
-    for name in MOVING:
-        if name not in packing:
-            packing[name] = beside(lambda name=name: runner.wrap_up(name))
+            continue
+        waiting.remove(name)
+        if runner.record(name, on_cpu=name in MOVING):
+            whole.add(name)
+            pack(name)
+        if {"multishape", "multipose"} <= whole and not followers:
+            followers.append(beside(train))
+    device.join()
+    for name in (*moving, *HELD):
+        pack(name)
     for follower in (*followers, *packing.values()):
         follower.join()
     runner.board.tell("all", "done")
+
+
+def ready(runner: Runner, name: str, refused: threading.Event) -> bool:
+    """Whether the CPU may record a set: one of movements is the device's to begin, if it can."""
+    return name in HELD or runner.plan.begun(name) or refused.is_set() or runner.is_over
 
 
 def main() -> None:
@@ -335,6 +357,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="until recording stops")
     parser.add_argument("--wrap-up", type=float, default=60.0, help="minutes more for the rest")
     parser.add_argument("--seed", type=int, default=1, help="of the people")
+    parser.add_argument("--without", nargs="*", default=[], choices=ON_CPU, help="leave these out")
     asked = parser.parse_args()
     asked.home.mkdir(parents=True, exist_ok=True)
     (asked.home / "logs").mkdir(exist_ok=True)
@@ -345,6 +368,7 @@ def main() -> None:
         asked.cpu_jobs,
         asked.device_jobs,
         asked.seed,
+        tuple(asked.without),
     )
     board = Board(plan.home)
     ends = board.start + 60.0 * asked.minutes

@@ -44,6 +44,9 @@ class HealthRecord:
     """Frames whose penetration was measured, ascending."""
     penetration: Float32[NumpyArray, "M"]
     """How deep skin is in the body in those frames, metres."""
+    inverted_volume: Float32[NumpyArray, "N"] | None = None
+    """Volume that lies inside out, m³: −J times the rest volume, over the elements with J < 0. None
+    in records that were made before it was measured."""
 
     def __post_init__(self) -> None:
         if self.part_volumes.shape[1] != len(self.parts):
@@ -68,6 +71,7 @@ class HealthRecord:
         """One record of the frames of all, in their order; they share their parts."""
         firsts = np.cumsum([0, *(record.frame_count for record in records[:-1])])
         asked = [r.penetration_frames + n for r, n in zip(records, firsts, strict=True)]
+        turned = [r.inverted_volume for r in records if r.inverted_volume is not None]
         return HealthRecord(
             np.concatenate([record.inverted for record in records]),
             np.concatenate([record.least_determinant for record in records]),
@@ -77,4 +81,5 @@ class HealthRecord:
             np.concatenate([record.part_volumes for record in records]),
             np.concatenate(asked),
             np.concatenate([record.penetration for record in records]),
+            np.concatenate(turned) if len(turned) == len(records) else None,
         )

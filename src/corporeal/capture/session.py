@@ -1,6 +1,6 @@
 """A person's visit to the scanner: every sequence recorded, simulated, judged and handed on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from corporeal.physics.fast_projective_skinning.flesh_frames import FleshFrame
 
 FINER: Final = (1, 2)
 """How many times smaller than usual the steps of an attempt are, one attempt after the other."""
-PENETRATION_EVERY: Final = 3
+PENETRATION_EVERY: Final = 6
 """Frames of a movement from one whose penetration is measured to the next."""
 
 
@@ -64,11 +64,13 @@ def record(
     split: Split,
     sequences: tuple[str, ...],
     checkup: Checkup | None = None,
+    is_done: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[Subject, Take | LeftOut]]:
     """The takes of these sequences, one after the other; the person is prepared once.
 
     With a `checkup`, a take beyond its limits is tried again in smaller steps (`FINER`), and left
-    out if it stays unsound; of poses that are no movement, those alone are left out.
+    out if it stays unsound; of poses that are no movement, those alone are left out. `is_done` is
+    asked before each sequence whether somebody else has recorded it meanwhile.
     """
     if not sequences:
         return
@@ -86,6 +88,8 @@ def record(
     studio = _Studio(flesh, settings, checkup)
     subject = subject_of(flesh)
     for sequence in sequences:
+        if is_done is not None and is_done(sequence):
+            continue
         seed = seed_of(settings.seed, split, person.name, protocol.name, sequence)
         recording = protocol.direct(person, template, sequence, seed)
         device = settings.device if recording.moving else "cpu"

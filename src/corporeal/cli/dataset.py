@@ -147,8 +147,8 @@ class Validate:
     """Check a set: damage, values that are not finite, explosions, collapsed or torn flesh.
 
     Every frame is read, of takes and of their quasi-static twins, and what was measured on the
-    flesh when it was recorded is held against limits: 12 elements inside out, skin stretched 4
-    times, half a body part's volume, skin 20 mm deep in the body, a solver that still moves by
+    flesh when it was recorded is held against limits: a millilitre inside out, skin stretched 4
+    times, 0.6 of a body part's volume, skin 20 mm deep in the body, a solver that still moves by
     5 mm. Of sets without such records the skin alone is judged. Some frames a take are also asked
     how deep skin is inside other skin. The exit code is 1 if a take is broken or cannot be read.
     """

@@ -49,7 +49,8 @@ class FleshHealth:
 
     def __init__(self, body: SimulatedBody) -> None:
         strains = [c for c in body.system.constraints if isinstance(c, StrainConstraint)]
-        self.tetrahedra: Int[NumpyArray, "T 4"] = np.concatenate([c.tetrahedra for c in strains])
+        elements = np.concatenate([c.tetrahedra for c in strains])
+        self.tetrahedra: Int[NumpyArray, "T 4"] = np.ascontiguousarray(elements, np.int64)
         held = np.asarray(body.system.anchored[self.tetrahedra]).all(axis=1)
         self.moving = np.flatnonzero(~held)
         """Elements with a free vertex."""
@@ -70,7 +71,9 @@ class FleshHealth:
 
     def volumes(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "T"]:
         """Signed volume of every element at `positions` (metres), m³."""
-        return signed_volumes(positions, self.tetrahedra)
+        from corporeal.anatomy.prisms_cpu import tetrahedron_volumes
+
+        return tetrahedron_volumes(np.ascontiguousarray(positions, np.float64), self.tetrahedra)
 
     def determinants(self, positions: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "T"]:
         """J of every element at `positions` (metres)."""

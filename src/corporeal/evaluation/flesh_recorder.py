@@ -49,7 +49,7 @@ class FleshRecorder:
     def __init__(self, examiner: FleshExaminer, penetration_every: int) -> None:
         """Penetration is measured in each so many frames, never for 0."""
         self._examiner, self._every = examiner, penetration_every
-        self._rows: list[tuple[int, float, float, float]] = []
+        self._rows: list[tuple[int, float, float, float, float]] = []
         self._volumes: list[NumpyArray] = []
         self._depths: dict[int, float] = {}
 
@@ -57,10 +57,12 @@ class FleshRecorder:
         """Measure the next frame: all simulated vertices, and the solver's residual, metres."""
         health, number = self._examiner.health, len(self._rows)
         volumes = health.volumes(positions)
-        determinants = (volumes / health.rest_volumes)[health.moving]
+        moving = volumes[health.moving]
+        determinants = moving / health.rest_volumes[health.moving]
         stretch = float(health.stretches(positions).max())
         inverted = int((determinants <= 0.0).sum())
-        self._rows.append((inverted, float(determinants.min()), stretch, residual))
+        turned = float(-moving[moving < 0.0].sum())
+        self._rows.append((inverted, float(determinants.min()), stretch, residual, turned))
         self._volumes.append(self._examiner.part_changes(volumes))
         if self._every and number % self._every == 0:
             skin = positions[: self._examiner.count]
@@ -69,7 +71,7 @@ class FleshRecorder:
     def record(self) -> HealthRecord:
         """What was measured of all frames so far."""
         inverted, *columns = zip(*self._rows, strict=True)
-        least, stretch, residual = (np.array(column, np.float32) for column in columns)
+        least, stretch, residual, turned = (np.array(c, np.float32) for c in columns)
         return HealthRecord(
             np.array(inverted, np.int64),
             least,
@@ -79,6 +81,7 @@ class FleshRecorder:
             np.array(self._volumes, np.float32),
             np.array(list(self._depths), np.int64),
             np.array(list(self._depths.values()), np.float32),
+            turned,
         )
 
 

@@ -17,6 +17,9 @@ from corporeal.body.topology import topology_hash
 
 LEAST: Final = 5e-5
 """m³: parts that stand out by less at rest, such as a flat breast, say nothing by their sign."""
+SHALLOW: Final = 0.06
+"""Volume over area^1.5 (a half ball has 0.133): parts that are flatter at rest, such as a back
+(0.015), a shoulder (0.03 to 0.05) or a man's breast (0.04), go in wherever a joint bends them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +49,7 @@ class SkinParts:
             own = faces[owner == number]
             rim = _rim(own)
             volume = _volume(rest, own, rim) if len(rim) else 0.0
-            if volume > LEAST:
+            if volume > max(LEAST, SHALLOW * _area(rest, own) ** 1.5):
                 self._patches.append((own, rim))
                 names.append(name)
                 volumes.append(volume)
@@ -65,6 +68,12 @@ def _rim(triangles: Int[NumpyArray, "F 3"]) -> Int[NumpyArray, "r"]:
     sides = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
     edges, counts = np.unique(sides, axis=0, return_counts=True)
     return np.unique(edges[counts == 1])
+
+
+def _area(vertices: Float64[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]) -> float:
+    """m²."""
+    a, b, c = vertices[triangles].transpose(1, 0, 2)
+    return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2.0)
 
 
 def _volume(

@@ -8,6 +8,7 @@
 `part_volumes`          N × P float32, relative changes; attribute `parts`: their names
 `penetration_frames`    M int32
 `penetration`           M float32, metres
+`inverted_volume`       N float32, m³; older stores lack it
 ======================= ============================================================================
 """
 
@@ -25,7 +26,8 @@ _COLUMNS = ("least_determinant", "largest_stretch", "residual")
 def write_health(part: GroupWriter, prefix: str, record: HealthRecord) -> None:
     """Add a record to an unfinished take."""
     part.add(f"{prefix}_inverted", record.inverted.astype(np.int32))
-    for name in (*_COLUMNS, "part_volumes", "penetration"):
+    volume = () if record.inverted_volume is None else ("inverted_volume",)
+    for name in (*_COLUMNS, "part_volumes", "penetration", *volume):
         values = np.asarray(getattr(record, name), np.float32)
         if not np.isfinite(values).all():
             raise InputError(f"{name} of a health record is not finite; nothing was written.")
@@ -41,6 +43,7 @@ def read_health(part: GroupReader, prefix: str, frames: int) -> HealthRecord | N
     parts = part.attributes.get(f"{prefix}_parts")
     if not isinstance(parts, list) or not all(isinstance(name, str) for name in parts):
         raise FormatError(f"{part.path} does not name the parts of its health record.")
+    volume = f"{prefix}_inverted_volume"
     try:
         return HealthRecord(
             inverted=part.array(f"{prefix}_inverted", "i", (frames,)),
@@ -51,6 +54,7 @@ def read_health(part: GroupReader, prefix: str, frames: int) -> HealthRecord | N
             part_volumes=part.array(f"{prefix}_part_volumes", "f", (frames, len(parts))),
             penetration_frames=part.array(f"{prefix}_penetration_frames", "i", (None,)),
             penetration=part.array(f"{prefix}_penetration", "f", (None,)),
+            inverted_volume=part.array(volume, "f", (frames,)) if part.has(volume) else None,
         )
     except InputError as error:
         raise FormatError(f"{part.path}: {error}") from error

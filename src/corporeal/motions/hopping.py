@@ -74,7 +74,7 @@ def one_leg_jump(sketch: Sketch) -> Track:
 
 def _hop_on_both(sketch: Sketch, plan: JumpPlan, *, sink: float, springy: float) -> Track:
     legs = Hop.of(plan, sketch.time, sketch.body.leg_length, sink=sink, springy=springy)
-    half = 1.05 * sketch.body.hip_half_width
+    half = sketch.stance(1.05)
 
     def foot(sign: float) -> FootTrack:
         still = FootTrack.planted(np.array([sign * half, 0.0]), len(sketch.time))

@@ -50,7 +50,7 @@ def _openness(plan: JumpPlan, time: Float[NumpyArray, "N"], lead: float) -> Floa
 
 
 def _feet(sketch: Sketch, plan: JumpPlan, apart: Float[NumpyArray, "N"], width: float) -> Feet:
-    time, narrow = sketch.time, 1.05 * sketch.body.hip_half_width
+    time, narrow = sketch.time, sketch.stance(1.05)
     legs = Hop.of(plan, time, sketch.body.leg_length)
 
     def foot(sign: float) -> FootTrack:

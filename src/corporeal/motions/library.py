@@ -24,6 +24,7 @@ from corporeal.motions.shaking import (
 )
 from corporeal.motions.sketch import Sketch, Track
 from corporeal.motions.stepping import knees, one_leg_loose, running_on_spot
+from corporeal.motions.thighs import least_stance
 
 Author = Callable[[Sketch], Track]
 """Fills an empty sketch; gives back joint rotations and root translation."""
@@ -60,11 +61,13 @@ def make_motion(
     duration: float = 4.0,
     a_pose: bool = False,
     girdle: bool = True,
+    stoop: float = 0.0,
 ) -> Motion:
     """Author a motion for one body: its limb lengths decide where the feet and the pelvis are.
 
     `seed` draws tempo, size and style; `a_pose` starts it in an A-pose; `girdle` lets the collars
-    go with the arms by the scapulohumeral rhythm, instead of a smaller rise of their own.
+    go with the arms by the scapulohumeral rhythm, instead of a smaller rise of their own; `stoop`
+    rounds the back by so many radians (`motions.posture.stoop_at`).
     """
     if name not in MOTIONS:
         raise InputError(f"no motion is called {name!r}; there are {', '.join(sorted(MOTIONS))}.")
@@ -81,6 +84,8 @@ def make_motion(
         a_pose,
         clearance=arm_clearance(template, identity),
         girdle=girdle,
+        least_stance=least_stance(template, identity),
+        stoop=stoop,
     )
     rotations, translation = MOTIONS[name](sketch)
     return Motion(name, fps, rotations, translation, skeleton)

@@ -29,7 +29,7 @@ def lifted(sketch: Sketch) -> Float[NumpyArray, "N"]:
 def standing_foot(sketch: Sketch, left: bool) -> FootTrack:
     """The foot that bears the weight."""
     sign = 1.0 if left else -1.0
-    place = np.array([sign * 0.9 * sketch.body.hip_half_width, 0.0])
+    place = np.array([sign * sketch.stance(0.9), 0.0])
     foot = FootTrack.planted(place, len(sketch.time))
     return replace(foot, load=0.5 + 0.5 * weight_over(sketch))
 
@@ -42,7 +42,7 @@ def free_foot(
     `pitch` is how far it points down while held, radians.
     """
     sign = 1.0 if left else -1.0
-    place = np.array([sign * 0.9 * sketch.body.hip_half_width, 0.0])
+    place = np.array([sign * sketch.stance(0.9), 0.0])
     foot, up = FootTrack.planted(place, len(sketch.time)), lifted(sketch)
     return replace(
         foot,

@@ -53,7 +53,7 @@ def _fists(
 
 
 def _boxers_feet(sketch: Sketch) -> tuple[FootTrack, FootTrack]:
-    half, depth = 1.3 * sketch.body.hip_half_width, 0.12 * sketch.body.leg_length
+    half, depth = sketch.stance(1.3), 0.12 * sketch.body.leg_length
     count = len(sketch.time)
     left = FootTrack.planted(np.array([half, depth]), count, toe_out=-0.05)
     right = FootTrack.planted(np.array([-half, -depth]), count, toe_out=0.45)

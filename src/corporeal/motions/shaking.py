@@ -126,6 +126,6 @@ def stand(sketch: Sketch, give: Float[NumpyArray, "N"], width: float = 1.2) -> T
 
 def _feet(sketch: Sketch, width: float) -> Feet:
     """Both feet on the ground, `width` hip breadths apart."""
-    half, count = width * sketch.body.hip_half_width, len(sketch.time)
+    half, count = sketch.stance(width), len(sketch.time)
     left = FootTrack.planted(np.array([half, 0.0]), count)
     return left, FootTrack.planted(np.array([-half, 0.0]), count)

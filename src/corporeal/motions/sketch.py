@@ -13,6 +13,7 @@ from corporeal.geometry.rotations import (
     matrix_from_axis_angle,
 )
 from corporeal.motions.girdle import collar_turn
+from corporeal.motions.posture import SHARES
 from corporeal.motions.standing import SIDES, StandingBody
 from corporeal.motions.timing import smooth_step, sway
 
@@ -76,6 +77,10 @@ class Sketch:
     """How much farther out hanging arms are held, to clear a wide body, radians."""
     girdle: bool = True
     """Collars go with the arms by the scapulohumeral rhythm; else by a smaller rise."""
+    least_stance: float = 0.0
+    """Half the distance of feet that thighs leave room for, metres (`motions.thighs`)."""
+    stoop: float = 0.0
+    """How round the back is, radians (`motions.posture`)."""
 
     @staticmethod
     def empty(
@@ -86,12 +91,24 @@ class Sketch:
         a_pose: bool,
         clearance: float = 0.0,
         girdle: bool = True,
+        least_stance: float = 0.0,
+        stoop: float = 0.0,
     ) -> "Sketch":
-        """A sheet of `duration` seconds at `fps` frames a second with all rotations 0."""
+        """A sheet of `duration` seconds at `fps` frames a second with all rotations 0, but for the
+        stoop's."""
         time = np.arange(int(np.floor(duration * fps + 1e-9)) + 1) / fps
         rotations = np.zeros((len(time), skeleton.joint_count, 3))
         body = StandingBody.from_skeleton(skeleton)
-        return Sketch(body, time, rotations, generator, a_pose, clearance, girdle)
+        for joint, share in SHARES.items():
+            rotations[:, skeleton.index(joint), 0] = share * stoop
+        return Sketch(
+            body, time, rotations, generator, a_pose, clearance, girdle, least_stance, stoop
+        )
+
+    def stance(self, width: float) -> float:
+        """Distance of either foot from the middle, `width` hip breadths apart or as far as thighs
+        need, metres."""
+        return max(width * self.body.hip_half_width, self.least_stance)
 
     @property
     def end(self) -> float:
@@ -152,6 +169,8 @@ class Sketch:
                 self.turn(f"{side}_collar", "z", sign * rise)
                 lift[:, 2] = sign * (raised - rise)
             turned = compose_axis_angles(lift, compose_axis_angles(swing, roll))
+            if self.stoop:  # arms hang from a chest that leans as from an upright one
+                turned = compose_axis_angles(np.array([[-self.stoop, 0.0, 0.0]]), turned)
             self.rotations[:, self.body.skeleton.index(f"{side}_shoulder")] += turned
             self.turn(f"{side}_elbow", "y", -sign * np.asarray(arms.elbow))
         self._curl_fingers()

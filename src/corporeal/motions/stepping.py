@@ -37,7 +37,7 @@ def knees(sketch: Sketch) -> Track:
     sketch.turn("pelvis", "y", -0.06 * env * swing)
 
     def foot(sign: float, lift: Float[NumpyArray, "N"]) -> FootTrack:
-        place = np.array([sign * 0.9 * sketch.body.hip_half_width, 0.0])
+        place = np.array([sign * sketch.stance(0.9), 0.0])
         still = FootTrack.planted(place, len(time))
         path = lift[:, None] * [0.0, height, ahead] * sketch.body.leg_length
         load = np.clip(0.5 + 0.5 * sign * sway, 0.05, 0.95)
@@ -90,7 +90,7 @@ def _running_feet(
             bears *= 1 - smooth_step((time - off + 0.08) / 0.16) * (
                 1 - smooth_step((time - on + 0.08) / 0.16)
             )
-        place = np.array([sign * 0.55 * sketch.body.hip_half_width, 0.0])
+        place = np.array([sign * sketch.stance(0.55), 0.0])
         still = FootTrack.planted(place, len(time))
         path = up[:, None] * [0.0, lift * leg, ahead * leg]
         return replace(

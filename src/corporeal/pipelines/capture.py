@@ -40,7 +40,8 @@ from corporeal.runtime.manifest import package_versions, to_json
 
 ProtocolName = Literal["shapes", "poses", "dyna", "mocap"]
 Halves = Literal["train", "test", "both"]
-_JOBS_A_WORKER = 4
+_JOBS_A_WORKER, _JOBS_A_DEVICE_WORKER = 4, 2
+"""Preparing a person takes as long as a take on a GPU, and a fraction of one on a CPU."""
 _LATER = {"turned": 0.0, "tissue_spread": SPREAD}
 GPU_WORKERS = 4
 """Processes that share a GPU by default: it waits while they find first frames, measure health and
@@ -148,10 +149,11 @@ def capture(
         workers = workers or min(GPU_WORKERS, default_workers())
     jobs = capture_jobs(config, people)
     store = create_store(config, people, template, join)
-    shared = shared_out(jobs, 1 if in_process else workers or default_workers())
+    each = _JOBS_A_WORKER if config.device == "cpu" else _JOBS_A_DEVICE_WORKER
+    shared = shared_out(jobs, 1 if in_process else workers or default_workers(), each)
     report = run_jobs(
         capture_person,
-        dict(reversed(shared.items())) if join else shared,
+        _from_the_other_end(shared) if join else shared,
         workers=workers,
         scheduler=scheduler,
         in_process=in_process,
@@ -183,10 +185,13 @@ def capture_jobs(config: CaptureConfig, people: People) -> dict[str, CaptureJob]
     return {people.names[i]: CaptureJob(config, i, people.names[i], halves[i]) for i in chosen}
 
 
-def shared_out(jobs: Mapping[str, CaptureJob], workers: int) -> dict[str, CaptureJob]:
-    """The same work in smaller pieces, some sequences of a person each, where there are few people
-    for so many processes: the last ones would work while the others wait."""
-    parts = -(-_JOBS_A_WORKER * workers // len(jobs)) if workers > 1 else 1
+def shared_out(
+    jobs: Mapping[str, CaptureJob], workers: int, each: int = _JOBS_A_WORKER
+) -> dict[str, CaptureJob]:
+    """The same work in smaller pieces, some sequences of a person, where there are few people for
+    so many processes, so that there are `each` jobs for every one: the last ones would work while
+    the others wait."""
+    parts = -(-each * workers // len(jobs)) if workers > 1 else 1
     shared = {}
     for name, job in jobs.items():
         sequences = protocol_of(job.config).sequences()
@@ -195,6 +200,15 @@ def shared_out(jobs: Mapping[str, CaptureJob], workers: int) -> dict[str, Captur
             some = sequences[number::count] if count > 1 else ()
             shared[name if count == 1 else f"{name} ({number + 1})"] = replace(job, sequences=some)
     return shared
+
+
+def _from_the_other_end(jobs: Mapping[str, CaptureJob]) -> dict[str, CaptureJob]:
+    """The last person first, with the last sequence: two runs meet with a take each in hand."""
+    turned = {}
+    for name, job in reversed(jobs.items()):
+        sequences = job.sequences or protocol_of(job.config).sequences()
+        turned[name] = replace(job, sequences=tuple(reversed(sequences)))
+    return turned
 
 
 def _said(split: str) -> Literal["train", "test"] | None:
@@ -241,7 +255,16 @@ def capture_person(job: CaptureJob) -> Captured:
     scanner, protocol = scanner_of(config, template), protocol_of(config)
     counts, left_out, missing = [], [], _missing(store, job)
     checkup = checkup_of(template, config.touch)
-    takes = record(person, template, protocol, settings, job.split, missing, checkup)
+    takes = record(
+        person,
+        template,
+        protocol,
+        settings,
+        job.split,
+        missing,
+        checkup,
+        lambda sequence: _is_there(store, job.name, sequence),
+    )
     for subject, take in takes:
         if isinstance(take, LeftOut):
             store.write_left_out(take)
@@ -304,8 +327,12 @@ def _scan(store: RegistrationsStore, scanner: Scanner, take: Take, config: Captu
 
 def _missing(store: RegistrationsStore, job: CaptureJob) -> tuple[str, ...]:
     names = job.sequences or protocol_of(job.config).sequences()
-    known = (store.has_take, store.is_left_out)
-    return tuple(name for name in names if not any(has(job.name, name) for has in known))
+    return tuple(name for name in names if not _is_there(store, job.name, name))
+
+
+def _is_there(store: RegistrationsStore, subject: str, sequence: str) -> bool:
+    """Whether a sequence was recorded, or left out; a joined run may have done so meanwhile."""
+    return store.has_take(subject, sequence) or store.is_left_out(subject, sequence)
 
 
 def create_store(

@@ -60,9 +60,11 @@ def _worst(take: Take) -> dict[str, Any]:
     record = take.health
     if record is None:
         return {}
+    turned = record.inverted_volume
     return {
         "health_worst": {
             "inverted": int(record.inverted.max()),
+            **({} if turned is None else {"inverted_volume": float(turned.max())}),
             "stretch": round(float(record.largest_stretch.max()), 3),
             "volume": round(float(np.abs(record.part_volumes).max()), 3),
             "penetration": round(float(record.penetration.max(initial=0.0)), 5),

@@ -6,14 +6,17 @@ from typing import Final
 import numpy as np
 
 from corporeal._typing import NumpyArray, UInt8
-from corporeal.anthropometry.standing import standing_map
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.identity import Identity
+from corporeal.body.pose import Pose
 from corporeal.formats.png import write_png
+from corporeal.motions.library import make_motion
+from corporeal.motions.posture import stoop_at
 from corporeal.population.people_store import People
 from corporeal.runtime.files import require_writable
 from corporeal.scene.casting import Performance
 from corporeal.scene.picture import at_rest, picture
+from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 
 ROW: Final = 8
 """People side by side."""
@@ -22,7 +25,7 @@ _WIDTH, _HEIGHT = 1120, 360
 
 
 def draw_people(people: People, path: str | Path, count: int = 24) -> None:
-    """Write a PNG of the first `count` people in the A-pose: sex, age and BMI below each."""
+    """Write a PNG of the first `count` people, standing: sex, age and BMI below each."""
     require_writable(path)
     shown = range(min(count, people.count))
     rows = [_row(people, shown[first : first + ROW]) for first in range(0, len(shown), ROW)]
@@ -32,7 +35,9 @@ def draw_people(people: People, path: str | Path, count: int = 24) -> None:
 def _row(people: People, members: range) -> UInt8[NumpyArray, "H W 3"]:
     actors = [
         Performance(
-            at_rest(load_default_body().template, _standing(people.identity(i))),
+            at_rest(
+                load_default_body().template, _standing(people.identity(i), float(people.age[i]))
+            ),
             label=f"{people.sex[i][0]} {people.age[i]:.0f} y, BMI {people.bmi[i]:.0f}",
         )
         for i in members
@@ -40,10 +45,10 @@ def _row(people: People, members: range) -> UInt8[NumpyArray, "H W 3"]:
     return picture(actors, width=_WIDTH, height=_HEIGHT, azimuth=np.radians(12.0), samples=2)
 
 
-def _standing(identity: Identity) -> Identity:
-    """The body with its arms down, as people are measured."""
+def _standing(identity: Identity, age: float) -> Identity:
+    """The body with its arms down, its back as round as at its age."""
     template = load_default_body().template
-    skin, joints = (np.asarray(a, np.float64) for a in (identity.rest_vertices, identity.joints))
-    points = standing_map(template)(skin, joints)
-    end = len(skin)
-    return Identity(points[:end], points[end : end + len(joints)], {})
+    motion = make_motion("hips", identity, template, fps=10.0, duration=2.0, stoop=stoop_at(age))
+    pose = Pose(motion.joint_rotations[0], motion.root_translation[0])
+    skin = DualQuaternionSkinning(template).vertices(identity, pose)
+    return Identity(np.asarray(skin), np.asarray(identity.joints), dict(identity.parameters))

@@ -12,6 +12,7 @@ from corporeal.capture.protocols.protocol import Recording
 from corporeal.capture.protocols.turned import drawn_turn, turned
 from corporeal.errors import InputError
 from corporeal.motions.library import MOTIONS, make_motion, require_timing
+from corporeal.motions.posture import stoop_at
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class DynaProtocol:
             fps=self.fps,
             duration=self.duration,
             a_pose=True,
+            stoop=stoop_at(person.age),
         )
         stand = np.asarray(motion.joint_rotations[0], np.float64)
         clear = cleared_motion(motion, person, template, stand)

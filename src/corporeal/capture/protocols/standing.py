@@ -9,6 +9,7 @@ from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.capture.person import Person
 from corporeal.motions.library import make_motion
+from corporeal.motions.posture import stoop_at
 from corporeal.skinning.linear import LinearBlendSkinning
 
 _ANY: Final = "hips"
@@ -16,8 +17,16 @@ _ANY: Final = "hips"
 
 
 def a_pose(person: Person, template: Template) -> Float64[NumpyArray, "J 3"]:
-    """Joint rotations of a quiet stand with the arms held off, radians."""
-    motion = make_motion(_ANY, person.identity, template, fps=10.0, duration=2.0, a_pose=True)
+    """Joint rotations of a quiet stand with the arms held off, as round as age makes backs."""
+    motion = make_motion(
+        _ANY,
+        person.identity,
+        template,
+        fps=10.0,
+        duration=2.0,
+        a_pose=True,
+        stoop=stoop_at(person.age),
+    )
     return np.asarray(motion.joint_rotations[0], np.float64)
 
 
