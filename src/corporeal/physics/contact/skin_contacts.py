@@ -149,7 +149,8 @@ class SkinContacts:
         touching = self._own(touching)
         before = self._turned(touching, world_from_joint, into_world=True)
         base_points = self.detection.base_points(world_from_joint)
-        anew = self._attached(skin, base_points, before, chosen)
+        moves = self.blending_reference.moves(world_from_joint)
+        anew = self._attached(skin, base_points, moves, before, chosen)
         asked = self._vertices(np.concatenate([before.pairs, anew.pairs]))
         # edges cost as much as the rest: nothing is asked of them where there are none
         edged = self.edged or (touching.edges is not None and len(touching.edges) > 0)
@@ -160,7 +161,7 @@ class SkinContacts:
             passing = self.edges.passing(skin, near, self._deep(anew), edges)
             asked[self.edges.edges[passing.pairs]] = True
             asked[self.edges.edges[edges.pairs]] = True
-        reference = self._reference(world_from_joint, base_points, asked)
+        reference = self._reference(moves, base_points, asked)
         rates = self._rates(before, positions, movement, reference)
         anew = self._released(anew, skin, reference)
         asleep = with_unchecked(before, rates=rates).chosen(np.flatnonzero(rates < ASLEEP))
@@ -219,6 +220,7 @@ class SkinContacts:
         self,
         skin: Float64[NumpyArray, "V 3"],
         base_points: Float64[NumpyArray, "V 3"],
+        moves: Float64[NumpyArray, "J 4 4"],
         before: Touching,
         chosen: Int[NumpyArray, "k"] | None,
     ) -> _Candidates:
@@ -226,7 +228,7 @@ class SkinContacts:
         are found."""
         from corporeal.physics.contact.cpu.pairs import attach
 
-        found = self._entered(skin, base_points, chosen)
+        found = self._entered(skin, base_points, moves, chosen)
         if chosen is not None:
             found = found[self.at_joints(found)]
         inside = np.zeros(self._count, bool)
@@ -361,15 +363,15 @@ class SkinContacts:
 
     def _reference(
         self,
-        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        moves: Float64[NumpyArray, "J 4 4"],
         base_points: Float64[NumpyArray, "V 3"],
         asked: Bool[NumpyArray, "V"],
     ) -> Reference:
         """Where bones alone would put the skin, and which of the vertices `asked` for would be
         inside the body there."""
         overlapping = np.zeros(self._count, bool)
-        positions, doubts = self.blending_reference.at(world_from_joint)
-        found = self._entered(positions, base_points, np.flatnonzero(asked))
+        positions, doubts = self.blending_reference.moved(moves)
+        found = self._entered(positions, base_points, moves, np.flatnonzero(asked))
         overlapping[found[:, 0]] = True
         return Reference(positions, doubts, overlapping)
 
@@ -384,16 +386,18 @@ class SkinContacts:
         world_from_joint: Float64[NumpyArray, "J 4 4"],
     ) -> Int[NumpyArray, "n 2"]:
         """What is inside now and was not at rest."""
-        return self._entered(skin, self.detection.base_points(world_from_joint))
+        moves = self.blending_reference.moves(world_from_joint)
+        return self._entered(skin, self.detection.base_points(world_from_joint), moves)
 
     def _entered(
         self,
         skin: Float64[NumpyArray, "V 3"],
         base_points: Float64[NumpyArray, "V 3"],
+        moves: Float64[NumpyArray, "J 4 4"],
         chosen: Int[NumpyArray, "k"] | None = None,
     ) -> Int[NumpyArray, "n 2"]:
         """What is inside and was not at rest: of all vertices, or of the chosen ones."""
-        found = self.detection.inside(skin, base_points, chosen)
+        found = self.detection.inside(skin, base_points, chosen, moves)
         if len(self.ignored) == 0:
             return found
         keys = self._keys(found)
