@@ -14,7 +14,6 @@ from corporeal.body.measurements import Measurements
 from corporeal.body.motion import Motion
 from corporeal.body.registrations import LeftOut, Take
 from corporeal.body.template import Template
-from corporeal.capture import flesh as flesh_module
 from corporeal.capture import session
 from corporeal.capture.checkup import Checkup
 from corporeal.capture.flesh import PersonFlesh, clips_on
@@ -89,10 +88,8 @@ def test_a_take_its_twin_and_their_health_are_those_of_the_cpu(
     monkeypatch: pytest.MonkeyPatch, engine: DeviceClips
 ) -> None:
     """Skins of take and twin, and what was measured of all simulated vertices: volumes of parts and
-    stretch are sums and roots of positions, hence as near; residuals within a fifth. Both take as
-    many iterations as they are told: a capture on the CPU goes on until it settles and is then
-    0.24 mm from the device, which does not (docs/methods/capture.md)."""
-    monkeypatch.setattr(flesh_module, "SETTLED", None)
+    stretch are sums and roots of positions, hence as near; residuals within a fifth. Both go on until
+    they settle."""
     any_limits = replace(HealthLimits(), residual=1.0)
     here = recorded(monkeypatch, CpuClips(), "cpu", any_limits)
     there = recorded(monkeypatch, engine, "gpu", any_limits)

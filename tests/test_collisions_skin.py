@@ -288,3 +288,46 @@ def test_a_narrow_crease_is_no_overlap() -> None:
     short_wall = np.array([0.1, 0.0, 0.01])
     assert (normals[25 + 11 : 25 + 14] @ short_wall < 0).all()
     assert PenetrationMeter(rest, triangles).depths(grooved).max() == 0.0
+
+
+def test_skin_that_hardly_left_its_bones_is_passed_over_and_nothing_is_missed(
+    template: Template, identity: Identity, preparations: Preparations
+) -> None:
+    """Detection that knows how bones moved gives what it gives without, of skin that bones carry,
+    of skin that is bent and of skin that is shaken by centimetres; and in the same order."""
+    loose = simulation(template, preparations, "off")
+    body = loose.body(identity)
+    finder = SkinContacts(body.model, body.joints)
+    posed = frames(body, bent(BEND))
+    base, moves = finder.detection.base_points(posed), finder.blending_reference.moves(posed)
+    skin = skin_of(body, loose.start(identity, bent(BEND)))
+    shaken = skin + np.random.default_rng(5).normal(scale=0.01, size=skin.shape)
+    for points in (finder.blending_reference.moved(moves)[0], skin, shaken):
+        known = finder.detection.inside(points, base, None, moves)
+        plain = finder.detection.inside(points, base)
+        np.testing.assert_array_equal(known, plain)
+        assert len(plain) > 0
+        assert (np.diff(plain[:, 1]) >= 0).all()
+
+
+def test_gaps_are_no_larger_than_distances(
+    template: Template, identity: Identity, preparations: Preparations
+) -> None:
+    """Gaps of blocks, which detection trusts, against the nearest of many points in each prism."""
+    body = simulation(template, preparations, "off").body(identity)
+    blocks = SkinContacts(body.model, body.joints).detection.blocks
+    rng = np.random.default_rng(3)
+    shares = rng.dirichlet(np.full(6, 0.5), 400)
+    checked = 0
+    for t in rng.choice(len(blocks.prisms), 40, replace=False):
+        if blocks.gap_starts[t] < 0:
+            continue
+        inside = shares @ blocks.rest[blocks.prisms[t]]
+        first, last = blocks.bone_starts[blocks.prism_bones[t] + np.array([0, 1])]
+        for block in range(first, last):
+            members = np.setdiff1d(blocks.members[block], [-1, *blocks.prisms[t, :3]])
+            if len(members):
+                apart = np.linalg.norm(inside[:, None] - blocks.rest[members], axis=2).min()
+                assert blocks.gaps[blocks.gap_starts[t] + block - first] <= apart + 1e-6
+                checked += 1
+    assert checked > 20

@@ -45,7 +45,7 @@ from corporeal.physics.solver.gpu.step import (
     take_step,
 )
 from corporeal.physics.solver.gpu.two_level import joined_levels, two_level_inverse
-from corporeal.physics.solver.integration import State, StepRule, resting
+from corporeal.physics.solver.integration import Patience, State, StepRule, resting
 from corporeal.physics.solver.reference import ReferenceSolver
 from corporeal.physics.solver.system import System, tetrahedral_masses
 
@@ -82,6 +82,50 @@ def test_accelerated_steps_are_those_of_the_cpu() -> None:
     expected = shaken(CpuSolver(SYSTEM, rule, accelerated=True))
     found = shaken(GpuSolver(SYSTEM, rule, REST, accelerated=True))
     assert np.abs(found.positions - expected.positions).max() < 1e-5
+
+
+def test_steps_that_go_on_until_they_settle_are_those_of_the_reference() -> None:
+    """As many iterations as the reference takes, by the same rule: the tolerance of fixed numbers,
+    where three iterations alone leave a hundred times as much."""
+    rule, patience = StepRule(1 / 120, 3, 5.0), Patience(settled=1e-5, most=30)
+    settling = ReferenceSolver(SYSTEM, rule)
+
+    class Patient:
+        rule = settling.rule
+
+        def step(self, *given) -> State:
+            return settling.step(*given, patience=patience)
+
+    expected = shaken(Patient(), 20)
+    found = shaken(GpuSolver(SYSTEM, rule, REST, patience=patience), 20)
+    hasty = shaken(GpuSolver(SYSTEM, rule, REST), 20)
+    assert np.abs(found.positions - expected.positions).max() < 2e-6
+    assert np.abs(hasty.positions - expected.positions).max() > 2e-4
+
+
+def test_characters_settle_each_on_its_own() -> None:
+    """Two at once, one that is at rest and one that falls, as each alone: float32 sums of a batch
+    may be ordered otherwise."""
+    rule, options = StepRule(1 / 120, 3, 5.0), SolverOptions(patience=Patience(1e-6, 30))
+    solver = GpuSolver(SYSTEM, rule, REST)
+    free, fixed = np.split(solver.order, [len(solver.flesh.masses)])
+
+    def step(weights: list[float]) -> np.ndarray:
+        def laid_out(rows: np.ndarray) -> jnp.ndarray:
+            return jnp.asarray(np.repeat(rows.T[..., None], len(weights), axis=2), jnp.float32)
+
+        still = laid_out(np.zeros((len(free), 3)))
+        at, held = laid_out(REST[free]), laid_out(REST[fixed])
+        state = SolverState(at, still, at, still, jnp.zeros((1, 0, len(weights)), jnp.float32))
+        forces = laid_out(GRAVITY[free]) * jnp.asarray(weights, jnp.float32)
+        inputs = StepInputs(held, forces, still, held)
+        after, _ = take_step(solver.flesh, solver.inverse, rule, state, inputs, options)
+        return np.asarray(after.positions)
+
+    both = step([0.0, 30.0])
+    for number, weight in enumerate((0.0, 30.0)):
+        assert np.abs(both[..., number] - step([weight])[..., 0]).max() < 1e-6
+    assert np.abs(both[..., 1] - both[..., 0]).max() > 1e-3
 
 
 def test_a_kilometre_away_is_as_good_as_home() -> None:

@@ -43,7 +43,7 @@ static solve, which differs from itself by as much (`docs/design/capture.md`).""
 
 SETTLED: Final = Patience(settled=2e-6, most=24)
 """Steps of a capture go on until they settle: real time may stop early, a capture may not
-(`docs/evaluation/convergence.md`). On the CPU; a device takes as many iterations as it is told."""
+(`docs/evaluation/convergence.md`), on the CPU and on a device."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,10 +50,19 @@ class BlendingReference:
     ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V"]]:
         """Blending reference positions of the skin, and the mean distance of its carriers'
         opinions, metres."""
+        return self.moved(self.moves(world_from_joint))
+
+    def moves(self, world_from_joint: Float64[NumpyArray, "J 4 4"]) -> Float64[NumpyArray, "J 4 4"]:
+        """How joints take what they carry from the rest pose to a pose."""
+        return np.ascontiguousarray(rest_to_world(world_from_joint, self.joints))
+
+    def moved(
+        self, moves: Float64[NumpyArray, "J 4 4"]
+    ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V"]]:
+        """`at` a pose that the joints' `moves` lead to."""
         from corporeal.physics.contact.cpu.release import blend
 
-        frames = np.ascontiguousarray(rest_to_world(world_from_joint, self.joints))
-        return blend(self._rest, self.carriers, self.shares, frames)
+        return blend(self._rest, self.carriers, self.shares, moves)
 
     def moved_apart(
         self,

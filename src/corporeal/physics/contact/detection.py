@@ -11,6 +11,7 @@ import numpy as np
 from corporeal._typing import Bool, Float, Float64, Int, NumpyArray
 from corporeal.geometry.surface import mean_side
 from corporeal.geometry.volume import enclosed_volume
+from corporeal.physics.contact.blocks import LANES, skin_blocks
 from corporeal.physics.coupling.coupling import node_positions
 from corporeal.physics.volumetric_mesh.base_points import BasePoints, closest_base_points
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
@@ -19,9 +20,6 @@ from corporeal.runtime.threads import over_slices, thread_count
 COUNTER_CLOCKWISE = 8
 """Bit of a prism's kind: its sorted corners run counter-clockwise seen from outside. The bits 1, 2
 and 4 are its usable tetrahedra."""
-_CELL = (1.5, 1.5, 0.25)
-"""Cells of the grid, in mean edges: along z they are runs in memory, so small ones are free."""
-_MOST_CELLS = 200_000
 _PAIRS_A_SLOT = 4096
 
 
@@ -44,6 +42,15 @@ class SkinDetection:
         self.prisms = np.concatenate([sorted_corners, sorted_corners + count], axis=1).astype(
             np.int32
         )
+        self.blocks = skin_blocks(
+            np.asarray(model.skin, np.float64),
+            np.asarray(model.base_points, np.float64),
+            self.base.bones,
+            len(model.bones.bones),
+            self.prisms,
+            self.kinds,
+        )
+        """What is gone through, in its order."""
         self.mean_edge = mean_side(model.skin, triangles)
         """Of the rest skin, metres."""
 
@@ -64,26 +71,54 @@ class SkinDetection:
         skin: Float64[NumpyArray, "V 3"],
         base_points: Float64[NumpyArray, "V 3"],
         chosen: Int[NumpyArray, "k"] | None = None,
+        moves: Float64[NumpyArray, "J 4 4"] | None = None,
     ) -> Int[NumpyArray, "n 2"]:
         """Every vertex, or every chosen one, that is inside the prism of a triangle it is no corner
-        of: (v, t)."""
-        from corporeal.physics.contact.cpu.detection import find_inside, sort_by_cell
+        of: (v, t), sorted by t and v.
 
-        vertices = np.arange(len(skin)) if chosen is None else chosen
-        low, cell, counts = self._grid(skin if chosen is None else skin[chosen])
-        per_metre = (1.0 / cell).astype(np.float32)
-        grid = sort_by_cell(skin, base_points, vertices, low, per_metre, counts)
-        slots, prisms = thread_count(), len(self.prisms)
+        `moves` (`rest_to_world`) are how joints take what they carry there from rest: with them
+        skin that has hardly moved against its bone is not looked at, which is faster, and changes
+        nothing.
+        """
+        from corporeal.physics.contact.cpu import detection as compiled
+
+        wanted = np.ones(len(skin), bool) if chosen is None else np.zeros(len(skin), bool)
+        if chosen is not None:
+            wanted[chosen] = True
+            if len(chosen) == 0:
+                return np.zeros((0, 2), np.int32)
+        blocks, count = self.blocks, len(skin)
+        low, _ = compiled.box_of(skin)
+        corners = compiled.gather_places(skin, base_points, low)
+        if moves is None:
+            left = np.full(2 * count, np.inf, np.float32)
+        else:
+            bone_moves = np.ascontiguousarray(moves[self._bones.bone_joints])
+            rest, bones = blocks.rest, self.base.bones
+            left = compiled.left_rest(
+                skin, base_points, rest[:count], rest[count:], bones, bone_moves
+            )
+        places = np.empty((len(blocks.members), 3 * LANES), np.float32)
+        boxes, most_left = np.empty((len(places), 6), np.float32), np.empty(len(places), np.float32)
+        bone_boxes = np.empty((len(blocks.bone_starts) - 1, 6), np.float32)
+        compiled.fill_blocks(
+            corners, blocks.members, wanted, left, blocks.bone_starts, places, boxes, most_left,
+            bone_boxes,
+        )  # fmt: skip
+        slots, clusters = thread_count(), len(blocks.starts) - 1
         results: list[NumpyArray] = [np.zeros((0, 2), np.int32)] * slots
 
         def work(start: int, stop: int) -> None:
             for slot in range(start, stop):
-                first, last = prisms * slot // slots, prisms * (slot + 1) // slots
+                first, last = clusters * slot // slots, clusters * (slot + 1) // slots
                 size = _PAIRS_A_SLOT
                 while True:
                     found = np.empty((size, 2), np.int32)
-                    needed = find_inside(
-                        self.prisms, self.kinds, per_metre, counts, *grid, first, last, found,
+                    needed = compiled.find_inside(
+                        blocks.prisms, blocks.kinds, blocks.numbers, blocks.starts,
+                        blocks.prism_bones, blocks.gap_starts, blocks.gaps, corners, left,
+                        blocks.members, places, boxes, most_left, blocks.bone_starts, bone_boxes,
+                        first, last, found,
                     )  # fmt: skip
                     if needed <= size:
                         break
@@ -91,25 +126,8 @@ class SkinDetection:
                 results[slot] = found[:needed]
 
         over_slices(work, slots)
-        return np.concatenate(results)
-
-    def _grid(
-        self, points: Float64[NumpyArray, "k 3"]
-    ) -> tuple[Float64[NumpyArray, "3"], Float64[NumpyArray, "3"], Int[NumpyArray, "3"]]:
-        """Corner, cell size (metres) and number of cells around the points that are looked for;
-        larger cells for fewer, and for what is spread far."""
-        from corporeal.physics.contact.cpu.detection import box_of
-
-        low, high = box_of(points) if len(points) else (np.zeros(3), np.zeros(3))
-        extent = high - low
-        cell = (
-            self.mean_edge * np.array(_CELL) * np.sqrt(len(self.base.bones) / max(len(points), 1))
-        )
-        while True:
-            counts = np.floor(extent / cell) + 1
-            if counts.prod() <= _MOST_CELLS:
-                return low, cell, counts.astype(np.int64)
-            cell = 1.25 * cell
+        found = np.concatenate(results)
+        return found[np.argsort(found[:, 1].astype(np.int64) * count + found[:, 0])]
 
 
 def outward_triangles(model: VolumetricModel) -> Int[NumpyArray, "F 3"]:

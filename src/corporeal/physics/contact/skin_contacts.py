@@ -5,7 +5,6 @@ The response acts on x − Σ b_k x_k, the vertex seen from its foot on the tria
 it does not see translations, and does not hold what slides.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +33,7 @@ from corporeal.physics.contact.touching import (
     seen_apart,
 )
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
+from corporeal.runtime.pytree_dataclass import unchecked, with_unchecked
 
 LONGEST_CHAIN = 2
 """Bones that may lie between those of a pair at a joint: collar and spine from arm to chest."""
@@ -148,18 +148,23 @@ class SkinContacts:
         skin = np.ascontiguousarray(positions[: self._count])
         touching = self._own(touching)
         before = self._turned(touching, world_from_joint, into_world=True)
-        edges = self._turned_edges(touching.edges, world_from_joint, into_world=True)
         base_points = self.detection.base_points(world_from_joint)
-        anew = self._attached(skin, base_points, before, chosen)
+        moves = self.blending_reference.moves(world_from_joint)
+        anew = self._attached(skin, base_points, moves, before, chosen)
         asked = self._vertices(np.concatenate([before.pairs, anew.pairs]))
-        near = asked if self.edged else np.zeros_like(asked)
-        passing = self.edges.passing(skin, near, self._deep(anew), edges)
-        asked[self.edges.edges[passing.pairs]] = True
-        asked[self.edges.edges[edges.pairs]] = True
-        reference = self._reference(world_from_joint, base_points, asked)
+        # edges cost as much as the rest: nothing is asked of them where there are none
+        edged = self.edged or (touching.edges is not None and len(touching.edges) > 0)
+        edges = passing = None
+        if edged:
+            edges = self._turned_edges(touching.edges, world_from_joint, into_world=True)
+            near = asked if self.edged else np.zeros_like(asked)
+            passing = self.edges.passing(skin, near, self._deep(anew), edges)
+            asked[self.edges.edges[passing.pairs]] = True
+            asked[self.edges.edges[edges.pairs]] = True
+        reference = self._reference(moves, base_points, asked)
         rates = self._rates(before, positions, movement, reference)
         anew = self._released(anew, skin, reference)
-        asleep = replace(before, rates=rates).chosen(np.flatnonzero(rates < ASLEEP))
+        asleep = with_unchecked(before, rates=rates).chosen(np.flatnonzero(rates < ASLEEP))
         now = asleep.with_others(self._awake(anew, skin, before, rates, movement))
         sides = self._sides(now.pairs, now.shares)
         pressed = pressed_together(reference, sides, self.push)
@@ -173,10 +178,12 @@ class SkinContacts:
             now.places,
             now.rates,
         )
+        after = self._turned(now, world_from_joint, into_world=False)
+        if edges is None or passing is None:
+            return rows, after
         edge_rows, edges = self.edges.rows(passing, edges, positions, reference, movement)
         edges = self._turned_edges(edges, world_from_joint, into_world=False)
-        after = replace(self._turned(now, world_from_joint, into_world=False), edges=edges)
-        return joined([rows, edge_rows]), after
+        return joined([rows, edge_rows]), with_unchecked(after, edges=edges)
 
     def deepest(
         self,
@@ -213,6 +220,7 @@ class SkinContacts:
         self,
         skin: Float64[NumpyArray, "V 3"],
         base_points: Float64[NumpyArray, "V 3"],
+        moves: Float64[NumpyArray, "J 4 4"],
         before: Touching,
         chosen: Int[NumpyArray, "k"] | None,
     ) -> _Candidates:
@@ -220,7 +228,7 @@ class SkinContacts:
         are found."""
         from corporeal.physics.contact.cpu.pairs import attach
 
-        found = self._entered(skin, base_points, chosen)
+        found = self._entered(skin, base_points, moves, chosen)
         if chosen is not None:
             found = found[self.at_joints(found)]
         inside = np.zeros(self._count, bool)
@@ -268,7 +276,8 @@ class SkinContacts:
         offsets = np.minimum(
             anew.gaps + self.push, np.minimum(CLEARANCE * self.push, anew.furthest)
         )
-        now = Touching(
+        now = unchecked(
+            Touching,
             anew.pairs[lively],
             anew.shares[lively],
             anew.normals[lively],
@@ -281,7 +290,7 @@ class SkinContacts:
             before.shares, before.normals, before.offsets, before.places, skin, self._triangles,
             now.places,
         )  # fmt: skip
-        return replace(now, offsets=np.minimum(now.offsets, anew.furthest[lively]))
+        return with_unchecked(now, offsets=np.minimum(now.offsets, anew.furthest[lively]))
 
     def _rates(
         self,
@@ -334,7 +343,7 @@ class SkinContacts:
         normals, places = (
             np.einsum(along, frames, part) for part in (touching.normals, touching.places)
         )
-        return replace(touching, normals=normals, places=places)
+        return with_unchecked(touching, normals=normals, places=places)
 
     def _turned(
         self,
@@ -350,19 +359,19 @@ class SkinContacts:
             np.einsum(along, world_from_joint[owners, :3, :3], part)
             for part in (touching.normals, touching.places)
         )
-        return replace(touching, normals=normals, places=places)
+        return with_unchecked(touching, normals=normals, places=places)
 
     def _reference(
         self,
-        world_from_joint: Float64[NumpyArray, "J 4 4"],
+        moves: Float64[NumpyArray, "J 4 4"],
         base_points: Float64[NumpyArray, "V 3"],
         asked: Bool[NumpyArray, "V"],
     ) -> Reference:
         """Where bones alone would put the skin, and which of the vertices `asked` for would be
         inside the body there."""
         overlapping = np.zeros(self._count, bool)
-        positions, doubts = self.blending_reference.at(world_from_joint)
-        found = self._entered(positions, base_points, np.flatnonzero(asked))
+        positions, doubts = self.blending_reference.moved(moves)
+        found = self._entered(positions, base_points, moves, np.flatnonzero(asked))
         overlapping[found[:, 0]] = True
         return Reference(positions, doubts, overlapping)
 
@@ -377,16 +386,18 @@ class SkinContacts:
         world_from_joint: Float64[NumpyArray, "J 4 4"],
     ) -> Int[NumpyArray, "n 2"]:
         """What is inside now and was not at rest."""
-        return self._entered(skin, self.detection.base_points(world_from_joint))
+        moves = self.blending_reference.moves(world_from_joint)
+        return self._entered(skin, self.detection.base_points(world_from_joint), moves)
 
     def _entered(
         self,
         skin: Float64[NumpyArray, "V 3"],
         base_points: Float64[NumpyArray, "V 3"],
+        moves: Float64[NumpyArray, "J 4 4"],
         chosen: Int[NumpyArray, "k"] | None = None,
     ) -> Int[NumpyArray, "n 2"]:
         """What is inside and was not at rest: of all vertices, or of the chosen ones."""
-        found = self.detection.inside(skin, base_points, chosen)
+        found = self.detection.inside(skin, base_points, chosen, moves)
         if len(self.ignored) == 0:
             return found
         keys = self._keys(found)

@@ -10,12 +10,14 @@ together is a new row, and sleeps at once. Rates go on falling in sleep, which b
 parts them without friction, and what is on the wrong side gets free (`contact.cpu.release`).
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.checks import require_finite
 from corporeal.physics.contact.rules import ASLEEP, FORGET
-from corporeal.runtime.pytree_dataclass import pytree_dataclass
+from corporeal.runtime.pytree_dataclass import pytree_dataclass, unchecked
 
 
 @pytree_dataclass()
@@ -45,12 +47,12 @@ class TouchingEdges:
 
     def chosen(self, rows: Int[NumpyArray, "k"]) -> "TouchingEdges":
         """Some of them, in the order given."""
-        return TouchingEdges(*(part[rows] for part in self._parts()))
+        return unchecked(TouchingEdges, *(part[rows] for part in self._parts()))
 
     def with_others(self, others: "TouchingEdges") -> "TouchingEdges":
         """Those of two lists."""
         both = zip(self._parts(), others._parts(), strict=True)
-        return TouchingEdges(*(np.concatenate(parts) for parts in both))
+        return unchecked(TouchingEdges, *(np.concatenate(parts) for parts in both))
 
     def _parts(self) -> tuple[NumpyArray, ...]:
         return (self.pairs, self.shares, self.normals, self.offsets, self.places, self.rates)
@@ -103,20 +105,15 @@ class Touching:
 
     def chosen(self, rows: Int[NumpyArray, "k"]) -> "Touching":
         """Some of them, in the order given."""
-        return _rows_of([part[rows] for part in self._parts()])
+        return unchecked(Touching, *(part[rows] for part in self._parts()))
 
     def with_others(self, others: "Touching") -> "Touching":
         """Those of two lists."""
         both = zip(self._parts(), others._parts(), strict=True)
-        return _rows_of([np.concatenate(parts) for parts in both])
+        return unchecked(Touching, *(np.concatenate(parts) for parts in both))
 
     def _parts(self) -> tuple[NumpyArray, ...]:
         return (self.pairs, self.shares, self.normals, self.offsets, self.places, self.rates)
-
-
-def _rows_of(parts: list[NumpyArray]) -> Touching:
-    pairs, shares, normals, offsets, places, rates = parts
-    return Touching(pairs, shares, normals, offsets, places, rates)
 
 
 def nothing_touches() -> Touching:
@@ -142,7 +139,7 @@ class Movement:
     seconds: float
     """Length of the step."""
 
-    @property
+    @cached_property
     def moves(self) -> Float64[NumpyArray, "J 4 4"]:
         """How every joint takes what it carries from before to after."""
         from corporeal.geometry.transforms import invert_rigid  # a GPU machine has less

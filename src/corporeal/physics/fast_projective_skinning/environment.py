@@ -73,6 +73,8 @@ class BoundEnvironment:
     ) -> Contacts | None:
         """Rows of colliders and grabs for a step from `time`; `carriers` are where bones put the
         vertices when it ends. None where nothing is near."""
+        if not self.colliders and not self.grabs:
+            return None
         rows: list[Contacts] = []
         if self.colliders:
             chosen = self.body.touchable

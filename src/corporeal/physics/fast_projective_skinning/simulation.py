@@ -33,7 +33,7 @@ from corporeal.physics.fast_projective_skinning.environment import BoundEnvironm
 from corporeal.physics.fast_projective_skinning.parts import Bodies
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.solver.integration import Patience, State, resting
-from corporeal.runtime.pytree_dataclass import pytree_dataclass
+from corporeal.runtime.pytree_dataclass import pytree_dataclass, with_unchecked
 
 _TURN_A_STEP = 0.2
 """Radians that a joint may turn from one static shape to the next on the way to a first pose."""
@@ -273,7 +273,7 @@ class ProjectiveSimulation:
                 now,
                 self.patience,
             )
-            flesh = replace(flesh, touching=touching)
+            flesh = with_unchecked(flesh, touching=touching)
         return flesh
 
     def _balance(
@@ -310,8 +310,9 @@ class ProjectiveSimulation:
             forces = outside.forces(flesh)
             reached = solver.step(flesh, anchors, forces, nowhere, both(rows, around), carriers)
             went = reached.positions - flesh.positions
-            flesh = _quiet(reached.positions, flesh.step, replace(reached, touching=touching))
-            movement = replace(standing, flesh=went)
+            quiet = with_unchecked(reached, touching=touching)
+            flesh = _quiet(reached.positions, flesh.step, quiet)
+            movement = with_unchecked(standing, flesh=went)
             settled = touching is None or not (searches or touching.awake)
             if settled and float(np.abs(went).max()) < still:
                 break
@@ -333,7 +334,8 @@ class ProjectiveSimulation:
 
 def _quiet(positions: Float64[NumpyArray, "n 3"], step: float, flesh: State) -> State:
     """Flesh at rest at `positions` (metres), with the pressures and the contacts of `flesh`."""
-    return replace(resting(positions, step, pressures=flesh.pressures), touching=flesh.touching)
+    quiet = resting(positions, step, pressures=flesh.pressures)
+    return with_unchecked(quiet, touching=flesh.touching)
 
 
 def require_pose(template: Template, pose: Pose) -> Pose:

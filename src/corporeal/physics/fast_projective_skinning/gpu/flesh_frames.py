@@ -185,9 +185,12 @@ class DeviceClips:
 
     def _options(self, clip: Clip) -> SolverOptions:
         """Kernels where they run; iterations are not written out, since programs with contacts
-        take long to compile."""
+        take long to compile. Steps of moving flesh settle where the simulation's do."""
         return SolverOptions(
-            kernels=self._kernels, untangled=clip.body.system.untangled, unrolled=1
+            kernels=self._kernels,
+            untangled=clip.body.system.untangled,
+            unrolled=1,
+            patience=clip.simulation.patience if clip.body.settings.dynamics else None,
         )
 
     def _prepared(self, clip: Clip) -> _Prepared:

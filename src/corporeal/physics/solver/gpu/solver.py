@@ -22,7 +22,7 @@ from corporeal.physics.solver.gpu.step import (
     StepInputs,
     take_step,
 )
-from corporeal.physics.solver.integration import State, StepRule, rebased, resting
+from corporeal.physics.solver.integration import Patience, State, StepRule, rebased, resting
 from corporeal.physics.solver.system import System, required_targets
 from corporeal.physics.volume_preservation.gpu import (
     DevicePreservation,
@@ -45,9 +45,11 @@ class GpuSolver:
         places: Float64[NumpyArray, "V 3"],
         accelerated: bool = False,
         dense: bool = False,
+        patience: Patience | None = None,
     ) -> None:
         """`places` of the vertices at rest (metres) tell which are neighbours; `dense` keeps the
-        whole inverse even where most of it is negligible."""
+        whole inverse even where most of it is negligible. With `patience`, steps take more
+        iterations than the rule says, until they settle."""
         self.system = system
         self.rule = rule
         self.order = device_order(system, places)
@@ -60,7 +62,7 @@ class GpuSolver:
             place = np.argsort(self.order)
             volume = device_volume(system.volume_preservation, place, len(self.flesh.masses))
         self._preservation = None if volume is None else preservation_with(volume, matrix)
-        self._options = SolverOptions(accelerated, untangled=system.untangled)
+        self._options = SolverOptions(accelerated, untangled=system.untangled, patience=patience)
         self._steps = jax.jit(_steps_taken, static_argnums=(2, 5))
 
     def step(

@@ -7,10 +7,11 @@ alone, in structures of arrays (3, f, B); anchored ones come with every step.
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
-from corporeal._typing import Array, Float
+from corporeal._typing import Array, Bool, Float, Int
 from corporeal.physics.solver.gpu.anderson import History, accelerated, no_history
 from corporeal.physics.solver.gpu.contact_kernels import kernel_contacts
 from corporeal.physics.solver.gpu.contacts import (
@@ -30,7 +31,7 @@ from corporeal.physics.solver.gpu.inverse import (
 )
 from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
 from corporeal.physics.solver.gpu.springs import Springs, spring_forces
-from corporeal.physics.solver.integration import StepRule
+from corporeal.physics.solver.integration import Patience, StepRule
 from corporeal.physics.untangling.gpu import swept, untangle
 from corporeal.physics.untangling.gpu_kernels import kernel_swept
 from corporeal.physics.volume_preservation.gpu import (
@@ -85,6 +86,9 @@ class SolverOptions(NamedTuple):
     """Push elements open after every iteration (`untangling.gpu`)."""
     unrolled: int = 5
     """Iterations written out in the program: 1 compiles sooner, 5 runs a tenth faster."""
+    patience: Patience | None = None
+    """Go on, every character on its own, until it settles; None for as many iterations as the rule
+    says. Not for several people in one character."""
 
 
 class Contact(NamedTuple):
@@ -162,6 +166,16 @@ class _Progress(NamedTuple):
     """‖δ‖² of the last iteration of every character, m²."""
 
 
+class _Settling(NamedTuple):
+    """What goes from one iteration to the next where steps go on until they settle."""
+
+    at: _Progress
+    taken: Int[Array, "B"]
+    """Iterations so far."""
+    change: Float[Array, "B"]
+    """How far the latest one changed vertices, as `solver.integration.changed`, metres."""
+
+
 class _Iteration(NamedTuple):
     """The local–global iterations of one step whose free vertices are `predicted`."""
 
@@ -197,9 +211,10 @@ class _Iteration(NamedTuple):
             springs, targets = self.attachments
             loose = (springs > 0) & (self.flesh.masses == 0)  # as `System.loose`
             at = at._replace(z=jnp.where(loose[:, None], targets, start))
-        if self.rule.stiffening > 1.0:
-            return self.held_back(start).iterated(at, count)
-        return self.iterated(at, count)
+        held = self.held_back(start) if self.rule.stiffening > 1.0 else self
+        if options.patience is not None:
+            return held.settled(at, options.patience)
+        return held.iterated(at, count)
 
     def held_back(self, carried: Float[Array, "3 f B"]) -> "_Iteration":
         """The same step with (s − 1) f(ẑ) taken from what drives it: what viscosity does not oppose
@@ -228,6 +243,57 @@ class _Iteration(NamedTuple):
             at = self.pressed(self.corrected(at))
         moved = self.delta(at)[0]
         return self.untangled(at.z + moved, last=True), at.pressures, _squares(moved)
+
+    def settled(self, at: _Progress, patience: Patience) -> tuple[Array, Array, Array]:
+        """As `iterated`, in as many iterations as every character's `patience` says: what has only
+        its last one left waits for the others."""
+        least, most = self.rule.iterations, max(self.rule.iterations, patience.most)
+        known = self.flesh.masses > 0  # what fills up a body has no mass and no springs
+        if self.flesh.springs is not None:
+            known |= self.flesh.springs > 0
+        count = jnp.maximum(jnp.sum(known), 1)
+
+        def next_is_last(now: _Settling) -> Array:
+            done = now.taken + 1
+            return (done >= most) | ((done >= least) & (now.change < patience.settled))
+
+        def go(now: _Settling) -> _Settling:
+            waits = next_is_last(now)
+            at = self.once(self.corrected_in(now.at, now.taken, waits))
+            squares = jnp.sum((at.z - now.at.z) ** 2, axis=(0, 1))
+            taken = now.taken + 1
+            change = jnp.where(taken >= least, jnp.sqrt(squares / count), jnp.inf)
+            return _Settling(
+                _chosen(waits, now.at, at),
+                jnp.where(waits, now.taken, taken),
+                jnp.where(waits, now.change, change),
+            )
+
+        size = at.z.shape[2]
+        begun = _Settling(
+            self.pressed(at), jnp.zeros(size, jnp.int32), jnp.full(size, jnp.inf, at.z.dtype)
+        )
+        now = lax.while_loop(lambda now: ~jnp.all(next_is_last(now)), go, begun)
+        at = self.corrected_in(now.at, now.taken, jnp.zeros(size, bool))
+        if self.contact is None:
+            at = self.once(at)
+            return self.untangled(at.z, last=True), at.pressures, at.squares
+        moved = self.delta(at)[0]
+        return self.untangled(at.z + moved, last=True), at.pressures, _squares(moved)
+
+    def corrected_in(
+        self, at: _Progress, taken: Int[Array, "B"], waits: Bool[Array, "B"]
+    ) -> _Progress:
+        """Pressures and what they push with in the iteration after those `taken`: they change in
+        odd ones, but not of what `waits`."""
+        if self.preservation is None:
+            return at
+        same = waits | (taken % 2 == 0)
+
+        def change(at: _Progress) -> _Progress:
+            return _chosen(same, at, self.pressed(self.corrected(at)))
+
+        return lax.cond(jnp.all(same), lambda at: at, change, at)
 
     def calmed(
         self, carried: Float[Array, "3 f B"], found: Float[Array, "3 f B"]
@@ -316,6 +382,18 @@ class _Iteration(NamedTuple):
     def everything(self, z: Array) -> Array:
         """Free vertices, then anchored ones."""
         return jnp.concatenate([z, self.inputs.anchors], axis=1)
+
+
+def _chosen(first: Bool[Array, "B"], one: _Progress, other: _Progress) -> _Progress:
+    """One progress of the characters for which that is said, the other of all else. Forces of
+    contacts are those of one character, or of none."""
+    forces = other.forces
+    if forces.size > 0:
+        forces = jnp.where(first, one.forces, other.forces)
+    one = one._replace(forces=forces)
+    return jax.tree.map(
+        lambda a, b: b if a is b else jnp.where(first, a, b), one, other._replace(forces=forces)
+    )
 
 
 def _squares(moved: Float[Array, "3 f B"]) -> Float[Array, "B"]:
