@@ -73,6 +73,8 @@ def body_command(body: BodyChoice) -> str | None:
     studio.
     """
     words = ["corporeal", "body"]
+    if body.scan:
+        return "# body.npz: a registered scan, save it with Out › Body at rest"
     if body.learned or (body.local and not body.measured):
         return "# body.npz: save it with Out › Body at rest"
     if body.measured:

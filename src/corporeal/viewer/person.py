@@ -22,8 +22,14 @@ SHOWN = (
 """Measurements that the page reads out."""
 
 
-def shaped(model: PhenotypeModel, choice: BodyChoice) -> Identity:
-    """The body that was chosen."""
+def shaped(
+    model: PhenotypeModel, choice: BodyChoice, scanned: Mapping[str, Identity] | None = None
+) -> Identity:
+    """The body that was chosen; `scanned` are registered people by the names of their files."""
+    if choice.scan:
+        if choice.scan not in (scanned or {}):
+            raise InputError(f"there is no person {choice.scan!r:.60}; open the file first.")
+        return dict(scanned or {})[choice.scan]
     sliders = {row.name: row.default for row in model.parameters} | dict(choice.sliders)
     identity = model.prepare(sliders, dict(choice.local))
     return _learned(model, identity, choice.learned) if choice.learned else identity

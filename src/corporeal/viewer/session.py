@@ -1,6 +1,5 @@
 """One tab's session: keeps the document, does what the page asks, moves the stage, sends frames."""
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,19 +7,21 @@ from time import perf_counter
 from typing import Any
 
 from corporeal.body.identity import Identity
-from corporeal.errors import CorporealError, InputError
+from corporeal.errors import CorporealError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.background import Background
 from corporeal.viewer.colouring import Colouring, painted_map
 from corporeal.viewer.document import Document, View, as_json
+from corporeal.viewer.faults import FAULTS, GONE, told
 from corporeal.viewer.flesh import FleshMaker
 from corporeal.viewer.frames import frame_packet, model_packet, person_packet, tone_packet
 from corporeal.viewer.inside import NAME as LAYERS
 from corporeal.viewer.inside import Inside
 from corporeal.viewer.job_process import READING, Job
+from corporeal.viewer.messages import require_message
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.person import authored, facts, shaped
-from corporeal.viewer.players import FleshPlayer
+from corporeal.viewer.players import FleshPlayer, Player
 from corporeal.viewer.playhead import FPS, rooted
 from corporeal.viewer.stage import Stage
 from corporeal.viewer.uploads import Uploads, motion_in
@@ -55,6 +56,8 @@ class Session:
         self.inside = Inside(folder / "inside")
         self.grown_file: str | None = None
         """Layers of the person, where growth has changed them."""
+        self.scanned: dict[str, Identity] = {}
+        """Registered people, by the names of their files."""
         identity = shaped(self.model, self.document.body)
         motion = authored(self.model, identity, self.document.motion)
         self.stage = Stage(self.model, identity, motion)
@@ -65,19 +68,54 @@ class Session:
         self._next = perf_counter()
         self._rate = 1.0
         self._dirty = True
+        self.watched = True
+        """Whether a page is there."""
+        self.surfaces: dict[str, Packet] = {}
+        """What the page was told of takes whose triangles are their own, by name."""
+        self._progress: dict[str, str] = {}
+        self._opened = False
+        self._shown = self.document
 
     def open(self) -> None:
-        """Tell the page everything that it needs to begin."""
+        """Tell the page everything that it needs to begin: a new one, or one that has come back."""
+        from corporeal.viewer.actions.upload import tell_files
         from corporeal.viewer.catalogue import catalogue
 
-        self.send(Packet("catalogue", catalogue(self.model)))
+        self.watched, self._seen, self._dirty = True, self._sent, True
+        self._next = perf_counter()
+        self.send(Packet("catalogue", catalogue(self.model) | {"fresh": self._is_fresh}))
         self.send(model_packet(self.model))
         self.send(tone_packet(self.model, self.document.look.tone))
         self._tell_person()
-        self._cast()
+        for packet in self.surfaces.values():
+            self.send(packet)
+        if not self.stage.players:
+            self._cast()
         self._tell_document()
+        if self.inside.told is not None:
+            self.send(self.inside.told)
+        tell_files(self)
         self._measure()
-        self._show_files()
+        if not self._opened:
+            self._show_files()
+        self._opened = True
+        self.tell_busy()
+
+    @property
+    def _is_fresh(self) -> bool:
+        """Whether nothing was done here yet, so that a page may bring back what it had."""
+        return not (self._opened or self._files)
+
+    @property
+    def body_file(self) -> str | None:
+        """File of the person on the stage, where sliders alone do not tell: grown, or scanned."""
+        scan = self.document.body.scan
+        return self.grown_file or (str(self.uploads.paths[scan]) if scan else None)
+
+    def leave(self) -> None:
+        """The page has gone, and may come back: nothing moves meanwhile."""
+        self.watched = False
+        self.stage.hands.clear()
 
     def _show_files(self) -> None:
         from corporeal.viewer.actions.upload import look_at
@@ -88,17 +126,17 @@ class Session:
     def handle(self, packet: Packet, actions: dict[str, Action]) -> None:
         """Do what a message asks; a refusal is told, and the session goes on."""
         try:
+            require_message(packet, {"seen": None, **actions})
             if packet.kind == "seen":
-                self._seen = max(self._seen, int(packet.fields["number"]))
+                self._seen = max(self._seen, min(int(packet.fields["number"]), self._sent))
                 return
-            if packet.kind not in actions:
-                raise InputError(f"the studio knows no {packet.kind!r}.")
             actions[packet.kind](self, packet)
         except CorporealError as error:
             self.refuse(str(error))
-        except (KeyError, TypeError, ValueError) as error:
-            traceback.print_exc()
-            self.refuse(f"the message {packet.kind!r} is not whole: {error!r}.")
+        except GONE:
+            raise
+        except FAULTS as error:
+            self.refuse(told(error, f"doing {packet.kind[:60]!r}"))
         self._dirty = True
 
     def refuse(self, why: str) -> None:
@@ -111,16 +149,18 @@ class Session:
         self.send(Packet("notice", {"text": text}))
 
     def tell_busy(self) -> None:
-        """Tell the page what is being prepared."""
-        self.send(Packet("busy", {"names": list(self.background.busy)}))
+        """Tell the page what is being prepared, and how far it is."""
+        self._progress = self.background.progress
+        names = list(self.background.busy)
+        self.send(Packet("busy", {"names": names, "progress": self._progress}))
 
     def apply(self, document: Document, *, final: bool = True, remember: bool = True) -> None:
         """Take a changed document; unless `final`, more of the same gesture will follow."""
         before, self.document = self.document, document
         try:
             self._realise(before, final)
-        except CorporealError:
-            self.document = before
+        except (CorporealError, *FAULTS):
+            self._take_back(before, final)
             raise
         self._dirty = True
         if not final:
@@ -131,11 +171,23 @@ class Session:
         self._settled = document
         self._tell_document()
 
+    def _take_back(self, before: Document, final: bool) -> None:
+        """Make the stage follow the document before again, after another could not be."""
+        failed, self.document = self.document, before
+        try:
+            self._realise(failed, final)
+        except GONE:
+            raise
+        except (CorporealError, *FAULTS) as error:
+            told(error, "going back")
+
     def _realise(self, before: Document, final: bool) -> None:
         """Make the stage follow the document."""
         now, settled = self.document, self._settled
+        if now.motion.name != before.motion.name:
+            self.uploads.motion_source(now.motion.name)
         if now.body != before.body:
-            self.stage.become(shaped(self.model, now.body))
+            self.stage.become(shaped(self.model, now.body, self.scanned))
             self._tell_person()
         if final:
             self.inside.follow(self)
@@ -150,6 +202,7 @@ class Session:
         if now.exaggerated != before.exaggerated:
             count = self.model.template.mesh.vertex_count
             self.stage.exaggeration = painted_map(now.exaggerated, count)
+            self._prepare([n for n, made in enumerate(self.stage.players) if _is_weighted(made)])
         if _coloured(now) != _coloured(before):
             self._colouring = self._new_colouring()
         if now.look.tone != before.look.tone:
@@ -173,10 +226,34 @@ class Session:
         self._tell_document()
 
     def tick(self) -> float:
-        """Go on as far as time has; gives back seconds until there is more to do."""
+        """Go on as far as time has; gives back seconds until there is more to do.
+
+        A fault is told; the document goes back to the last that could be shown, and stands still.
+        """
+        try:
+            return self._tick()
+        except GONE:
+            raise
+        except (CorporealError, *FAULTS) as error:
+            self._recover(error)
+            return 0.1
+
+    def _recover(self, error: BaseException) -> None:
+        why = str(error) if isinstance(error, CorporealError) else told(error, "showing a frame")
+        self._dirty = False
+        self.stage.hands.clear()
+        self._take_back(replace(self._shown, playing=False), True)
+        self._settled = self.document
+        self.refuse(why)
+
+    def _tick(self) -> float:
         if self.background.poll():
             self._dirty = True
-            self.send(Packet("busy", {"names": list(self.background.busy)}))
+            self.tell_busy()
+        elif self.background.progress != self._progress:
+            self.tell_busy()
+        if not self.watched:
+            return 0.2
         now = perf_counter()
         if now >= self._next:
             late = now - self._next
@@ -215,10 +292,10 @@ class Session:
         return True
 
     def _show(self) -> None:
-        self._sent += 1
         muscle = self.inside.muscle if self.document.look.muscle else None
-        self.send(frame_packet(self.stage, self._colouring, self._sent, self._rate, muscle))
-        self._dirty = False
+        number = self._sent + 1
+        self.send(frame_packet(self.stage, self._colouring, number, self._rate, muscle))
+        self._sent, self._dirty, self._shown = number, False, self.document
 
     def _cast(self) -> None:
         """Players for the views; flesh for those that are new, or are told something else."""
@@ -240,11 +317,10 @@ class Session:
             if not isinstance(player, FleshPlayer):
                 self.background.cancel(f"flesh {number}")
                 continue
-            work = self.flesh.work(
-                view, self.stage.identity, self.stage.moment.pose, painted, player.live
-            )
+            pose, weights = self.stage.moment.pose, self.stage.exaggeration
+            work = self.flesh.work(view, self.stage.identity, pose, painted, player.live, weights)
             self.background.start(f"flesh {number}", work, player.begin, lane="slow")
-        self.send(Packet("busy", {"names": list(self.background.busy)}))
+        self.tell_busy()
 
     def _author(self) -> None:
         """Make the motion for this person beside the show."""
@@ -272,7 +348,7 @@ class Session:
             self.uploads.motions[choice.name] = (body, motion)
             self.stage.perform(rooted(motion, choice.root))
 
-        arguments = (str(self.uploads.paths[choice.name]), body, self.grown_file)
+        arguments = (str(self.uploads.paths[choice.name]), body, self.body_file)
         self.background.spawn("motion", Job(retarget, arguments, READING), done)
 
     def _measure(self) -> None:
@@ -318,6 +394,11 @@ class Session:
             self.inside.give_up(self)
         text = why.replace(f"{self.uploads.folder}/", "")
         self.refuse(text if text.startswith(name) else f"{name}: {text}")
+
+
+def _is_weighted(player: Player) -> bool:
+    """Whether painted exaggeration is a matter of the deformer itself."""
+    return isinstance(player, FleshPlayer) and player.is_weighted
 
 
 def _coloured(document: Document) -> tuple[Any, ...]:

@@ -34,7 +34,7 @@ class Order:
     motion: str
     """An authored motion's name, or a motion file."""
     layers: str | None
-    """Layers file of a body that has grown."""
+    """Layers file of a body that has grown, or body file of one that was scanned."""
 
 
 def export(order: Order) -> Packet:
@@ -90,11 +90,11 @@ def person(document: Document, layers: str | None, out: str) -> Packet:
 
 def write_person(path: Path, document: Document, layers: str | None) -> Body:
     """Write the chosen body with its measurements, and with its layers where it has grown."""
-    if layers is not None:
+    if layers is not None and document.growth:
         layered = read_layers(layers)
         write_layers(path, layered)
         return layered.body
-    body = chosen_body(document.body, None)
+    body = chosen_body(document.body, layers)
     body = Body(body.template, body.identity, measure(body.identity).values)
     write_body(path, body)
     return body
