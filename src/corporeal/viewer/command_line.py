@@ -49,7 +49,10 @@ def rig_commands(document: Document) -> list[str]:
     words = ["corporeal", "animate", "--mesh", rig.mesh, "--skeleton", f"{stem}.skel"]
     if rig.up != "+y":
         words += ["--mesh-up", rig.up, "--mesh-front", FRONT[rig.up]]
-    return [shlex.join([*words, "--motion", document.motion.name, "--out", f"{stem}-moved.npz"])]
+    words += ["--motion", document.motion.name]
+    if not is_motion_file(document.motion.name) and document.motion.duration != 4.0:
+        words += ["--duration", f"{document.motion.duration:g}"]
+    return [shlex.join([*words, "--out", f"{stem}-moved.npz"])]
 
 
 def growth_commands(growth: Mapping[str, float]) -> list[str]:

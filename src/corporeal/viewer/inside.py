@@ -37,6 +37,8 @@ class Inside:
         """The muscle surface, moved by the joints."""
         self.told: Packet | None = None
         """What the page was last told of it."""
+        self.masses: dict[str, float] = {}
+        """Of the layers that are there, kg."""
 
     @property
     def thickness(self) -> Float32[NumpyArray, "V"] | None:
@@ -96,8 +98,9 @@ class Inside:
         self._tell(session, Packet("inside", {"masses": {}, "bones": []}))
 
     def _tell(self, session: "Session", packet: Packet) -> None:
-        self.told = packet
+        self.told, self.masses = packet, dict(packet.fields["masses"])
         session.send(packet)
+        session.tell_facts()
 
     def _take(self, session: "Session", answer: Packet) -> None:
         layered = read_layers(str(answer.fields["file"]))

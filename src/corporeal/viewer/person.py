@@ -67,6 +67,17 @@ def facts(model: PhenotypeModel, identity: Identity) -> dict[str, float]:
     return report | {"fat_mass": estimate.fat_mass, "muscle_mass": estimate.muscle_mass}
 
 
+def weighed(found: Mapping[str, float], masses: Mapping[str, float]) -> dict[str, float]:
+    """Measurements with the masses (kg) of fitted layers instead of predicted ones: two read-outs
+    of one person must not disagree."""
+    names = {"body": "mass", "fat": "fat_mass", "muscle": "muscle_mass"}
+    known = {names[part]: value for part, value in masses.items() if part in names}
+    both = dict(found) | known
+    if "mass" in known and "stature" in both:
+        both["bmi"] = both["mass"] / both["stature"] ** 2
+    return both
+
+
 def solved(model: PhenotypeModel, targets: Mapping[str, float], choice: BodyChoice) -> BodyChoice:
     """The body with these measurements (SI), of the same gender and age."""
     from corporeal.anthropometry.solve import solve_measurements

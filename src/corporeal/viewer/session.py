@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,7 +21,7 @@ from corporeal.viewer.inside import Inside
 from corporeal.viewer.job_process import READING, Job
 from corporeal.viewer.messages import require_message
 from corporeal.viewer.packets import Packet
-from corporeal.viewer.person import authored, facts, shaped
+from corporeal.viewer.person import authored, facts, shaped, weighed
 from corporeal.viewer.players import FleshPlayer, Player
 from corporeal.viewer.playhead import FPS, rooted
 from corporeal.viewer.stage import Stage
@@ -73,18 +74,30 @@ class Session:
         self.surfaces: dict[str, Packet] = {}
         """What the page was told of takes whose triangles are their own, by name."""
         self._progress: dict[str, str] = {}
+        self._facts: dict[str, float] = {}
         self._opened = False
         self._shown = self.document
+
+    def prepare(self) -> None:
+        """Begin what takes long before a page is there: the flesh, and what every page is told."""
+        self._cast()
+        _ = self._first_words
+
+    @cached_property
+    def _first_words(self) -> tuple[Packet, Packet]:
+        from corporeal.viewer.catalogue import catalogue
+
+        return Packet("catalogue", catalogue(self.model)), model_packet(self.model)
 
     def open(self) -> None:
         """Tell the page everything that it needs to begin: a new one, or one that has come back."""
         from corporeal.viewer.actions.upload import tell_files
-        from corporeal.viewer.catalogue import catalogue
 
         self.watched, self._seen, self._dirty = True, self._sent, True
         self._next = perf_counter()
-        self.send(Packet("catalogue", catalogue(self.model) | {"fresh": self._is_fresh}))
-        self.send(model_packet(self.model))
+        known, model = self._first_words
+        self.send(Packet("catalogue", {**known.fields, "fresh": self._is_fresh}))
+        self.send(model)
         self.send(tone_packet(self.model, self.document.look.tone))
         self._tell_person()
         for packet in self.surfaces.values():
@@ -356,8 +369,16 @@ class Session:
         self.background.start(
             "measurements",
             lambda: facts(model, identity),
-            lambda found: self.send(Packet("facts", {"values": found})),
+            self._take_facts,
         )
+
+    def _take_facts(self, found: dict[str, float]) -> None:
+        self._facts = found
+        self.tell_facts()
+
+    def tell_facts(self) -> None:
+        """Tell the page what was measured; masses as the layers have them, where there are any."""
+        self.send(Packet("facts", {"values": weighed(self._facts, self.inside.masses)}))
 
     def _new_colouring(self) -> Colouring:
         return Colouring(

@@ -30,6 +30,7 @@ def work(pipe: Connection, folder: str, files: tuple[str, ...] = ()) -> None:
             lambda packet: pipe.send_bytes(packet.encode()), Path(folder), [Path(f) for f in files]
         )
         actions = all_actions()
+        session.prepare()
         pipe.recv_bytes()
         session.open()
         serve(session, pipe, actions)
