@@ -4,38 +4,50 @@ for all; the bodies are skinned alone, and time stands still where it may."""
 import os
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 from studio_page import StudioPage, browser, running_studio
 
-from corporeal.viewer.server import Address
-
 ROOT = Path(__file__).parents[1]
 CLIENT = ROOT / "src/corporeal/viewer/client"
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator:
-    with browser() as started:
-        yield started
+class Running:
+    """A page, and a studio that can be started anew at the same address."""
+
+    def __init__(self) -> None:
+        self._server = ExitStack()
+        _, self.address = self._server.enter_context(running_studio())
+        self.page: StudioPage
+
+    def end(self) -> None:
+        self._server.close()
+
+    def start_again(self) -> None:
+        here = {"port": self.address.port, "token": self.address.token}
+        self._server.enter_context(running_studio(**here))
 
 
 @pytest.fixture(scope="module")
-def opened(chromium) -> Iterator[tuple[StudioPage, Address]]:
-    with running_studio() as (_, address):
-        page = StudioPage(chromium, address, width=700, height=480, density=0.5)
+def opened() -> Iterator[Running]:
+    running = Running()
+    with browser() as chromium:
+        page = StudioPage(chromium, running.address, width=700, height=480, density=0.5)
         page.tell("studio.change(['views'], [{ deformer: 'lbs', controls: {} }])")
         page.tell("studio.change(['motion', 'duration'], 2)")
         page.pause()
         page.wait("studio.document.views.length === 1 && stage.bodies.length === 1")
-        yield page, address
+        running.page = page
+        yield running
+        running.end()
 
 
 @pytest.fixture
-def page(opened: tuple[StudioPage, Address]) -> StudioPage:
-    return opened[0]
+def page(opened: Running) -> StudioPage:
+    return opened.page
 
 
 def test_space_on_a_button_presses_it_and_does_not_play(page: StudioPage):
@@ -239,20 +251,18 @@ def test_a_reload_keeps_the_work(page: StudioPage):
     assert page.complaints == []
 
 
-def test_a_page_goes_on_with_a_studio_that_is_started_anew(chromium):
+def test_a_page_goes_on_with_a_studio_that_is_started_anew(opened: Running):
     """The server ends and starts again at the same address: the page brings back what it had."""
-    with running_studio() as (_, address):
-        page = StudioPage(chromium, address, width=500, height=400, density=0.5)
-        page.tell("studio.change(['views'], [{ deformer: 'dqs', controls: {} }])")
-        page.tell("studio.change(['body', 'sliders', 'weight'], 0.8)")
-        page.pause()
-        page.wait("studio.document.body.sliders.weight === 0.8")
-    page.wait("document.querySelector('.toast.bad')")
-    with running_studio(port=address.port, token=address.token):
-        page.wait("studio.isOpen && studio.document.body.sliders.weight === 0.8")
-        assert page.tell("studio.document.views.map(({ deformer }) => deformer)") == ["dqs"]
-        shown = page.tell("stage.frames")
-        page.settle()
-        assert page.tell("stage.frames") > shown
-        assert np.isfinite(page.vertex(0, 0)).all()
-    page.tab.close()
+    page = opened.page
+    page.tell("studio.change(['views'], [{ deformer: 'dqs', controls: {} }])")
+    page.tell("studio.change(['body', 'sliders', 'weight'], 0.8)")
+    page.wait("studio.document.body.sliders.weight === 0.8")
+    opened.end()
+    page.wait("document.querySelector('.toast.bad') && !studio.isOpen")
+    opened.start_again()
+    page.wait("studio.isOpen && studio.document.body.sliders.weight === 0.8")
+    assert page.tell("studio.document.views.map(({ deformer }) => deformer)") == ["dqs"]
+    shown = page.tell("stage.frames")
+    page.settle()
+    assert page.tell("stage.frames") > shown
+    assert np.isfinite(page.vertex(0, 0)).all()

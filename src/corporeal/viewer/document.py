@@ -13,6 +13,7 @@ from corporeal.body.controls import ControlValue
 from corporeal.errors import InputError
 from corporeal.pipelines.controls import plain_controls
 from corporeal.viewer.messages import is_number, require_plain
+from corporeal.viewer.posing import Key, read_keys
 from corporeal.viewer.rig import Rig, read_rig
 
 MOST_VIEWS = 4
@@ -124,6 +125,8 @@ class Document:
     """Factors on the skin's way from linear blending by vertex number; 1 where none is named."""
     growth: Mapping[str, float] = field(default_factory=dict)
     """Fat gained (or lost) by region, kg."""
+    keys: tuple[Key, ...] = ()
+    """Poses of the person's own, in the order of time."""
     rig: Rig = field(default_factory=Rig)
     """A mesh of the person's own, and its skeleton."""
     playing: bool = True
@@ -141,6 +144,7 @@ def as_json(document: Document) -> dict[str, Any]:
     """Plain lists, numbers and words."""
     plain = asdict(document)
     plain["views"] = list(plain["views"])
+    plain["keys"] = list(plain["keys"])
     plain["rig"]["joints"] = list(plain["rig"]["joints"])
     return plain
 
@@ -207,6 +211,7 @@ def parse(plain: Any) -> Document:
         "painted": lambda row: _numbers("painted", row, 1e-3, 1e3),
         "exaggerated": lambda row: _numbers("exaggerated", row, 1e-3, 1e2),
         "growth": lambda row: _numbers("growth", row, -80.0, 80.0),
+        "keys": read_keys,
         "rig": read_rig,
         "playing": lambda value: _plain("playing", value, bool),
         "loop": lambda value: _plain("loop", value, bool),

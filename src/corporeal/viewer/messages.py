@@ -161,6 +161,7 @@ MESSAGES: dict[str, Message] = {
     "restore": Message({"document": require_plain}),
     "keep": Message({"name": _word}, arrays={"content": "uint8"}),
     "bundle": Message(),
+    "take pose": Message(),
     "measure": Message({"targets": _numbers}),
     "somebody": Message({"seed": _whole(0, 2**31)}),
     "preset": Message({"name": _word}),

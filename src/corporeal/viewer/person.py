@@ -1,6 +1,6 @@
 """Who is on the stage: from sliders to a body, and what is to be said about it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.document import BodyChoice, MotionChoice
 from corporeal.viewer.playhead import FPS, rooted
+from corporeal.viewer.posing import POSES, Key, posed
 
 SHOWN = (
     "stature", "mass", "bmi", "waist_circumference", "chest_circumference",
@@ -112,10 +113,14 @@ def mirrored(choice: BodyChoice) -> BodyChoice:
     return replace(choice, local=local)
 
 
-def authored(model: PhenotypeModel, identity: Identity, choice: MotionChoice) -> Motion:
-    """An authored motion for this body."""
+def authored(
+    model: PhenotypeModel, identity: Identity, choice: MotionChoice, keys: Sequence[Key] = ()
+) -> Motion:
+    """An authored motion for this body, or the one through the person's own poses."""
     from corporeal.motions.library import make_motion
 
+    if choice.name == POSES:
+        return rooted(posed(keys, identity, model.template, FPS), choice.root)
     motion = make_motion(
         choice.name,
         identity,

@@ -18,14 +18,15 @@ from corporeal.viewer.flesh import FleshMaker
 from corporeal.viewer.frames import frame_packet, model_packet, person_packet, tone_packet
 from corporeal.viewer.inside import NAME as LAYERS
 from corporeal.viewer.inside import Inside
-from corporeal.viewer.job_process import READING, Job
 from corporeal.viewer.messages import require_message
 from corporeal.viewer.packets import Packet
+from corporeal.viewer.performing import perform
 from corporeal.viewer.person import authored, facts, shaped, weighed
 from corporeal.viewer.players import FleshPlayer, Player
-from corporeal.viewer.playhead import FPS, rooted
+from corporeal.viewer.playhead import FPS
+from corporeal.viewer.posing import POSES
 from corporeal.viewer.stage import Stage
-from corporeal.viewer.uploads import Uploads, motion_in
+from corporeal.viewer.uploads import Uploads
 
 Action = Callable[["Session", Packet], None]
 """Does one kind of thing that a page asks."""
@@ -207,7 +208,10 @@ class Session:
         if final and now.body != settled.body:
             self._measure()
         if final and (now.body != settled.body or now.motion != settled.motion):
-            self._author()
+            perform(self)
+        if now.keys != before.keys and now.motion.name == POSES:
+            made = authored(self.model, self.stage.identity, now.motion, now.keys)
+            self.stage.perform(made)
         if now.views != before.views or now.painted != settled.painted:
             self._cast()
         elif final and now.body != settled.body:
@@ -228,7 +232,7 @@ class Session:
         self.stage.become(identity)
         self._tell_person()
         self._measure()
-        self._author()
+        perform(self)
         self._prepare(range(len(self.document.views)))
         self.recolour()
 
@@ -334,35 +338,6 @@ class Session:
             work = self.flesh.work(view, self.stage.identity, pose, painted, player.live, weights)
             self.background.start(f"flesh {number}", work, player.begin, lane="slow")
         self.tell_busy()
-
-    def _author(self) -> None:
-        """Make the motion for this person beside the show."""
-        model, identity, choice = self.model, self.stage.identity, self.document.motion
-        if choice.name in self.uploads.motions:
-            self._fit_motion()
-            return
-        self.background.start(
-            "motion", lambda: authored(model, identity, choice), self.stage.perform
-        )
-
-    def _fit_motion(self) -> None:
-        """Fit an uploaded motion to this person in a process of its own."""
-        from corporeal.viewer.jobs.look import retarget
-
-        choice, body = self.document.motion, self.document.body
-        kept = self.uploads.fitted(choice.name, body)
-        if kept is not None:
-            self.background.cancel("motion")
-            self.stage.perform(rooted(kept, choice.root))
-            return
-
-        def done(answer: Packet) -> None:
-            motion = motion_in(answer, self.model.template)
-            self.uploads.motions[choice.name] = (body, motion)
-            self.stage.perform(rooted(motion, choice.root))
-
-        arguments = (str(self.uploads.paths[choice.name]), body, self.body_file)
-        self.background.spawn("motion", Job(retarget, arguments, READING), done)
 
     def _measure(self) -> None:
         model, identity = self.model, self.stage.identity

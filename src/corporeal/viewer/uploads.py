@@ -13,6 +13,7 @@ from corporeal.motions.library import MOTIONS
 from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.playhead import FPS
+from corporeal.viewer.posing import POSES
 
 MOST_BYTES = {
     ".bvh": 48 << 20,
@@ -107,7 +108,7 @@ class Uploads:
         """
         if name in self.motions:
             return str(self.paths[name])
-        if name not in MOTIONS:
+        if name not in MOTIONS and name != POSES:
             raise InputError(f"there is no motion {name[:60]!r}; open its file first.")
         return name
 

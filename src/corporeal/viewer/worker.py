@@ -13,7 +13,7 @@ from corporeal.viewer.faults import FAULTS, GONE, told
 from corporeal.viewer.packets import BEGIN, LEAVE, Packet, decode
 from corporeal.viewer.session import Action, Session
 
-_PANELS = ("document", "body", "touch", "upload", "out", "skeleton", "restore")
+_PANELS = ("document", "body", "touch", "upload", "out", "skeleton", "restore", "pose")
 """Files in `actions`, each with its `ACTIONS` by name."""
 
 

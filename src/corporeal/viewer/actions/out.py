@@ -10,7 +10,7 @@ from corporeal.viewer.jobs.export import Order, export, person, reexport
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Action, Session
 
-FORMATS = ("glb", "fbx", "usd", "usda", "abc", "npz", "mp4", "png")
+FORMATS = ("glb", "fbx", "usd", "usda", "abc", "npz", "mp4", "png", "html")
 """Suffixes of what can be made of a moving body."""
 _MOST_KEPT = 12
 """Exports of a tab; the oldest goes."""

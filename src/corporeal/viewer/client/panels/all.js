@@ -7,10 +7,11 @@ import { deformers } from "./deformers.js";
 import { inside } from "./inside.js";
 import { motion } from "./motion.js";
 import { out } from "./out.js";
+import { pose } from "./pose.js";
 import { physics } from "./physics.js";
 import { skeleton } from "./skeleton.js";
 
-const PANELS = [body, motion, deformers, physics, inside, skeleton, out];
+const PANELS = [body, motion, pose, deformers, physics, inside, skeleton, out];
 
 export function showPanels(page) {
   const tabs = document.getElementById("tabs");
