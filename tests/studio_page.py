@@ -26,12 +26,14 @@ PATIENCE_MS = 300_000
 
 
 @contextmanager
-def running_studio(files: tuple[Path, ...] = ()) -> Iterator[tuple[StudioServer, Address]]:
+def running_studio(
+    files: tuple[Path, ...] = (), port: int = 0, token: str | None = None
+) -> Iterator[tuple[StudioServer, Address]]:
     """A studio in a thread, until the block ends."""
     opened = threading.Event()
     addresses: list[Address] = []
     loop = asyncio.new_event_loop()
-    server = StudioServer(files=files)
+    server = StudioServer(port=port, token=token, files=files)
 
     def tell(address: Address) -> None:
         addresses.append(address)

@@ -58,6 +58,9 @@ VERBS = {
     "dataset": Verb("corporeal.cli.dataset:Dataset", "describe, convert and check registrations"),
     "train": Verb("corporeal.cli.train:Train", "learn a body model from registrations"),
     "evaluate": Verb("corporeal.cli.evaluate:Evaluate", "compare body models on unseen people"),
+    "export-viewer": Verb(
+        "corporeal.cli.export_viewer:ExportViewer", "write takes as one page that plays anywhere"
+    ),
     "convert": Verb("corporeal.cli.convert:Convert", "write a file's content in another format"),
     "doctor": Verb("corporeal.cli.doctor:Doctor", "say what is missing and how to get it"),
     "cite": Verb("corporeal.cli.cite:Cite", "print the references of the methods used"),

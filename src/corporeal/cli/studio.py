@@ -14,6 +14,12 @@ from tyro.conf import Positional
 from corporeal.cli.console import say
 from corporeal.errors import InputError
 from corporeal.viewer.document import MOST_VIEWS
+from corporeal.viewer.kept_address import (
+    keep_address,
+    kept_address,
+    page_for_browser,
+    usual_place,
+)
 from corporeal.viewer.server import Address, StudioServer
 from corporeal.viewer.uploads import require_suffix
 
@@ -29,7 +35,8 @@ class StudioVerb:
       corporeal studio take.npz other.glb
       corporeal studio --no-browser --port 8791
 
-    The page is served to this machine alone, at an address that holds a random token.
+    The page is served to this machine alone, at an address that holds a random token. Started
+    again it has the same address where it can, and a page that is still open goes on.
     """
 
     files: Positional[tuple[Path, ...]] = ()
@@ -40,6 +47,8 @@ class StudioVerb:
     """Address to serve; others than this machine's own can be reached from outside."""
     no_browser: bool = False
     """Print the address, and open nothing."""
+    new_address: bool = False
+    """Take another port and another token than last time."""
 
     def run(self) -> int:
         """Serve until Ctrl-C."""
@@ -59,10 +68,12 @@ class StudioVerb:
                 f"warning: {self.host} can be reached by others. Whoever learns the address can "
                 f"use this studio and this machine's processor."
             )
-        server = StudioServer(self.host, self.port, files=self.files)
+        before = None if self.new_address else kept_address(usual_place(), self.host, self.port)
+        port, token = (before.port, before.token) if before is not None else (self.port, None)
+        server = StudioServer(self.host, port, token, self.files)
         try:
-            with contextlib.suppress(KeyboardInterrupt):
-                asyncio.run(server.run(self._tell))
+            with contextlib.ExitStack() as pages, contextlib.suppress(KeyboardInterrupt):
+                asyncio.run(server.run(lambda address: self._tell(address, pages)))
         except OSError as error:
             raise InputError(self._why(error)) from error
         return 0
@@ -75,8 +86,10 @@ class StudioVerb:
         words = os.strerror(error.errno) if error.errno else str(error)
         return f"{place}: {words}. Choose another --port, or leave it out to take a free one."
 
-    def _tell(self, address: Address) -> None:
+    def _tell(self, address: Address, pages: contextlib.ExitStack) -> None:
+        """Say where it is; the browser gets a page that leads there, until the studio ends."""
+        keep_address(usual_place(), address)
         print(f"studio: {address.url}", flush=True)
         say("Ctrl-C ends it.")
         if not self.no_browser:
-            webbrowser.open(address.url)
+            webbrowser.open(pages.enter_context(page_for_browser(address)))

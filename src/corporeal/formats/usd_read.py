@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
+from corporeal.body.checks import require_finite
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.errors import FormatError
@@ -89,7 +90,9 @@ def read_usd_mesh(path: str | Path) -> Mesh:
         points = np.array(mesh.GetPointsAttr().Get() or [], np.float64).reshape(-1, 3)
         sizes = np.array(mesh.GetFaceVertexCountsAttr().Get() or [], np.int64)
         corners = np.array(mesh.GetFaceVertexIndicesAttr().Get() or [], np.int64)
-        if sizes.sum() != len(corners) or (len(corners) and corners.max() >= len(points)):
+        require_finite(f"points of {prim.GetPath()}", points)
+        held = not len(corners) or (corners.min() >= 0 and corners.max() < len(points))
+        if sizes.sum() != len(corners) or not held:
             raise FormatError(f"{path}: {prim.GetPath()} has faces of vertices that it lacks.")
         world = place @ np.array(cache.GetLocalToWorldTransform(prim)).T
         vertices.append(points @ world[:3, :3].T + world[:3, 3])

@@ -5,19 +5,26 @@ newest wish wins; cancelling drops it, too. Results are handed over by `poll`, i
 thread, so nothing else needs a lock.
 """
 
-import traceback
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from corporeal.errors import CorporealError, InputError
+from corporeal.viewer.faults import FAULTS, GONE, told
 from corporeal.viewer.job_process import REFUSED, Job, JobProcess
 from corporeal.viewer.packets import Packet
 
 Result = TypeVar("Result")
 Done = Callable[[Any], None]
 """Takes what work gave."""
+
+
+MOST_PROCESSES = 2
+"""Jobs of a tab at a time; others wait."""
+MOST_WAITING = 80
+"""Jobs of a tab that wait; more are refused."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class _Ready:
 
 class Background:
     """Threads in two lanes, `quick` for answers within a second and `slow` for the rest, one each;
-    and a process for every job."""
+    and a process for every job, a few at a time."""
 
     def __init__(self, refused: Callable[[str, str], None]) -> None:
         """`refused` is told the name of work that failed, and why."""
@@ -41,6 +48,7 @@ class Background:
         }
         self._threads: dict[str, tuple[Future[Any], Done]] = {}
         self._processes: dict[str, tuple[JobProcess, Done]] = {}
+        self._waiting: deque[tuple[str, Job, Done]] = deque()
 
     def start(
         self,
@@ -54,9 +62,28 @@ class Background:
         self._threads[name] = (self._lanes[lane].submit(work), done)
 
     def spawn(self, name: str, job: Job, done: Callable[[Packet], None]) -> None:
-        """Do a job in a process of its own, then `done` with its answer in the session's."""
+        """Do a job in a process of its own, then `done` with its answer in the session's.
+
+        Raises `InputError` where too many wait already.
+        """
         self.cancel(name)
-        self._processes[name] = (JobProcess(job), done)
+        if len(self._waiting) >= MOST_WAITING:
+            raise InputError(
+                f"{len(self._waiting)} jobs wait already; {name} is not begun. Try again when some "
+                f"are done."
+            )
+        self._waiting.append((name, job, done))
+        self._begin_waiting()
+
+    def _begin_waiting(self) -> None:
+        while self._waiting and len(self._processes) < MOST_PROCESSES:
+            name, job, done = self._waiting.popleft()
+            self._processes[name] = (JobProcess(job), done)
+
+    @property
+    def process_count(self) -> int:
+        """Processes that run."""
+        return len(self._processes)
 
     @property
     def wants_all(self) -> bool:
@@ -69,11 +96,17 @@ class Background:
             self._processes.pop(name)[0].kill()
         if name in self._threads:
             self._threads.pop(name)[0].cancel()
+        self._waiting = deque(row for row in self._waiting if row[0] != name)
 
     @property
     def busy(self) -> tuple[str, ...]:
         """Names of what is not done yet."""
-        return (*self._threads, *self._processes)
+        return (*self._threads, *self._processes, *(row[0] for row in self._waiting))
+
+    @property
+    def progress(self) -> dict[str, str]:
+        """What jobs say of how far they are, by name."""
+        return {name: job.progress for name, (job, _) in self._processes.items() if job.progress}
 
     def poll(self) -> bool:
         """Hand over what is done; True if there was any."""
@@ -83,6 +116,11 @@ class Background:
                 ended.done(ended.result())
             except CorporealError as refusal:
                 self._refused(name, str(refusal))
+            except GONE:
+                raise
+            except FAULTS as error:
+                self._refused(name, told(error, f"using {name}"))
+        self._begin_waiting()
         return bool(ready)
 
     def _from_threads(self) -> dict[str, _Ready]:
@@ -100,6 +138,7 @@ class Background:
 
     def close(self) -> None:
         """Wait for nothing."""
+        self._waiting.clear()
         for name in self.busy:
             self.cancel(name)
         for lane in self._lanes.values():
@@ -110,8 +149,7 @@ def _thread_result(future: Future[Any]) -> Callable[[], Any]:
     def result() -> Any:
         error = future.exception()
         if error is not None and not isinstance(error, CorporealError):
-            traceback.print_exception(error)
-            raise CorporealError(f"{type(error).__name__}: {error}. This is a bug.") from error
+            raise CorporealError(told(error, "preparing")) from error
         return future.result()
 
     return result

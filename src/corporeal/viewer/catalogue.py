@@ -8,6 +8,7 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import MOTIONS
 from corporeal.pipelines.deformers import deformer_class, deformers_where, is_ready
 from corporeal.viewer.document import BodyChoice
+from corporeal.viewer.posing import POSES, turn_limits
 
 MEASURED = (
     "stature",
@@ -55,6 +56,8 @@ def catalogue(model: PhenotypeModel) -> dict[str, Any]:
         "learned": LEARNED,
         "presets": list(PRESETS),
         "motions": list(MOTIONS),
+        "poses": POSES,
+        "limits": turn_limits(),
         "deformers": [
             _deformer(name) for name in deformers_where(changes_topology=False) if is_ready(name)
         ],

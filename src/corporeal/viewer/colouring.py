@@ -93,6 +93,7 @@ class Colouring:
         self.choice, self.scale = choice, scale_of(choice)
         self._template, self._identity, self._painted = template, identity, painted
         self._thickness = thickness
+        self._joint = template.skeleton.index(choice.joint)
 
     @cached_property
     def _strain(self) -> SkinStrain:
@@ -104,8 +105,7 @@ class Colouring:
         """What does not change with the pose."""
         count = self._template.mesh.vertex_count
         if self.choice.what == "weight":
-            joint = self._template.skeleton.index(self.choice.joint)
-            return self._template.weights.dense()[:, joint].astype(np.float32)
+            return self._template.weights.dense()[:, self._joint].astype(np.float32)
         values = np.zeros(count, np.float32)
         if self.choice.what == "layer":
             return values if self._thickness is None else self._thickness

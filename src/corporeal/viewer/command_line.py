@@ -8,6 +8,7 @@ from corporeal.pipelines.controls import control_words
 from corporeal.pipelines.deformers import deformer_class
 from corporeal.pipelines.motion_source import is_motion_file
 from corporeal.viewer.document import BodyChoice, Document, View
+from corporeal.viewer.posing import POSES
 from corporeal.viewer.rig import FRONT
 
 _FLAGS = {
@@ -49,7 +50,10 @@ def rig_commands(document: Document) -> list[str]:
     words = ["corporeal", "animate", "--mesh", rig.mesh, "--skeleton", f"{stem}.skel"]
     if rig.up != "+y":
         words += ["--mesh-up", rig.up, "--mesh-front", FRONT[rig.up]]
-    return [shlex.join([*words, "--motion", document.motion.name, "--out", f"{stem}-moved.npz"])]
+    words += ["--motion", document.motion.name]
+    if not is_motion_file(document.motion.name) and document.motion.duration != 4.0:
+        words += ["--duration", f"{document.motion.duration:g}"]
+    return [shlex.join([*words, "--out", f"{stem}-moved.npz"])]
 
 
 def growth_commands(growth: Mapping[str, float]) -> list[str]:
@@ -73,6 +77,8 @@ def body_command(body: BodyChoice) -> str | None:
     studio.
     """
     words = ["corporeal", "body"]
+    if body.scan:
+        return "# body.npz: a registered scan, save it with Out › Body at rest"
     if body.learned or (body.local and not body.measured):
         return "# body.npz: save it with Out › Body at rest"
     if body.measured:
@@ -89,7 +95,8 @@ def body_command(body: BodyChoice) -> str | None:
 def animate_command(document: Document, view: View, out: str, body: str | None) -> str:
     """The command that moves the body (a file; None for the average adult) as a view does."""
     words = ["corporeal", "animate", *([] if body is None else ["--body", body])]
-    is_free = document.motion.root == "free"  # else the export keeps the motion beside its file
+    # poses of one's own, and roots that are held, have no flags: the export keeps the motion beside
+    is_free = document.motion.root == "free" and document.motion.name != POSES
     words += ["--motion", document.motion.name if is_free else "motion.npz"]
     is_authored = is_free and not is_motion_file(document.motion.name)
     if is_authored and document.motion.duration != 4.0:

@@ -5,7 +5,6 @@ file holds and what a test writes are checked by the same lines. Undo keeps earl
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, get_args
@@ -13,6 +12,8 @@ from typing import Any, Literal, get_args
 from corporeal.body.controls import ControlValue
 from corporeal.errors import InputError
 from corporeal.pipelines.controls import plain_controls
+from corporeal.viewer.messages import is_number, require_plain
+from corporeal.viewer.posing import Key, read_keys
 from corporeal.viewer.rig import Rig, read_rig
 
 MOST_VIEWS = 4
@@ -38,6 +39,8 @@ class BodyChoice:
     """Measurements that sliders and modifiers were solved for, SI; empty once they are moved."""
     learned: Mapping[str, float] = field(default_factory=dict)
     """Coefficients of the learned shapes, standard deviations, by number from 1."""
+    scan: str = ""
+    """File of a registered person, which sliders then do not shape; empty for one of sliders."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,8 @@ class Document:
     """Factors on the skin's way from linear blending by vertex number; 1 where none is named."""
     growth: Mapping[str, float] = field(default_factory=dict)
     """Fat gained (or lost) by region, kg."""
+    keys: tuple[Key, ...] = ()
+    """Poses of the person's own, in the order of time."""
     rig: Rig = field(default_factory=Rig)
     """A mesh of the person's own, and its skeleton."""
     playing: bool = True
@@ -139,6 +144,7 @@ def as_json(document: Document) -> dict[str, Any]:
     """Plain lists, numbers and words."""
     plain = asdict(document)
     plain["views"] = list(plain["views"])
+    plain["keys"] = list(plain["keys"])
     plain["rig"]["joints"] = list(plain["rig"]["joints"])
     return plain
 
@@ -181,7 +187,9 @@ def read_document(content: bytes) -> Document:
     if len(content) > MOST_SIZE:
         raise InputError(f"session has {len(content)} bytes; expected at most {MOST_SIZE}.")
     try:
-        return parse(json.loads(content))
+        plain = json.loads(content)
+        require_plain("the session", plain)
+        return parse(plain)
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
@@ -198,11 +206,12 @@ def parse(plain: Any) -> Document:
         "body": _body,
         "motion": _motion,
         "views": lambda rows: tuple(_view(row) for row in rows),
-        "colour": lambda row: ColourChoice(**_flat("colour", row, ColourChoice)),
+        "colour": _colour,
         "look": lambda row: Look(**_flat("look", row, Look)),
         "painted": lambda row: _numbers("painted", row, 1e-3, 1e3),
         "exaggerated": lambda row: _numbers("exaggerated", row, 1e-3, 1e2),
         "growth": lambda row: _numbers("growth", row, -80.0, 80.0),
+        "keys": read_keys,
         "rig": read_rig,
         "playing": lambda value: _plain("playing", value, bool),
         "loop": lambda value: _plain("loop", value, bool),
@@ -212,14 +221,23 @@ def parse(plain: Any) -> Document:
 
 
 def _body(plain: Any) -> BodyChoice:
-    row = _object("body", plain, BodyChoice)
-    return BodyChoice(**{name: _numbers(f"body {name}", v, -1e4, 1e4) for name, v in row.items()})
+    row = dict(_object("body", plain, BodyChoice))
+    scan = _plain("body scan", row.pop("scan", ""), str)
+    numbers = {name: _numbers(f"body {name}", v, -1e4, 1e4) for name, v in row.items()}
+    return BodyChoice(**numbers, scan=scan)
 
 
 def _motion(plain: Any) -> MotionChoice:
     choice = MotionChoice(**_flat("motion", plain, MotionChoice))
     _within("motion duration", choice.duration, 2.0, 600.0)
     _within("motion seed", choice.seed, 0.0, 2.0**31)
+    return choice
+
+
+def _colour(plain: Any) -> ColourChoice:
+    choice = ColourChoice(**_flat("colour", plain, ColourChoice))
+    _within("colour against", choice.against, 0.0, MOST_VIEWS - 1.0)
+    _within("colour most", choice.most, 0.0, 1e4)
     return choice
 
 
@@ -272,7 +290,7 @@ def _numbers(what: str, plain: Any, low: float, high: float) -> dict[str, float]
 
 
 def _within(what: str, value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value):
         raise InputError(f"{what} is {str(value)[:40]!r}; expected a finite number.")
     if not low <= value <= high:
         raise InputError(f"{what} is {value:g}; expected {low:g} to {high:g}.")

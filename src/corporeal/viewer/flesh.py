@@ -23,6 +23,7 @@ class FleshMaker:
     def __init__(self, template: Template) -> None:
         self._template = template
         self._painted: NumpyArray | None = None
+        self._weights: NumpyArray | None = None
         self._layers: Layers | None = None
         self._deformers: dict[str, StatefulDeformer] = {}
 
@@ -40,9 +41,18 @@ class FleshMaker:
         pose: Pose,
         painted: Float64[NumpyArray, "V"] | None,
         before: Begun | None,
+        weights: Float64[NumpyArray, "V"] | None = None,
     ) -> Callable[[], Begun]:
         """What makes the stepper of a view in a pose, to be called in a thread; it goes on from
-        `before` where that is the same person's."""
+        `before` where that is the same person's. `painted` are factors of stiffness, `weights` of
+        learned dynamics."""
+        if not _same(weights, self._weights):
+            self._weights = weights
+            self._deformers = {
+                name: made
+                for name, made in self._deformers.items()
+                if not made.accepts_local_weights
+            }
         if not _same(painted, self._painted):
             self._painted = painted
             self._deformers.clear()
@@ -58,7 +68,11 @@ class FleshMaker:
         if name not in self._deformers:
             maps = TissueMaps(stiffness=self._painted)
             self._deformers[name] = make_stateful(
-                name, self._template, maps=maps, layers=self._layers
+                name,
+                self._template,
+                maps=maps,
+                layers=self._layers,
+                local_weights=self._weights,
             )
         return self._deformers[name]
 

@@ -35,6 +35,10 @@ class Inside:
         self.layers: Layers | None = None
         self.muscle: SkinnedPlayer | None = None
         """The muscle surface, moved by the joints."""
+        self.told: Packet | None = None
+        """What the page was last told of it."""
+        self.masses: dict[str, float] = {}
+        """Of the layers that are there, kg."""
 
     @property
     def thickness(self) -> Float32[NumpyArray, "V"] | None:
@@ -61,7 +65,8 @@ class Inside:
         self._folder.mkdir(parents=True, exist_ok=True)
         fitted, out = (str(self._folder / name) for name in ("layers.npz", "grown.npz"))
         body, growth = document.body, dict(document.growth)
-        arguments = (body, growth, fitted, self._fitted == body, out)
+        scan = str(session.uploads.paths[body.scan]) if body.scan else None
+        arguments = (body, growth, fitted, self._fitted == body, out, scan)
         from corporeal.viewer.jobs.layers import layers
 
         def done(answer: Packet) -> None:
@@ -81,7 +86,7 @@ class Inside:
     def _ungrow(self, session: "Session") -> None:
         """Nothing has grown any more."""
         self._forget(session)
-        session.become(shaped(session.model, session.document.body))
+        session.become(shaped(session.model, session.document.body, session.scanned))
 
     def _forget(self, session: "Session") -> None:
         """Another body: its layers are not known yet."""
@@ -90,7 +95,12 @@ class Inside:
         self._asked = self.layers = self.muscle = None
         session.grown_file = None
         session.flesh.use_layers(None)
-        session.send(Packet("inside", {"masses": {}, "bones": []}))
+        self._tell(session, Packet("inside", {"masses": {}, "bones": []}))
+
+    def _tell(self, session: "Session", packet: Packet) -> None:
+        self.told, self.masses = packet, dict(packet.fields["masses"])
+        session.send(packet)
+        session.tell_facts()
 
     def _take(self, session: "Session", answer: Packet) -> None:
         layered = read_layers(str(answer.fields["file"]))
@@ -105,7 +115,7 @@ class Inside:
         )
         self.muscle = session.stage.inner(inner)
         report = {name: value for name, value in answer.fields.items() if name != "file"}
-        session.send(Packet("inside", report, answer.arrays))
+        self._tell(session, Packet("inside", report, answer.arrays))
         if is_new:
             session.become(layered.body.identity)
         else:

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any
 
 from corporeal.errors import CorporealError, FormatError
+from corporeal.viewer.faults import FAULTS, told
 from corporeal.viewer.packets import Packet, decode
 
 Work = Callable[..., Packet]
@@ -23,6 +24,8 @@ Work = Callable[..., Packet]
 
 REFUSED = "refused"
 """Kind of answer that says why there is no other."""
+PROGRESS = "progress"
+"""Kind of message that says how far it is."""
 _PATIENCE = 5.0
 """Seconds that a process has to end once it has answered."""
 
@@ -63,6 +66,8 @@ class JobProcess:
     def __init__(self, job: Job) -> None:
         context = multiprocessing.get_context("spawn")
         self.alone = job.alone
+        self.progress = ""
+        """What it last said of how far it is."""
         self._limits = job.limits
         self._until = monotonic() + job.limits.seconds
         self._pipe, theirs = context.Pipe()
@@ -83,8 +88,11 @@ class JobProcess:
     def poll(self) -> Packet | None:
         """The answer, once it is there; a `refused` one where the child could not."""
         try:
-            if self._pipe.poll():
-                return self._ended(decode(self._pipe.recv_bytes()))
+            while self._pipe.poll():
+                packet = decode(self._pipe.recv_bytes())
+                if packet.kind != PROGRESS:
+                    return self._ended(packet)
+                self.progress = str(packet.fields["words"])[:200]
         except (EOFError, OSError):
             return self._ended(_refusal(self._why()))
         except FormatError as error:
@@ -117,8 +125,19 @@ class JobProcess:
         )
 
 
+_to_parent: list[Connection] = []
+"""The child's pipe, in the child."""
+
+
+def report(words: str) -> None:
+    """Say in a job how far it is; nobody hears it where the work is done by others."""
+    for pipe in _to_parent:
+        pipe.send_bytes(Packet(PROGRESS, {"words": words}).encode())
+
+
 def _answer(pipe: Connection, job: Job) -> None:
     """What the child does."""
+    _to_parent.append(pipe)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     memory = job.limits.memory
     _limit_memory(memory)
@@ -131,6 +150,8 @@ def _answer(pipe: Connection, job: Job) -> None:
         answer = _refusal(
             f"it needs more than {memory / 2**30:g} GiB of memory. Give a smaller file."
         )
+    except FAULTS as error:
+        answer = _refusal(told(error, f"doing {job.work.__name__}"))
     pipe.send_bytes(answer.encode())
     os._exit(0)  # nothing is left to be tidied, and threads of libraries may linger
 

@@ -24,6 +24,10 @@ from corporeal.errors import FormatError
 
 _DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float32")
 """What a browser has typed arrays for."""
+BEGIN, LEAVE = b"+", b"-"
+"""From the server to a session: a page is there, or has gone. Pages cannot say it: what they send
+is passed on from `LEAST` bytes on."""
+LEAST = 4
 _MOST_HEADER = 4 << 20
 """Bytes."""
 
@@ -59,13 +63,13 @@ class Packet:
 
 def decode(content: bytes) -> Packet:
     """The message in some bytes; raises `FormatError` for anything that is none."""
-    if len(content) < 4:
+    if len(content) < LEAST:
         raise FormatError(f"a message has {len(content)} bytes; expected at least 4.")
     (length,) = struct.unpack_from("<I", content)
     if length > min(_MOST_HEADER, len(content) - 4):
         raise FormatError(f"a message states a header of {length} bytes; it is too short for it.")
     try:
-        header = json.loads(content[4 : 4 + length].decode())
+        header = json.loads(content[4 : 4 + length].decode(), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise FormatError("a message's header is no JSON.") from error
     if not isinstance(header, dict) or not isinstance(header.get("kind"), str):
@@ -77,6 +81,10 @@ def decode(content: bytes) -> Packet:
     except (TypeError, ValueError, OverflowError) as error:
         raise FormatError("a message's arrays are not where its header says.") from error
     return Packet(header.pop("kind"), header, arrays)
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _array(body: memoryview, dtype: str, shape: list[int], offset: int) -> NumpyArray:

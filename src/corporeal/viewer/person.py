@@ -1,6 +1,6 @@
 """Who is on the stage: from sliders to a body, and what is to be said about it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.document import BodyChoice, MotionChoice
 from corporeal.viewer.playhead import FPS, rooted
+from corporeal.viewer.posing import POSES, Key, posed
 
 SHOWN = (
     "stature", "mass", "bmi", "waist_circumference", "chest_circumference",
@@ -22,8 +23,14 @@ SHOWN = (
 """Measurements that the page reads out."""
 
 
-def shaped(model: PhenotypeModel, choice: BodyChoice) -> Identity:
-    """The body that was chosen."""
+def shaped(
+    model: PhenotypeModel, choice: BodyChoice, scanned: Mapping[str, Identity] | None = None
+) -> Identity:
+    """The body that was chosen; `scanned` are registered people by the names of their files."""
+    if choice.scan:
+        if choice.scan not in (scanned or {}):
+            raise InputError(f"there is no person {choice.scan!r:.60}; open the file first.")
+        return dict(scanned or {})[choice.scan]
     sliders = {row.name: row.default for row in model.parameters} | dict(choice.sliders)
     identity = model.prepare(sliders, dict(choice.local))
     return _learned(model, identity, choice.learned) if choice.learned else identity
@@ -61,6 +68,17 @@ def facts(model: PhenotypeModel, identity: Identity) -> dict[str, float]:
     return report | {"fat_mass": estimate.fat_mass, "muscle_mass": estimate.muscle_mass}
 
 
+def weighed(found: Mapping[str, float], masses: Mapping[str, float]) -> dict[str, float]:
+    """Measurements with the masses (kg) of fitted layers instead of predicted ones: two read-outs
+    of one person must not disagree."""
+    names = {"body": "mass", "fat": "fat_mass", "muscle": "muscle_mass"}
+    known = {names[part]: value for part, value in masses.items() if part in names}
+    both = dict(found) | known
+    if "mass" in known and "stature" in both:
+        both["bmi"] = both["mass"] / both["stature"] ** 2
+    return both
+
+
 def solved(model: PhenotypeModel, targets: Mapping[str, float], choice: BodyChoice) -> BodyChoice:
     """The body with these measurements (SI), of the same gender and age."""
     from corporeal.anthropometry.solve import solve_measurements
@@ -95,10 +113,14 @@ def mirrored(choice: BodyChoice) -> BodyChoice:
     return replace(choice, local=local)
 
 
-def authored(model: PhenotypeModel, identity: Identity, choice: MotionChoice) -> Motion:
-    """An authored motion for this body."""
+def authored(
+    model: PhenotypeModel, identity: Identity, choice: MotionChoice, keys: Sequence[Key] = ()
+) -> Motion:
+    """An authored motion for this body, or the one through the person's own poses."""
     from corporeal.motions.library import make_motion
 
+    if choice.name == POSES:
+        return rooted(posed(keys, identity, model.template, FPS), choice.root)
     motion = make_motion(
         choice.name,
         identity,

@@ -137,6 +137,8 @@ class FleshPlayer:
 
     def __init__(self, stand_in: SkinnedPlayer) -> None:
         self._stand_in = stand_in
+        self.is_weighted = False
+        """Whether its deformer has painted factors of exaggeration in its own dynamics."""
         self._live: Begun | None = None
         self._skin = stand_in.skin
         self._awake = 0

@@ -1,6 +1,5 @@
 """The skeleton of a person's custom mesh, as it is being built on the page."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -8,6 +7,7 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.errors import InputError
 from corporeal.formats.joint_tree import Joint, joint_tree
 from corporeal.runtime.names import repeated
+from corporeal.viewer.messages import is_number
 
 MOST_JOINTS = 512
 Up = Literal["+y", "+z"]
@@ -86,8 +86,6 @@ def _joint(row: Any) -> RigJoint:
     if parent is not None and not isinstance(parent, str):
         raise InputError(f"joint {name!r} hangs on {str(parent)[:40]!r}; expected a name.")
     is_place = isinstance(place, list | tuple) and len(place) == 3
-    if not is_place or not all(
-        type(x) in (int, float) and math.isfinite(x) and abs(x) < 1e9 for x in place
-    ):
+    if not is_place or not all(is_number(x) and abs(x) < 1e9 for x in place):
         raise InputError(f"joint {name!r} is at {str(place)[:60]}; expected three numbers.")
     return RigJoint(name, parent, (float(place[0]), float(place[1]), float(place[2])))

@@ -8,23 +8,34 @@ import asyncio
 import contextlib
 import hmac
 import http
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from time import monotonic
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from corporeal.viewer.tabs import Tab, pump
+from corporeal.viewer.packets import LEAST, Packet
+from corporeal.viewer.tabs import Tab
 
 CLIENT = Path(__file__).parent / "client"
 MOST_UPLOAD = 64 << 20
 """Bytes of one message from a page."""
 MOST_TABS = 6
+"""Sessions at a time, those included whose page has gone and may come back."""
+MOST_UNSENT = 256 << 20
+"""Bytes that wait for one page to take them; one that takes none is let go."""
+KEPT = 1800.0
+"""Seconds that a session is kept for a page that has gone, such as one that is being reloaded."""
+_HANDOVER = 3.0
+"""Seconds that a page which comes back waits for its old socket to be seen closed."""
+_KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -68,7 +79,7 @@ class StudioServer:
         """`port` 0 takes a free one; the token is random unless given; every tab opens `files`."""
         self._host, self._port, self._files = host, port, tuple(files)
         self._token = token or secrets.token_urlsafe(24)
-        self._tabs: set[Tab] = set()
+        self._tabs: dict[str, Tab] = {}
         self._spare: Tab | None = None
 
     async def run(self, opened: Callable[[Address], None]) -> None:
@@ -80,26 +91,45 @@ class StudioServer:
                 self._port,
                 process_request=self._request,
                 max_size=MOST_UPLOAD,
-                max_queue=64,
+                max_queue=4,
                 compression=None,
                 write_limit=1 << 20,
             ) as server:
                 self._spare = Tab(self._files)
                 port = next(iter(server.sockets)).getsockname()[1]
                 opened(Address(self._host, port, self._token))
-                await asyncio.get_running_loop().create_future()
+                await self._forget_the_gone()
         finally:
-            for tab in (*self._tabs, *([self._spare] if self._spare else [])):
+            for tab in (*self._tabs.values(), *([self._spare] if self._spare else [])):
                 tab.close()
+
+    async def _forget_the_gone(self) -> None:
+        """End sessions whose page has not come back, for as long as the server lives."""
+        while True:
+            await asyncio.sleep(10.0)
+            for key, tab in list(self._tabs.items()):
+                if tab.is_over or (not tab.is_watched and monotonic() - tab.left_at > KEPT):
+                    await self._end(key)
+
+    async def _end(self, key: str) -> None:
+        tab = self._tabs.pop(key, None)
+        if tab is not None:
+            await asyncio.shield(asyncio.to_thread(tab.close))
 
     @property
     def process_ids(self) -> list[int | None]:
         """Of the tabs that are open."""
-        return [tab.process_id for tab in self._tabs]
+        return [tab.process_id for tab in self._tabs.values()]
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
         """A file, a refusal, or None for a socket that may open."""
-        path = unquote(urlsplit(request.path).path)
+        if (method := getattr(request, "method", "GET")) != "GET":
+            refusal = _text(http.HTTPStatus.METHOD_NOT_ALLOWED, f"{method:.20} is of no use here.")
+            refusal.headers["Allow"] = "GET"
+            return refusal
+        path = unquote(urlsplit(request.path).path, errors="surrogateescape")
+        if any(ord(letter) < 32 or 0xD800 <= ord(letter) < 0xE000 for letter in path):
+            return _text(http.HTTPStatus.BAD_REQUEST, "The address has letters that no name has.")
         _, token, *rest = path.split("/") if path.count("/") >= 2 else ("", "", "")
         if not hmac.compare_digest(token.encode(), self._token.encode()):
             return _text(
@@ -133,42 +163,85 @@ class StudioServer:
 
     def _made(self, name: str) -> Response:
         """A file that a tab has made: `out/TAB/NAME`, from that tab's own folder."""
-        for tab in self._tabs:
+        for tab in self._tabs.values():
             path = (tab.folder / "out" / name.removeprefix("out/")).resolve()
             if path.is_relative_to((tab.folder / "out").resolve()) and path.is_file():
                 return _response(http.HTTPStatus.OK, path.read_bytes(), "application/octet-stream")
         return _text(http.HTTPStatus.NOT_FOUND, "There is no such file.")
 
     async def _socket(self, socket: ServerConnection) -> None:
-        """One tab, as long as its page is open."""
-        if len(self._tabs) >= MOST_TABS:
-            await socket.close(1013, f"{MOST_TABS} tabs are open; close one first.")
-            return
-        tab = self._spare or await asyncio.to_thread(Tab, self._files)
-        self._spare = None
-        self._tabs.add(tab)
+        """One tab: a new one, or the one that a page with this key had before.
+
+        A page that brings a key finds its session again until `KEPT` is over; without one, the
+        session ends with its socket.
+        """
+        assert socket.request is not None
+        asked = parse_qs(urlsplit(socket.request.path).query).get("tab", [""])[0]
+        key = asked if _KEY.fullmatch(asked) else ""
+        tab = await self._kept(key) if key else None
+        if tab is None:
+            if not await self._make_room():
+                await socket.close(1013, f"{MOST_TABS} tabs are open; close one first.")
+                return
+            if not key or key in self._tabs:
+                key = secrets.token_urlsafe(16)
+            spare, self._spare = self._spare, None
+            tab = spare or await asyncio.to_thread(Tab, self._files)
+            self._tabs[key] = tab
         try:
-            await _joined(socket, tab)
+            with contextlib.suppress(ConnectionClosed):
+                await socket.send(Packet("key", {"key": key}).encode())
+                await _joined(socket, tab)
         finally:
-            self._tabs.discard(tab)
-            await asyncio.shield(asyncio.to_thread(tab.close))
+            if asked and not tab.is_over:
+                tab.leave()
+            else:
+                await self._end(key)
+
+    async def _kept(self, key: str) -> Tab | None:
+        """The session of a page that comes back; None where there is none, or another page of the
+        same key, such as a duplicate, has it."""
+        until = monotonic() + _HANDOVER
+        while (tab := self._tabs.get(key)) is not None and monotonic() < until:
+            if tab.is_over:
+                await self._end(key)
+                return None
+            if not tab.is_watched:
+                return tab
+            await asyncio.sleep(0.05)
+        return None
+
+    async def _make_room(self) -> bool:
+        """Whether one more session may begin; the one that was left first goes if need be."""
+        gone = [(tab.left_at, key) for key, tab in self._tabs.items() if not tab.is_watched]
+        if len(self._tabs) >= MOST_TABS and gone:
+            await self._end(min(gone)[1])
+        return len(self._tabs) < MOST_TABS
 
 
 async def _joined(socket: ServerConnection, tab: Tab) -> None:
     """Pass messages both ways until either side ends."""
     outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
-    pump(tab.pipe, outgoing.put_nowait)
-    tab.begin()
+    unsent = 0
+
+    def deliver(content: bytes | None) -> None:
+        nonlocal unsent
+        unsent += len(content or b"")
+        outgoing.put_nowait(content if unsent <= MOST_UNSENT else None)
+
+    tab.begin(deliver)
 
     async def out() -> None:
+        nonlocal unsent
         while (content := await outgoing.get()) is not None:
             await socket.send(content)
+            unsent -= len(content)
         await socket.close(1011, "This tab's session has ended.")
 
     sender = asyncio.create_task(out())
     try:
         async for content in socket:
-            if isinstance(content, bytes):
+            if isinstance(content, bytes) and len(content) >= LEAST:
                 await asyncio.to_thread(tab.pipe.send_bytes, content)
     except (ConnectionClosed, BrokenPipeError):
         pass

@@ -1,29 +1,32 @@
 """One tab's session: keeps the document, does what the page asks, moves the stage, sends frames."""
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from corporeal.body.identity import Identity
-from corporeal.errors import CorporealError, InputError
+from corporeal.errors import CorporealError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.background import Background
 from corporeal.viewer.colouring import Colouring, painted_map
 from corporeal.viewer.document import Document, View, as_json
+from corporeal.viewer.faults import FAULTS, GONE, told
 from corporeal.viewer.flesh import FleshMaker
 from corporeal.viewer.frames import frame_packet, model_packet, person_packet, tone_packet
 from corporeal.viewer.inside import NAME as LAYERS
 from corporeal.viewer.inside import Inside
-from corporeal.viewer.job_process import READING, Job
+from corporeal.viewer.messages import require_message
 from corporeal.viewer.packets import Packet
-from corporeal.viewer.person import authored, facts, shaped
-from corporeal.viewer.players import FleshPlayer
-from corporeal.viewer.playhead import FPS, rooted
+from corporeal.viewer.performing import perform
+from corporeal.viewer.person import authored, facts, shaped, weighed
+from corporeal.viewer.players import FleshPlayer, Player
+from corporeal.viewer.playhead import FPS
+from corporeal.viewer.posing import POSES
 from corporeal.viewer.stage import Stage
-from corporeal.viewer.uploads import Uploads, motion_in
+from corporeal.viewer.uploads import Uploads
 
 Action = Callable[["Session", Packet], None]
 """Does one kind of thing that a page asks."""
@@ -55,6 +58,8 @@ class Session:
         self.inside = Inside(folder / "inside")
         self.grown_file: str | None = None
         """Layers of the person, where growth has changed them."""
+        self.scanned: dict[str, Identity] = {}
+        """Registered people, by the names of their files."""
         identity = shaped(self.model, self.document.body)
         motion = authored(self.model, identity, self.document.motion)
         self.stage = Stage(self.model, identity, motion)
@@ -65,19 +70,66 @@ class Session:
         self._next = perf_counter()
         self._rate = 1.0
         self._dirty = True
+        self.watched = True
+        """Whether a page is there."""
+        self.surfaces: dict[str, Packet] = {}
+        """What the page was told of takes whose triangles are their own, by name."""
+        self._progress: dict[str, str] = {}
+        self._facts: dict[str, float] = {}
+        self._opened = False
+        self._shown = self.document
 
-    def open(self) -> None:
-        """Tell the page everything that it needs to begin."""
+    def prepare(self) -> None:
+        """Begin what takes long before a page is there: the flesh, and what every page is told."""
+        self._cast()
+        _ = self._first_words
+
+    @cached_property
+    def _first_words(self) -> tuple[Packet, Packet]:
         from corporeal.viewer.catalogue import catalogue
 
-        self.send(Packet("catalogue", catalogue(self.model)))
-        self.send(model_packet(self.model))
+        return Packet("catalogue", catalogue(self.model)), model_packet(self.model)
+
+    def open(self) -> None:
+        """Tell the page everything that it needs to begin: a new one, or one that has come back."""
+        from corporeal.viewer.actions.upload import tell_files
+
+        self.watched, self._seen, self._dirty = True, self._sent, True
+        self._next = perf_counter()
+        known, model = self._first_words
+        self.send(Packet("catalogue", {**known.fields, "fresh": self._is_fresh}))
+        self.send(model)
         self.send(tone_packet(self.model, self.document.look.tone))
         self._tell_person()
-        self._cast()
+        for packet in self.surfaces.values():
+            self.send(packet)
+        if not self.stage.players:
+            self._cast()
         self._tell_document()
+        if self.inside.told is not None:
+            self.send(self.inside.told)
+        tell_files(self)
         self._measure()
-        self._show_files()
+        if not self._opened:
+            self._show_files()
+        self._opened = True
+        self.tell_busy()
+
+    @property
+    def _is_fresh(self) -> bool:
+        """Whether nothing was done here yet, so that a page may bring back what it had."""
+        return not (self._opened or self._files)
+
+    @property
+    def body_file(self) -> str | None:
+        """File of the person on the stage, where sliders alone do not tell: grown, or scanned."""
+        scan = self.document.body.scan
+        return self.grown_file or (str(self.uploads.paths[scan]) if scan else None)
+
+    def leave(self) -> None:
+        """The page has gone, and may come back: nothing moves meanwhile."""
+        self.watched = False
+        self.stage.hands.clear()
 
     def _show_files(self) -> None:
         from corporeal.viewer.actions.upload import look_at
@@ -88,17 +140,17 @@ class Session:
     def handle(self, packet: Packet, actions: dict[str, Action]) -> None:
         """Do what a message asks; a refusal is told, and the session goes on."""
         try:
+            require_message(packet, {"seen": None, **actions})
             if packet.kind == "seen":
-                self._seen = max(self._seen, int(packet.fields["number"]))
+                self._seen = max(self._seen, min(int(packet.fields["number"]), self._sent))
                 return
-            if packet.kind not in actions:
-                raise InputError(f"the studio knows no {packet.kind!r}.")
             actions[packet.kind](self, packet)
         except CorporealError as error:
             self.refuse(str(error))
-        except (KeyError, TypeError, ValueError) as error:
-            traceback.print_exc()
-            self.refuse(f"the message {packet.kind!r} is not whole: {error!r}.")
+        except GONE:
+            raise
+        except FAULTS as error:
+            self.refuse(told(error, f"doing {packet.kind[:60]!r}"))
         self._dirty = True
 
     def refuse(self, why: str) -> None:
@@ -111,16 +163,18 @@ class Session:
         self.send(Packet("notice", {"text": text}))
 
     def tell_busy(self) -> None:
-        """Tell the page what is being prepared."""
-        self.send(Packet("busy", {"names": list(self.background.busy)}))
+        """Tell the page what is being prepared, and how far it is."""
+        self._progress = self.background.progress
+        names = list(self.background.busy)
+        self.send(Packet("busy", {"names": names, "progress": self._progress}))
 
     def apply(self, document: Document, *, final: bool = True, remember: bool = True) -> None:
         """Take a changed document; unless `final`, more of the same gesture will follow."""
         before, self.document = self.document, document
         try:
             self._realise(before, final)
-        except CorporealError:
-            self.document = before
+        except (CorporealError, *FAULTS):
+            self._take_back(before, final)
             raise
         self._dirty = True
         if not final:
@@ -131,18 +185,33 @@ class Session:
         self._settled = document
         self._tell_document()
 
+    def _take_back(self, before: Document, final: bool) -> None:
+        """Make the stage follow the document before again, after another could not be."""
+        failed, self.document = self.document, before
+        try:
+            self._realise(failed, final)
+        except GONE:
+            raise
+        except (CorporealError, *FAULTS) as error:
+            told(error, "going back")
+
     def _realise(self, before: Document, final: bool) -> None:
         """Make the stage follow the document."""
         now, settled = self.document, self._settled
+        if now.motion.name != before.motion.name:
+            self.uploads.motion_source(now.motion.name)
         if now.body != before.body:
-            self.stage.become(shaped(self.model, now.body))
+            self.stage.become(shaped(self.model, now.body, self.scanned))
             self._tell_person()
         if final:
             self.inside.follow(self)
         if final and now.body != settled.body:
             self._measure()
         if final and (now.body != settled.body or now.motion != settled.motion):
-            self._author()
+            perform(self)
+        if now.keys != before.keys and now.motion.name == POSES:
+            made = authored(self.model, self.stage.identity, now.motion, now.keys)
+            self.stage.perform(made)
         if now.views != before.views or now.painted != settled.painted:
             self._cast()
         elif final and now.body != settled.body:
@@ -150,6 +219,7 @@ class Session:
         if now.exaggerated != before.exaggerated:
             count = self.model.template.mesh.vertex_count
             self.stage.exaggeration = painted_map(now.exaggerated, count)
+            self._prepare([n for n, made in enumerate(self.stage.players) if _is_weighted(made)])
         if _coloured(now) != _coloured(before):
             self._colouring = self._new_colouring()
         if now.look.tone != before.look.tone:
@@ -162,7 +232,7 @@ class Session:
         self.stage.become(identity)
         self._tell_person()
         self._measure()
-        self._author()
+        perform(self)
         self._prepare(range(len(self.document.views)))
         self.recolour()
 
@@ -173,10 +243,34 @@ class Session:
         self._tell_document()
 
     def tick(self) -> float:
-        """Go on as far as time has; gives back seconds until there is more to do."""
+        """Go on as far as time has; gives back seconds until there is more to do.
+
+        A fault is told; the document goes back to the last that could be shown, and stands still.
+        """
+        try:
+            return self._tick()
+        except GONE:
+            raise
+        except (CorporealError, *FAULTS) as error:
+            self._recover(error)
+            return 0.1
+
+    def _recover(self, error: BaseException) -> None:
+        why = str(error) if isinstance(error, CorporealError) else told(error, "showing a frame")
+        self._dirty = False
+        self.stage.hands.clear()
+        self._take_back(replace(self._shown, playing=False), True)
+        self._settled = self.document
+        self.refuse(why)
+
+    def _tick(self) -> float:
         if self.background.poll():
             self._dirty = True
-            self.send(Packet("busy", {"names": list(self.background.busy)}))
+            self.tell_busy()
+        elif self.background.progress != self._progress:
+            self.tell_busy()
+        if not self.watched:
+            return 0.2
         now = perf_counter()
         if now >= self._next:
             late = now - self._next
@@ -215,10 +309,10 @@ class Session:
         return True
 
     def _show(self) -> None:
-        self._sent += 1
         muscle = self.inside.muscle if self.document.look.muscle else None
-        self.send(frame_packet(self.stage, self._colouring, self._sent, self._rate, muscle))
-        self._dirty = False
+        number = self._sent + 1
+        self.send(frame_packet(self.stage, self._colouring, number, self._rate, muscle))
+        self._sent, self._dirty, self._shown = number, False, self.document
 
     def _cast(self) -> None:
         """Players for the views; flesh for those that are new, or are told something else."""
@@ -240,48 +334,26 @@ class Session:
             if not isinstance(player, FleshPlayer):
                 self.background.cancel(f"flesh {number}")
                 continue
-            work = self.flesh.work(
-                view, self.stage.identity, self.stage.moment.pose, painted, player.live
-            )
+            pose, weights = self.stage.moment.pose, self.stage.exaggeration
+            work = self.flesh.work(view, self.stage.identity, pose, painted, player.live, weights)
             self.background.start(f"flesh {number}", work, player.begin, lane="slow")
-        self.send(Packet("busy", {"names": list(self.background.busy)}))
-
-    def _author(self) -> None:
-        """Make the motion for this person beside the show."""
-        model, identity, choice = self.model, self.stage.identity, self.document.motion
-        if choice.name in self.uploads.motions:
-            self._fit_motion()
-            return
-        self.background.start(
-            "motion", lambda: authored(model, identity, choice), self.stage.perform
-        )
-
-    def _fit_motion(self) -> None:
-        """Fit an uploaded motion to this person in a process of its own."""
-        from corporeal.viewer.jobs.look import retarget
-
-        choice, body = self.document.motion, self.document.body
-        kept = self.uploads.fitted(choice.name, body)
-        if kept is not None:
-            self.background.cancel("motion")
-            self.stage.perform(rooted(kept, choice.root))
-            return
-
-        def done(answer: Packet) -> None:
-            motion = motion_in(answer, self.model.template)
-            self.uploads.motions[choice.name] = (body, motion)
-            self.stage.perform(rooted(motion, choice.root))
-
-        arguments = (str(self.uploads.paths[choice.name]), body, self.grown_file)
-        self.background.spawn("motion", Job(retarget, arguments, READING), done)
+        self.tell_busy()
 
     def _measure(self) -> None:
         model, identity = self.model, self.stage.identity
         self.background.start(
             "measurements",
             lambda: facts(model, identity),
-            lambda found: self.send(Packet("facts", {"values": found})),
+            self._take_facts,
         )
+
+    def _take_facts(self, found: dict[str, float]) -> None:
+        self._facts = found
+        self.tell_facts()
+
+    def tell_facts(self) -> None:
+        """Tell the page what was measured; masses as the layers have them, where there are any."""
+        self.send(Packet("facts", {"values": weighed(self._facts, self.inside.masses)}))
 
     def _new_colouring(self) -> Colouring:
         return Colouring(
@@ -318,6 +390,11 @@ class Session:
             self.inside.give_up(self)
         text = why.replace(f"{self.uploads.folder}/", "")
         self.refuse(text if text.startswith(name) else f"{name}: {text}")
+
+
+def _is_weighted(player: Player) -> bool:
+    """Whether painted exaggeration is a matter of the deformer itself."""
+    return isinstance(player, FleshPlayer) and player.is_weighted
 
 
 def _coloured(document: Document) -> tuple[Any, ...]:

@@ -98,8 +98,11 @@ class Stage:
         self.jump()
 
     def shown(self, player: Player) -> Float32[NumpyArray, "V 3"]:
-        """A player's skin as it is shown, metres: x_lbs + e (x − x_lbs). Takes stay as they are."""
+        """A player's skin as it is shown, metres: x_lbs + e (x − x_lbs). Takes stay as they are,
+        and so do bodies whose deformer has the factors in its dynamics."""
         if self.exaggeration is None or isinstance(player, TakePlayer):
+            return player.skin
+        if isinstance(player, FleshPlayer) and player.is_weighted:
             return player.skin
         plain, factors = self.plain.skin, self.exaggeration.astype(np.float32)
         return plain + factors[:, None] * (player.skin - plain)
@@ -154,7 +157,9 @@ class Stage:
                 raise InputError(f"there is no take {name!r}; load its file first.")
             return self.takes[name]
         if deformer_class(view.deformer).stateful:
-            return FleshPlayer(SkinnedPlayer(self._linear, self.identity))
+            made = FleshPlayer(SkinnedPlayer(self._linear, self.identity))
+            made.is_weighted = deformer_class(view.deformer).accepts_local_weights
+            return made
         return SkinnedPlayer(self._skinning(view), self.identity)
 
     def inner(self, identity: Identity) -> SkinnedPlayer:

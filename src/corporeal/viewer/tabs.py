@@ -8,16 +8,20 @@ import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from time import monotonic
 
-from corporeal.viewer.packets import Packet
+from corporeal.viewer.packets import BEGIN, LEAVE
 from corporeal.viewer.worker import work
 
 _PATIENCE = 3.0
 """Seconds that a process has to end when told to."""
 
+Deliver = Callable[[bytes | None], None]
+"""Takes a message of a session; None at its end."""
+
 
 class Tab:
-    """A session in a process of its own, with a folder of its own."""
+    """A session in a process of its own, with a folder of its own; pages come and go."""
 
     def __init__(self, files: Sequence[Path] = ()) -> None:
         """`files` are shown from the beginning."""
@@ -31,6 +35,7 @@ class Tab:
         )
         self._process.start()
         theirs.close()
+        self._audience = Audience()
 
     @property
     def folder(self) -> Path:
@@ -42,9 +47,31 @@ class Tab:
         """Of the session's process."""
         return self._process.pid
 
-    def begin(self) -> None:
-        """Let the session speak."""
-        self.pipe.send_bytes(Packet("begin").encode())
+    @property
+    def is_watched(self) -> bool:
+        """Whether a page is there."""
+        return self._audience.deliver is not None
+
+    @property
+    def left_at(self) -> float:
+        """When the last page has gone, seconds of the monotonic clock."""
+        return self._audience.left_at
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the session has ended by itself."""
+        return self._audience.is_over
+
+    def begin(self, deliver: Deliver) -> None:
+        """Let the session speak to a page, in this event loop."""
+        self._audience.come(self.pipe, deliver)
+        self.pipe.send_bytes(BEGIN)
+
+    def leave(self) -> None:
+        """The page has gone; the session keeps what it has, and stands still."""
+        self._audience.go()
+        with contextlib.suppress(OSError):
+            self.pipe.send_bytes(LEAVE)
 
     def close(self) -> None:
         """End the session at once and take its files away."""
@@ -57,18 +84,36 @@ class Tab:
         self._place.cleanup()
 
 
-def pump(pipe: Connection, deliver: Callable[[bytes | None], None]) -> None:
-    """Read a pipe in a thread; `deliver` gets every message in this event loop, None at the end."""
-    loop = asyncio.get_running_loop()
+class Audience:
+    """Who hears a pipe: one page at a time, or nobody, and then words are lost."""
 
-    def read() -> None:
-        try:
-            while True:
-                content = pipe.recv_bytes()
-                loop.call_soon_threadsafe(deliver, content)
-        except (EOFError, OSError):
-            pass
+    def __init__(self) -> None:
+        self.deliver: Deliver | None = None
+        self.left_at = monotonic()
+        self.is_over = False
+        self._is_read = False
+
+    def come(self, pipe: Connection, deliver: Deliver) -> None:
+        """Hear from now on; a thread reads the pipe as long as it is open."""
+        self.deliver = deliver
+        if not self._is_read:
+            self._is_read = True
+            loop = asyncio.get_running_loop()
+            threading.Thread(target=self._read, args=(pipe, loop), daemon=True).start()
+
+    def go(self) -> None:
+        """Hear no more."""
+        self.deliver, self.left_at = None, monotonic()
+
+    def _hear(self, content: bytes | None) -> None:
+        self.is_over = self.is_over or content is None
+        if self.deliver is not None:
+            self.deliver(content)
+
+    def _read(self, pipe: Connection, loop: asyncio.AbstractEventLoop) -> None:
         with contextlib.suppress(RuntimeError):  # the server has ended before its tab
-            loop.call_soon_threadsafe(deliver, None)
-
-    threading.Thread(target=read, daemon=True).start()
+            try:
+                while True:
+                    loop.call_soon_threadsafe(self._hear, pipe.recv_bytes())
+            except (EOFError, OSError):
+                loop.call_soon_threadsafe(self._hear, None)

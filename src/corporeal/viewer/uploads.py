@@ -13,6 +13,7 @@ from corporeal.motions.library import MOTIONS
 from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.playhead import FPS
+from corporeal.viewer.posing import POSES
 
 MOST_BYTES = {
     ".bvh": 48 << 20,
@@ -24,6 +25,8 @@ MOST_BYTES = {
     ".stl": 48 << 20,
     ".skel": 1 << 20,
     ".json": 16 << 20,
+    ".xyz": 48 << 20,
+    ".zip": 64 << 20,
 }
 """Bytes of one file, by suffix."""
 MOST_FILES = 64
@@ -76,11 +79,20 @@ class Uploads:
         self.paths[name] = path
         return name
 
+    def adopt(self, path: Path) -> str:
+        """A file that lies in the tab's folder already; gives back its name here."""
+        name = self._free(safe_name(path.name))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.paths[name] = path.rename(self.folder / name)
+        return name
+
     def forget(self, name: str) -> None:
         """Take a file away again, such as one that could not be read."""
-        self.motions.pop(name, None)
         path = self.paths.pop(name, None)
-        if path is not None and path.is_relative_to(self.folder):
+        if path is None:  # a name from a page must not lead to other files
+            return
+        self.motions.pop(name, None)
+        if path.is_relative_to(self.folder):
             path.unlink(missing_ok=True)
         self.place(name, ".npy").unlink(missing_ok=True)
 
@@ -96,7 +108,7 @@ class Uploads:
         """
         if name in self.motions:
             return str(self.paths[name])
-        if name not in MOTIONS:
+        if name not in MOTIONS and name != POSES:
             raise InputError(f"there is no motion {name[:60]!r}; open its file first.")
         return name
 

@@ -1,35 +1,50 @@
 """The process behind one tab: a session that is fed by a pipe and lives as long as it."""
 
+import contextlib
 import importlib
 import os
 import signal
+import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from corporeal.errors import FormatError
-from corporeal.viewer.packets import Packet, decode
+from corporeal.viewer.faults import FAULTS, GONE, told
+from corporeal.viewer.packets import BEGIN, LEAVE, Packet, decode
 from corporeal.viewer.session import Action, Session
 
-_PANELS = ("document", "body", "touch", "upload", "out", "skeleton")
+_PANELS = ("document", "body", "touch", "upload", "out", "skeleton", "restore", "pose")
 """Files in `actions`, each with its `ACTIONS` by name."""
+
+
+_STAGE_DOOR = {BEGIN: Session.open, LEAVE: Session.leave}
+"""What the server says, not the page: somebody comes, or has gone."""
 
 
 def work(pipe: Connection, folder: str, files: tuple[str, ...] = ()) -> None:
     """Serve one page until its pipe closes. The first message starts it: a spare worker waits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's, which closes the pipe
-    session = Session(
-        lambda packet: pipe.send_bytes(packet.encode()), Path(folder), [Path(f) for f in files]
-    )
-    actions = all_actions()
+    code, session = 0, None
     try:
+        session = Session(
+            lambda packet: pipe.send_bytes(packet.encode()), Path(folder), [Path(f) for f in files]
+        )
+        actions = all_actions()
+        session.prepare()
         pipe.recv_bytes()
         session.open()
         serve(session, pipe, actions)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
+    except GONE:
         pass  # the tab is closed
+    except FAULTS as error:
+        code = 1
+        with contextlib.suppress(OSError):
+            pipe.send_bytes(Packet("refused", {"why": told(error, "working")}).encode())
     finally:
-        session.close()
-        os._exit(0)  # threads may still be preparing what nobody waits for
+        if session is not None:
+            session.close()
+        sys.stderr.flush()
+        os._exit(code)  # threads may still be preparing what nobody waits for
 
 
 def serve(session: Session, pipe: Connection, actions: dict[str, Action]) -> None:
@@ -37,7 +52,11 @@ def serve(session: Session, pipe: Connection, actions: dict[str, Action]) -> Non
     wait = 0.0
     while True:
         while pipe.poll(wait):
-            session.handle(_packet(pipe.recv_bytes()), actions)
+            content = pipe.recv_bytes()
+            if content in _STAGE_DOOR:
+                _STAGE_DOOR[content](session)
+            else:
+                session.handle(_packet(content), actions)
             wait = 0.0
         wait = session.tick()
 
@@ -54,4 +73,4 @@ def _packet(content: bytes) -> Packet:
     try:
         return decode(content)
     except FormatError as error:
-        return Packet("broken", {"why": str(error)})
+        return Packet(f"broken message: {error}")

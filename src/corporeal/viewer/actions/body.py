@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from corporeal.errors import InputError
 from corporeal.viewer.catalogue import PRESETS
 from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.packets import Packet
@@ -25,6 +26,8 @@ def somebody(session: Session, packet: Packet) -> None:
 
 def preset(session: Session, packet: Packet) -> None:
     """A body by name."""
+    if packet.fields["name"] not in PRESETS:
+        raise InputError(f"there is no preset {packet.fields['name']!r:.60}.")
     model, choice = session.model, PRESETS[packet.fields["name"]]
     if choice.measured:
         _later(session, lambda: solved(model, choice.measured, choice))
@@ -41,7 +44,7 @@ def _later(session: Session, find: Callable[[], BodyChoice]) -> None:
     session.background.start(
         "body", find, lambda body: session.apply(replace(session.document, body=body))
     )
-    session.send(Packet("busy", {"names": list(session.background.busy)}))
+    session.tell_busy()
 
 
 ACTIONS: dict[str, Action] = {

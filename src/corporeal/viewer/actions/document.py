@@ -16,7 +16,7 @@ def change(session: Session, packet: Packet) -> None:
     final = bool(packet.fields.get("final", True))
     document = changed(session.document, packet.fields["path"], packet.fields.get("value"))
     if packet.fields["path"][:2] in _SHAPES:
-        document = replace(document, body=replace(document.body, measured={}))
+        document = replace(document, body=replace(document.body, measured={}, scan=""))
     session.apply(document, final=final)
 
 

@@ -10,7 +10,7 @@ from corporeal.viewer.jobs.export import Order, export, person, reexport
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Action, Session
 
-FORMATS = ("glb", "fbx", "usd", "usda", "abc", "npz", "mp4", "png")
+FORMATS = ("glb", "fbx", "usd", "usda", "abc", "npz", "mp4", "png", "html")
 """Suffixes of what can be made of a moving body."""
 _MOST_KEPT = 12
 """Exports of a tab; the oldest goes."""
@@ -31,7 +31,7 @@ def make(session: Session, packet: Packet) -> None:
     else:
         out = place_for(session, f"{Path(motion).stem}-{view.deformer}.{suffix}")
         source = session.uploads.motion_source(motion)
-        order = Order(session.document, number, str(out), source, session.grown_file)
+        order = Order(session.document, number, str(out), source, session.body_file)
         job = Job(export, (order,), alone=True)
     session.background.spawn(out.name, job, made_at(session, out))
     session.tell_busy()
@@ -40,7 +40,7 @@ def make(session: Session, packet: Packet) -> None:
 def make_body(session: Session, packet: Packet) -> None:
     """Make a file of the person at rest, as commands take it."""
     out = place_for(session, "body.npz")
-    arguments = (session.document, session.grown_file, str(out))
+    arguments = (session.document, session.body_file, str(out))
     session.background.spawn(out.name, Job(person, arguments), made_at(session, out))
     session.tell_busy()
 

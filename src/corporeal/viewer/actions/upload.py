@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from corporeal._typing import NumpyArray
 from corporeal.errors import InputError
 from corporeal.viewer.document import MOST_VIEWS, BodyChoice, View, changed, parse
 from corporeal.viewer.job_process import READING, Job
 from corporeal.viewer.jobs.look import MOST_SECONDS, look
+from corporeal.viewer.messages import require_plain
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import TakePlayer
 from corporeal.viewer.rig import Rig
@@ -17,16 +19,21 @@ from corporeal.viewer.uploads import motion_in
 
 
 def upload(session: Session, packet: Packet) -> None:
-    """Keep a file and look at what it is."""
+    """Keep a file and look at what it is, or register it as a scan."""
+    from corporeal.viewer.actions.scan import look_at_scan
+
+    given = str(packet.fields["name"])
     content = packet.arrays["content"].astype(np.uint8, copy=False).tobytes()
-    look_at(session, session.uploads.keep(str(packet.fields["name"]), content))
+    name = session.uploads.keep(given, content)
+    session.send(Packet("kept", {"given": given, "name": name}))
+    (look_at_scan if packet.fields.get("as") == "scan" else look_at)(session, name)
 
 
 def look_at(session: Session, name: str) -> None:
     """Have a process look at one of the tab's files."""
     path = session.uploads.paths[name]
     frames = session.uploads.place(name, ".npy")
-    arguments = (str(path), session.document.body, session.grown_file, str(frames))
+    arguments = (str(path), session.document.body, session.body_file, str(frames))
     body = session.document.body
 
     def done(answer: Packet) -> None:
@@ -42,9 +49,11 @@ def forget(session: Session, packet: Packet) -> None:
     """Take a file away that nothing shows."""
     name = str(packet.fields["name"])
     used = {view.deformer for view in session.document.views}
-    if name == session.document.motion.name or f"take:{name}" in used:
+    document = session.document
+    if name in (document.motion.name, document.body.scan) or f"take:{name}" in used:
         raise InputError(f"{name} is in use; choose another motion or body first.")
     session.stage.takes.pop(name, None)
+    session.surfaces.pop(name, None)
     session.uploads.forget(name)
     tell_files(session)
 
@@ -64,18 +73,27 @@ def _motion(session: Session, name: str, body: BodyChoice, answer: Packet) -> No
     session.tell(f"{name}: {seconds:.1f} s of motion, fitted to this body. {notes}")
 
 
-def show_take(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
-    """Show a take, with the body and the motion that it was made of beside it."""
+def begin_take(session: Session, name: str, answer: Packet) -> NumpyArray:
+    """Know a take from now on; gives back its frames (N, V, 3)."""
     frames = np.load(session.uploads.place(name, ".npy"), mmap_mode="r", allow_pickle=False)
     session.stage.takes[name] = TakePlayer(frames, float(answer.fields["fps"]))
     if "triangles" in answer.arrays:
         arrays = {"triangles": np.asarray(answer.arrays["triangles"])}
-        session.send(Packet("surface", {"name": name, "vertices": frames.shape[1]}, arrays))
-    document = session.document
+        about = Packet("surface", {"name": name, "vertices": frames.shape[1]}, arrays)
+        session.surfaces[name] = about
+        session.send(about)
     if "motion" in answer.fields:
         moved = Packet("motion", answer.fields["motion"], answer.arrays)
-        motion = motion_in(moved, session.model.template)
-        session.uploads.motions[name] = (None, motion)
+        session.uploads.motions[name] = (None, motion_in(moved, session.model.template))
+    return frames
+
+
+def show_take(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    """Show a take, with the body and the motion that it was made of beside it."""
+    frames = begin_take(session, name, answer)
+    document = session.document
+    if name in session.uploads.motions:
+        motion = session.uploads.motions[name][1]
         if motion.frame_count >= _taken_frames(session):
             document = replace(document, motion=replace(document.motion, name=name, root="free"))
         if "sliders" in answer.fields:
@@ -122,7 +140,22 @@ def _body(session: Session, name: str, body: BodyChoice, answer: Packet) -> None
     session.apply(replace(session.document, body=_choice(answer)))
 
 
+def _person(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    from corporeal.viewer.actions.scan import take_person
+
+    take_person(session, name)
+    session.apply(replace(session.document, body=BodyChoice(scan=name)))
+
+
+def _bundle(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    from corporeal.viewer.actions.restore import open_bundle
+
+    session.uploads.forget(name)
+    open_bundle(session, answer)
+
+
 def _session(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
+    require_plain("the session", answer.fields["document"])
     session.apply(parse(answer.fields["document"]))
     session.tell(f"{name} is loaded.")
 
@@ -140,6 +173,8 @@ _USES = {
     "mesh": _mesh,
     "skeleton": _skeleton,
     "session": _session,
+    "person": _person,
+    "bundle": _bundle,
 }
 """What is done with every kind of answer."""
 

@@ -75,13 +75,19 @@ export class BodyMesh {
       positions[i + 1] = y + step * numbers[i + 1];
       positions[i + 2] = z + step * numbers[i + 2];
     }
+    this.moved();
+    const { boundingSphere } = this.mesh.geometry;
+    boundingSphere.center.set(x + 32768 * step, y + 32768 * step, z + 32768 * step);
+    boundingSphere.radius = 65536 * step;
+    this.fresh = true;
+  }
+
+  // Normals and buffers after positions have changed.
+  moved() {
     this.shade();
     const { geometry } = this.mesh;
     geometry.getAttribute("position").needsUpdate = true;
     geometry.getAttribute("normal").needsUpdate = true;
-    geometry.boundingSphere.center.set(x + 32768 * step, y + 32768 * step, z + 32768 * step);
-    geometry.boundingSphere.radius = 65536 * step;
-    this.fresh = true;
   }
 
   // Normals: the sum of the triangles around, by area.

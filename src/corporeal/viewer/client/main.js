@@ -1,19 +1,26 @@
 // Puts the page together.
 
-import { button, toast } from "./widgets.js";
+import { button, element, toast } from "./widgets.js";
+import { cameraButtons } from "./views.js";
 import { overlay } from "./overlay.js";
 import { Stage } from "./stage.js";
 import { Studio } from "./studio.js";
 import { Timeline } from "./timeline.js";
 import { Touch } from "./touch.js";
 import { uploads } from "./upload.js";
+import { language, missing, say } from "./words.js";
 import { showPanels } from "./panels/all.js";
+
+document.documentElement.lang = language;
+for (const place of document.querySelectorAll("[data-say]")) place.textContent = say(place.dataset.say);
+for (const place of document.querySelectorAll("[data-label]")) place.setAttribute("aria-label", say(place.dataset.label));
 
 const studio = new Studio();
 const stage = new Stage(studio, document.getElementById("canvas"));
 const touch = new Touch(studio, stage);
 stage.begin();
 overlay(studio, stage);
+cameraButtons(studio, stage);
 new Timeline(studio, document.getElementById("timeline"));
 showPanels({ studio, stage, touch });
 
@@ -40,7 +47,7 @@ addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.code === "KeyZ" && !typing) {
     event.preventDefault();
     studio.send(event.shiftKey ? "redo" : "undo");
-  } else if (!typing && !event.ctrlKey && !event.metaKey) {
+  } else if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
     const tool = { KeyG: "grab", KeyP: "paint", KeyL: "orbit" }[event.code];
     if (tool) studio.use(tool);
   }
@@ -48,7 +55,20 @@ addEventListener("keydown", (event) => {
 
 studio.on("refused", ({ why }) => toast(why, { bad: true }));
 studio.on("notice", ({ text }) => toast(text));
-studio.on("closed", (reason) => toast(reason, { bad: true, stays: true }));
+let away = () => {};
+let isAway = false;
+studio.on("closed", (reason) => {
+  if (isAway) return;
+  isAway = true;
+  away = toast(reason, { bad: true, stays: true });
+});
+studio.on("opened", () => {
+  if (isAway) toast(say("The studio is back."));
+  isAway = false;
+  away();
+});
+addEventListener("error", ({ message }) => toast(say("The page has a fault: {message}", { message }), { bad: true }));
+addEventListener("unhandledrejection", ({ reason }) => toast(say("The page has a fault: {message}", { message: String(reason) }), { bad: true }));
 studio.on("frame", () => { document.getElementById("veil").hidden = true; });
-Object.assign(window, { studio, stage });
+Object.assign(window, { studio, stage, missingWords: missing, element });
 studio.connect();

@@ -1,10 +1,11 @@
 // What stands over the picture: a label for every body, the legend, what is being prepared, rates.
 
 import { button, element, number } from "./widgets.js";
+import { heard, learn, say } from "./words.js";
 
 // Titles of deformers by name, as the catalogue has them.
 const titles = new Map();
-export const nameDeformers = (rows) => rows.forEach(({ name, title }) => titles.set(name, title));
+export const nameDeformers = (rows) => rows.forEach(({ name, title }) => { titles.set(name, heard(title)); learn(title); });
 
 // Painted factors have a middle, and a ramp of two sides.
 export const isPaint = (what) => what === "stiffness" || what === "exaggeration";
@@ -51,16 +52,18 @@ export function overlay(studio, stage) {
       pen.fillRect(i, 0, 1, 1);
     }
     const unit = scale.unit ? ` ${scale.unit}` : "";
-    legend.replaceChildren(element("b", { textContent: scale.title }), strip, element("div", {}, element("span", { textContent: number(scale.low) }), element("span", { textContent: `${number(scale.high)}${unit}` })));
+    legend.replaceChildren(element("b", { textContent: heard(scale.title) }), element("span", { textContent: number(scale.low) }), strip, element("span", { textContent: `${number(scale.high)}${unit}` }));
   }
 
   studio.on("document", (message) => { place(); showLegend(message); });
   studio.on("resized", place);
-  studio.on("busy", ({ names }) => {
+  studio.on("busy", ({ names, progress }) => {
     busy.hidden = !names.length;
     const subjects = [...new Set(names.map((name) => name.replace(/ \d+$/, "")))];
-    const stop = button("cancel", () => names.forEach((name) => studio.send("cancel", { name })));
-    busy.replaceChildren(element("span", { textContent: `preparing ${subjects.join(", ")}` }), stop);
+    const shown = subjects.slice(0, 3).map((name) => (progress?.[name] ? `${name}: ${progress[name]}` : name));
+    if (subjects.length > 3) shown.push(say("{count} more", { count: subjects.length - 3 }));
+    const stop = button("Cancel", () => names.forEach((name) => studio.send("cancel", { name })));
+    busy.replaceChildren(element("span", { textContent: say("Preparing {what}", { what: shown.join(", ") }) }), stop);
   });
   let count = 0;
   let since = performance.now();
@@ -70,12 +73,12 @@ export function overlay(studio, stage) {
       const { label, detail } = shown[number] ?? {};
       if (!label) return;
       label.classList.toggle("waiting", !view.ready);
-      detail.textContent = view.ready ? `${view.step_ms.toFixed(1)} ms` : "preparing flesh…";
+      detail.textContent = view.ready ? `${view.step_ms.toFixed(1)} ms` : say("Preparing flesh…");
     });
     const now = performance.now();
     if (now - since < 500) return;
     const fps = (1000 * count) / (now - since);
-    const slow = frame.rate < 0.95 ? ` · ${Math.round(100 * frame.rate)} % of real time` : "";
+    const slow = frame.rate < 0.95 ? ` · ${say("{share} % of real time", { share: Math.round(100 * frame.rate) })}` : "";
     rates.textContent = studio.document?.playing ? `${fps.toFixed(0)} fps${slow}` : "";
     Object.assign(window, { studioRate: fps });
     count = 0;

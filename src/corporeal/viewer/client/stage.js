@@ -9,6 +9,8 @@ import { Bones } from "./bones.js";
 import { isPaint } from "./overlay.js";
 import { makeRoom } from "./room.js";
 
+const STILL = 250; // milliseconds after which a picture is not moving any more
+
 export class Stage {
   constructor(studio, canvas) {
     this.studio = studio;
@@ -18,13 +20,18 @@ export class Stage {
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.toneMappingExposure = 1.18;
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.ratio = this.shownRatio = this.full;
+    this.renderer.setPixelRatio(this.full);
     this.renderer.localClippingEnabled = true;
     this.renderer.autoClear = false;
     this.scene = new Scene();
     Object.assign(this, makeRoom(this.scene));
     this.camera = new PerspectiveCamera(27, 1, 0.05, 40);
     this.camera.position.set(1.35, 1.35, 4.3);
+    this.eyeMaterial = new MeshStandardMaterial({ vertexColors: true, roughness: 0.15 });
+    this.isInside = false; // whether layers are there to be seen through the skin
+    this.joints = null; // frames of the last frame's joints
+    this.wasTurned = false; // whether the person has chosen a view
     this.bodies = [];
     this.extras = []; // groups of other panels, drawn in every view: { group, view } with view null for all
     this.alone = null; // a group that is shown by itself, such as the mesh whose joints are edited
@@ -40,6 +47,7 @@ export class Stage {
     studio.on("person", (message) => this.meet(message));
     studio.on("frame", (message) => this.show(message));
     studio.on("document", () => this.follow());
+    studio.on("inside", ({ bones }) => { this.isInside = bones.length > 0; if (this.studio.document) this.follow(); });
   }
 
   // Controls are made after tools have had the chance to listen to the mouse first.
@@ -51,26 +59,58 @@ export class Stage {
     this.controls.minDistance = 0.4;
     this.controls.maxDistance = 14;
     this.controls.addEventListener("change", () => { this.dirty = true; });
+    this.controls.addEventListener("start", () => { this.wasTurned = true; });
     this.resize();
     const draw = (now) => {
       requestAnimationFrame(draw);
-      this.controls.update();
-      if (!this.dirty) return;
-      this.draw();
       this.pace(now);
+      this.controls.update();
+      if (this.dirty) this.paint(now, this.ratio);
+      else if (this.adaptive && this.shownRatio < this.full && now - this.drawn > STILL) this.paint(now, this.full);
     };
     requestAnimationFrame(draw);
   }
 
-  // A machine that cannot draw twenty pictures a second gets fewer pixels: first its own, then less.
-  pace(now) {
-    const gap = Math.min(now - (this.drawn ?? now), 500);
+  get full() {
+    return Math.min(devicePixelRatio, 2);
+  }
+
+  paint(now, ratio) {
+    if (!this.adaptive) ratio = this.renderer.getPixelRatio();
+    if (this.renderer.getPixelRatio() !== ratio) this.renderer.setPixelRatio(ratio);
+    this.isMoving = ratio === this.ratio;
+    this.shownRatio = ratio;
+    this.draw();
     this.drawn = now;
-    this.slow = 0.95 * (this.slow ?? 0) + 0.05 * gap;
+  }
+
+  // A machine that cannot draw twenty pictures a second gets fewer pixels while things move, more
+  // again when it can, and all of them in a picture that stands still. What counts is how long the
+  // browser needs after a drawn picture, not how long nothing was to be drawn.
+  pace(now) {
+    const gap = now - (this.last ?? now);
+    const drew = this.drawn !== undefined && this.drawn === this.last;
+    this.last = now;
+    if (!this.adaptive || !drew || !this.isMoving || gap > 1000 || document.hidden) return;
+    this.slow = 0.9 * (this.slow ?? 30) + 0.1 * gap;
+    const least = 0.5 * Math.min(1, this.full);
+    if (this.slow > 50 && this.ratio > least) this.rescale(Math.max(least, this.ratio > 1 ? 1 : 0.75 * this.ratio));
+    else if (this.slow < 22 && this.ratio < this.full) this.rescale(Math.min(this.full, this.ratio / 0.75));
+  }
+
+  rescale(ratio) {
+    this.ratio = ratio;
+    this.slow = 35; // neither too slow nor too fast, until that is seen
+    this.dirty = true;
+  }
+
+  // The picture as a still, with every pixel that the screen has.
+  still(take) {
     const ratio = this.renderer.getPixelRatio();
-    if (!this.adaptive || this.slow < 50 || ratio <= 0.6) return;
-    this.slow = 0;
-    this.renderer.setPixelRatio(ratio > 1 ? 1 : 0.75 * ratio);
+    this.renderer.setPixelRatio(this.full);
+    this.draw();
+    take(this.canvas);
+    this.renderer.setPixelRatio(ratio);
     this.dirty = true;
   }
 
@@ -108,7 +148,7 @@ export class Stage {
       geometry.setAttribute("position", new BufferAttribute(this.person.arrays[`${name} vertices`], 3));
       geometry.setAttribute("color", new BufferAttribute(this.person.arrays[`${name} colours`], 3));
       geometry.computeVertexNormals();
-      const eye = new Mesh(geometry, this.eyeMaterial ??= new MeshStandardMaterial({ vertexColors: true, roughness: 0.15 }));
+      const eye = new Mesh(geometry, this.eyeMaterial);
       eye.matrixAutoUpdate = false;
       eye.userData.joint = joint;
       body.eyes.add(eye);
@@ -130,10 +170,11 @@ export class Stage {
       body.taken = views[number].deformer.startsWith("take:");
       body.bones.lines.visible = body.bones.balls.visible = look.skeleton && !body.taken;
       body.material.wireframe = look.wireframe;
-      if (body.material.transparent !== look.skin_opacity < 1) body.material.needsUpdate = true;
-      body.material.transparent = look.skin_opacity < 1;
-      body.material.opacity = look.skin_opacity;
-      body.material.depthWrite = look.skin_opacity === 1;
+      const opacity = this.isInside || !(look.bone || look.muscle) ? look.skin_opacity : 1; // no ghost while layers are prepared
+      if (body.material.transparent !== opacity < 1) body.material.needsUpdate = true;
+      body.material.transparent = opacity < 1;
+      body.material.opacity = opacity;
+      body.material.depthWrite = opacity === 1;
       if (this.studio.document.colour.what === "skin" && !body.surface) body.skin.paint(this.tone.arrays.colours);
     });
     this.dirty = true;
@@ -175,6 +216,7 @@ export class Stage {
       body.eyes.visible = !coloured && !body.taken;
       for (const eye of body.eyes.children) setMatrix(eye, joints, eye.userData.joint);
     });
+    this.joints = joints;
     this.walk(joints);
     this.frames += 1;
     this.place = frame.place;

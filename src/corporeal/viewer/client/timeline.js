@@ -2,6 +2,7 @@
 
 import { isPaint } from "./overlay.js";
 import { button, element, icon, select } from "./widgets.js";
+import { say } from "./words.js";
 
 const COLOURS = ["#e8a87c", "#7fb3d9", "#9dcb8a", "#cf9bd6"];
 const PLAY = ["M8 5l11 7-11 7z"];
@@ -13,11 +14,12 @@ export class Timeline {
     this.studio = studio;
     this.play = button("", () => this.toggle(), { title: "Play or pause (space)", strokes: PLAY });
     this.play.className = "play";
-    this.plot = element("canvas", { className: "plot", title: "Drag to go to a frame" });
+    const called = say("Place in the motion");
+    this.plot = element("canvas", { id: "plot", className: "plot", title: say("Drag to go to a frame"), tabIndex: 0, role: "slider", "aria-label": called, "aria-valuemin": 0 });
     this.time = element("div", { className: "time" });
     this.speed = select(SPEEDS, "1", (value) => studio.change(["speed"], Number(value)), "Speed");
     this.loop = button("", () => studio.change(["loop"], !studio.document.loop), { title: "Loop", strokes: ["M17 3l3 3-3 3", "M4 11V9a3 3 0 0 1 3-3h13", "M7 21l-3-3 3-3", "M20 13v2a3 3 0 0 1-3 3H4"] });
-    this.what = select([["0", "mean"], ["1", "largest"], ["2", "time"]], "0", () => this.draw(), "Plot the mean, the largest value, or the time a frame takes");
+    this.what = select([["0", say("mean")], ["1", say("largest")], ["2", say("time")]], "0", () => this.draw(), "Plot the mean, the largest value, or the time a frame takes");
     this.track = []; // a view: three numbers a frame (mean, most, milliseconds), NaN where unknown
     home.append(element("div", { className: "tools" }, this.play), this.plot, element("div", { className: "row" }, this.time, this.what, this.speed, this.loop));
     this.place = 0;
@@ -25,6 +27,7 @@ export class Timeline {
     studio.on("document", () => this.follow());
     studio.on("frame", (frame) => this.show(frame));
     this.scrub();
+    this.plot.addEventListener("keydown", (event) => this.stepBy(event));
     addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(this.plot);
   }
@@ -35,6 +38,7 @@ export class Timeline {
 
   key(event) {
     if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName) && event.target.type !== "range") return;
+    if (event.target.closest?.("button, summary, a, [role=tab], #plot") && !(event.code === "Space" && event.target === this.plot)) return; // they have keys of their own
     if (event.code === "Space") { event.preventDefault(); this.toggle(); }
     else if (event.code === "ArrowRight" || event.code === "ArrowLeft") {
       if (event.target.type === "range") return;
@@ -43,10 +47,20 @@ export class Timeline {
     }
   }
 
+  // Keys of a slider: arrows by a frame, pages by a second, ends.
+  stepBy(event) {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 60, PageDown: -60 }[event.code];
+    const to = event.code === "Home" ? 0 : event.code === "End" ? this.last : by && Math.round(this.place) + by;
+    if (to === undefined) return;
+    event.preventDefault();
+    this.studio.change(["playing"], false);
+    this.studio.send("seek", { place: Math.min(Math.max(to, 0), this.last) });
+  }
+
   follow() {
     const { playing, loop, speed, colour, motion, body, views } = this.studio.document;
     this.play.replaceChildren(icon(playing ? PAUSE : PLAY));
-    this.play.setAttribute("aria-label", playing ? "Pause" : "Play");
+    this.play.setAttribute("aria-label", playing ? say("Pause") : say("Play"));
     this.loop.setAttribute("aria-pressed", loop);
     this.speed.show(String(speed));
     const key = JSON.stringify([colour, motion, body, views]);
@@ -62,6 +76,9 @@ export class Timeline {
       if (this.track[number]?.length !== size) this.track[number] = new Float32Array(size).fill(NaN);
       if (view.ready) this.track[number].set([view.mean, view.most, view.step_ms], 3 * Math.round(frame.place));
     });
+    this.plot.setAttribute("aria-valuemax", Math.round(frame.last));
+    this.plot.setAttribute("aria-valuenow", Math.round(frame.place));
+    this.plot.setAttribute("aria-valuetext", `${(frame.place / 60).toFixed(2)} s`);
     this.time.textContent = `${(frame.place / 60).toFixed(2)} / ${(frame.last / 60).toFixed(2)} s`;
     this.draw();
   }
@@ -123,10 +140,11 @@ export class Timeline {
   }
 
   caption(top) {
-    const titles = { skin: "distance from linear blending", offset: "distance from linear blending", strain: "strain of the skin", error: "distance from the chosen body", weight: "weight", stiffness: "painted stiffness", exaggeration: "painted exaggeration", layer: "fat under the skin" };
-    if (this.what.value === "2") return `time a frame, up to ${top.toFixed(1)} ms`;
+    const titles = { skin: say("distance from linear blending"), offset: say("distance from linear blending"), strain: say("strain of the skin"), error: say("distance from the chosen body"), weight: say("weight"), stiffness: say("painted stiffness"), exaggeration: say("painted exaggeration"), layer: say("fat under the skin") };
+    if (this.what.value === "2") return say("time a frame, up to {most} ms", { most: top.toFixed(1) });
     const what = this.studio.document?.colour.what ?? "skin";
     const unit = what === "strain" ? "%" : what === "weight" || isPaint(what) ? "" : "mm";
-    return `${this.what.value === "1" ? "largest" : "mean"} ${titles[what]}, up to ${top.toFixed(1)} ${unit}`;
+    const which = this.what.value === "1" ? say("largest") : say("mean");
+    return say("{which} {what}, up to {most} {unit}", { which, what: titles[what], most: top.toFixed(1), unit });
   }
 }

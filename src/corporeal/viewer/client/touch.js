@@ -1,6 +1,7 @@
 // Hands: grab flesh and let it go; paint stiffness or exaggeration on the skin.
 
 import { Plane, Vector3 } from "./vendor/three.js";
+import { Marks } from "./marks.js";
 
 // What can be painted: where the document keeps it, and a stroke's factor at its middle.
 export const PAINTS = { stiffness: { kept: "painted", factor: 3 }, exaggeration: { kept: "exaggerated", factor: 2 } };
@@ -11,11 +12,14 @@ export class Touch {
     this.stage = stage;
     this.held = null; // { view, plane } while flesh is held
     this.stroke = null; // Map vertex → factor while painting
+    this.marks = new Marks(stage);
     this.brush = { radius: 0.06, what: "stiffness", sign: -1 }; // sign: -1 less, 1 more, 0 erases
     const { canvas } = stage;
     canvas.addEventListener("pointerdown", (event) => this.down(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => this.up(event));
+    canvas.addEventListener("pointerleave", () => this.marks.hide());
+    studio.on("frame", () => this.held && this.marks.pull(this.held));
     studio.on("tool", () => this.cursor());
     studio.on("document", () => this.cursor());
     this.cursor();
@@ -47,8 +51,9 @@ export class Touch {
       return;
     }
     const normal = this.stage.camera.getWorldDirection(new Vector3());
-    this.held = { view, plane: new Plane().setFromNormalAndCoplanarPoint(normal, hit.point) };
     const vertices = [hit.face.a, hit.face.b, hit.face.c];
+    this.held = { view, plane: new Plane().setFromNormalAndCoplanarPoint(normal, hit.point), vertices, target: hit.point.clone() };
+    this.marks.pull(this.held);
     this.studio.send("grab", { view, vertices, point: hit.point.toArray() });
     this.cursor();
   }
@@ -58,19 +63,25 @@ export class Touch {
       const box = this.stage.canvas.getBoundingClientRect();
       const { ray } = this.stage.cast(this.held.view, event.clientX - box.left, event.clientY - box.top);
       const target = ray.intersectPlane(this.held.plane, new Vector3());
-      if (target) this.studio.send("drag", { view: this.held.view, target: target.toArray() });
-    } else if (this.stroke) {
+      if (!target) return;
+      this.held.target = target;
+      this.marks.pull(this.held);
+      this.studio.send("drag", { view: this.held.view, target: target.toArray() });
+    } else if (this.studio.tool === "paint" && this.studio.document) {
       const { view, hit } = this.stage.pick(event);
-      if (hit) this.paint(view, hit);
+      if (hit && this.stroke) this.paint(view, hit);
+      if (hit) this.marks.ring(view, hit, this.brush.radius);
+      else this.marks.hide();
     }
   }
 
-  up() {
+  up(event) {
     if (this.held) this.studio.send("release", { view: this.held.view });
     if (this.stroke?.size) {
       const vertices = Uint32Array.from(this.stroke.keys());
       this.studio.send("paint", { what: this.brush.what }, { vertices, factors: Float32Array.from(this.stroke.values()) });
     }
+    if (this.held || event.pointerType === "touch") this.marks.hide();
     this.held = this.stroke = null;
     if (this.stage.controls) this.stage.controls.enabled = true;
     this.cursor();

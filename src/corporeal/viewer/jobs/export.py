@@ -19,6 +19,8 @@ from corporeal.viewer.document import Document
 from corporeal.viewer.jobs.person import chosen_body
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.playhead import FPS, rooted
+from corporeal.viewer.posing import POSES, posed
+from corporeal.viewer.standalone.export import ExportViewerConfig, export_viewer
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Order:
     motion: str
     """An authored motion's name, or a motion file."""
     layers: str | None
-    """Layers file of a body that has grown."""
+    """Layers file of a body that has grown, or body file of one that was scanned."""
 
 
 def export(order: Order) -> Packet:
@@ -44,7 +46,13 @@ def export(order: Order) -> Packet:
     traits = deformer_class(view.deformer)
     body = write_person(folder / "body.npz", document, order.layers)
     timing: dict[str, Any] = {}
-    if not is_motion_file(order.motion):  # captures keep their own
+    own = str(folder / "motion.npz")
+    if order.motion == POSES:
+        template = body.template
+        motion = posed(document.keys, body.identity, template, FPS)
+        write_motion(own, rooted(motion, document.motion.root))
+        order = replace(order, motion=own)
+    elif not is_motion_file(order.motion):  # captures keep their own
         timing = {"duration": document.motion.duration, "seed": document.motion.seed, "fps": FPS}
     config = AnimateConfig(
         out=Path(order.out),
@@ -54,10 +62,9 @@ def export(order: Order) -> Packet:
         controls=dict(view.controls),
         **timing,
     )
-    if document.motion.root != "free":
+    if document.motion.root != "free" and order.motion != own:
         motion, _ = load_motion(config, body)
-        write_motion(folder / "motion.npz", rooted(motion, document.motion.root))
-        own = str(folder / "motion.npz")
+        write_motion(own, rooted(motion, document.motion.root))
         config = replace(config, motion=own, duration=None, seed=None, fps=None)
     count = body.template.mesh.vertex_count
     painted = painted_map(document.painted, count)
@@ -68,7 +75,10 @@ def export(order: Order) -> Packet:
     if exaggeration is not None and not traits.is_linear_blend:
         np.save(folder / "exaggerated.npy", exaggeration)
         config = replace(config, exaggeration_map=folder / "exaggerated.npy")
-    made = animate(config)
+    made = animate(replace(config, out=taken(Path(order.out))))
+    if made.out != Path(order.out):
+        tone = document.look.tone
+        export_viewer(ExportViewerConfig(takes=(made.out,), out=Path(order.out), tone=tone))
     report = {"frames": made.frames, "fps": made.fps}
     for name in ("morphs", "max_error_mm"):
         if name in made.report:
@@ -78,8 +88,16 @@ def export(order: Order) -> Packet:
 
 def reexport(source: str, out: str) -> Packet:
     """A take from a file, in another format."""
-    convert(ConvertConfig(Path(source), Path(out)))
+    if Path(out).suffix == ".html":
+        export_viewer(ExportViewerConfig(takes=(Path(source),), out=Path(out)))
+    else:
+        convert(ConvertConfig(Path(source), Path(out)))
     return Packet("made", {})
+
+
+def taken(out: Path) -> Path:
+    """What is animated for a file: the file itself, or for a page the take that goes into it."""
+    return out.with_suffix(".npz") if out.suffix == ".html" else out
 
 
 def person(document: Document, layers: str | None, out: str) -> Packet:
@@ -90,11 +108,11 @@ def person(document: Document, layers: str | None, out: str) -> Packet:
 
 def write_person(path: Path, document: Document, layers: str | None) -> Body:
     """Write the chosen body with its measurements, and with its layers where it has grown."""
-    if layers is not None:
+    if layers is not None and document.growth:
         layered = read_layers(layers)
         write_layers(path, layered)
         return layered.body
-    body = chosen_body(document.body, None)
+    body = chosen_body(document.body, layers)
     body = Body(body.template, body.identity, measure(body.identity).values)
     write_body(path, body)
     return body

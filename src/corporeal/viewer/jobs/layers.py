@@ -37,16 +37,22 @@ _SHARP, _LEAST = 3, 0.01
 
 
 def layers(
-    choice: BodyChoice, growth: Mapping[str, float], fitted: str, is_fitted: bool, out: str
+    choice: BodyChoice,
+    growth: Mapping[str, float],
+    fitted: str,
+    is_fitted: bool,
+    out: str,
+    scan: str | None = None,
 ) -> Packet:
     """Layers of the chosen body, grown by region (kg), as the file `out`.
 
-    `fitted` is where they are kept before they grow, and whether they lie there already.
+    `fitted` is where they are kept before they grow, and whether they lie there already; `scan`
+    is the file of a registered person.
     """
     before = Path(fitted)
     if not is_fitted:
         body_file = before.with_name("body.npz")
-        body = chosen_body(choice, None)
+        body = chosen_body(choice, scan)
         write_body(body_file, Body(body.template, body.identity, {}))
         fit_anatomy(FitConfig(body=body_file, out=before))
     for region, mass in growth.items():

@@ -8,7 +8,9 @@ answer         of
 `body`         own bodies .npz: sliders and modifiers
 `mesh`         .obj .ply .off .stl, .glb without a skin: for the skeleton editor
 `skeleton`     .skel and .json
+`person`       own bodies .npz that no sliders made, such as registered scans
 `session`      .json: the document, not checked yet
+`bundle`       .zip: the same with the files that it names, unpacked beside it
 ============== ====================================================================================
 """
 
@@ -36,6 +38,7 @@ from corporeal.motions.incoming import motion_for_body
 from corporeal.motions.resample import resample
 from corporeal.runtime.input_files import read_input
 from corporeal.viewer.document import MOST_SIZE, BodyChoice
+from corporeal.viewer.jobs.bundle import unpacked
 from corporeal.viewer.jobs.person import chosen_body
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.playhead import FPS
@@ -62,6 +65,10 @@ def look(path: str, choice: BodyChoice, layers: str | None, frames: str) -> Pack
         return _json(file)
     if suffix == ".skel":
         return skeleton_packet(file)
+    if suffix == ".zip":
+        return unpacked(file)
+    if suffix == ".xyz":
+        raise InputError(f"{file.name} is a cloud of points: open it as a scan, in Body.")
     return mesh_packet(read_mesh(file))
 
 
@@ -156,7 +163,12 @@ def mesh_packet(mesh: Mesh) -> Packet:
 
 
 def _body_packet(file: Path, body: Body) -> Packet:
+    from corporeal.assets.default_body import load_default_body
+
     fields = _sliders(body)
+    own = load_default_body().template.mesh.triangles
+    if not fields and np.array_equal(body.template.mesh.triangles, own):
+        return Packet("person")
     if not fields:
         raise InputError(
             f"{file.name} holds a body that no sliders made; the studio shapes bodies by sliders. "

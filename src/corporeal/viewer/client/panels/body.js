@@ -1,6 +1,8 @@
 // Who it is: sliders, measurements, presets, somebody at random.
 
+import { choose, SCANS } from "../upload.js";
 import { button, element, fold, lead, note, row, section, slider, toggle, typed, words } from "../widgets.js";
+import { learn, say } from "../words.js";
 
 const FACTS = [["stature", "Stature", 100, "cm", 1], ["mass", "Mass", 1, "kg", 1], ["bmi", "BMI", 1, "", 1], ["waist_circumference", "Waist", 100, "cm", 1], ["fat_mass", "Fat", 1, "kg", 1], ["muscle_mass", "Muscle", 1, "kg", 1]];
 
@@ -13,8 +15,16 @@ const REGIONS = [
 // l-upperarm-fat → Upperarm fat, left
 function sided(name) {
   const side = { "l-": ", left", "r-": ", right" }[name.slice(0, 2)] ?? "";
-  return words((side ? name.slice(2) : name).replace(/^(measure|adiposity)-/, "")) + side;
+  const made = words((side ? name.slice(2) : name).replace(/^(measure|adiposity)-/, "")) + side;
+  learn(made);
+  return made;
 }
+
+const shapeName = (number) => {
+  const made = say("Shape {number}", { number });
+  learn(made);
+  return made;
+};
 
 function build(home, { studio }) {
   const { sliders, measures, modifiers, presets } = studio.catalogue;
@@ -22,7 +32,7 @@ function build(home, { studio }) {
   const facts = element("div", { className: "facts" });
   const showFacts = () => facts.replaceChildren(...FACTS.map(([name, text, factor, unit, digits]) => element("div", {},
     element("b", { textContent: studio.facts[name] === undefined ? "–" : (factor * studio.facts[name]).toFixed(digits) }),
-    element("span", { textContent: unit ? `${text}, ${unit}` : text }))));
+    element("span", { textContent: unit ? `${say(text)}, ${unit}` : say(text) }))));
 
   const knobs = sliders.map((parameter) => [parameter, slider({
     text: words(parameter.name), low: parameter.low, high: parameter.high, value: value(parameter), neutral: parameter.default, unit: parameter.unit, hint: parameter.meaning,
@@ -32,6 +42,10 @@ function build(home, { studio }) {
     studio.send("measure", { targets: { ...studio.document.body.measured, [name]: asked } });
   })]);
   const asked = note("");
+  const scanned = note("");
+  const scans = section("Scan", note("Open or drop here a scan of one person: it is registered, and moves as any body."),
+    row(button("Open a scan…", () => choose(studio, SCANS, { as: "scan" }), { title: "A surface or points: .ply, .obj, .glb, .stl, .off, .xyz, .npz" })), scanned);
+  scans.dataset.takes = "scan";
 
   const both = toggle("Both sides at once", true, () => {}, "A change of one arm or leg goes for the other, too");
   const isBoth = () => both.querySelector("input").checked;
@@ -47,7 +61,7 @@ function build(home, { studio }) {
   })));
 
   const learned = Array.from({ length: studio.catalogue.learned }, (_, k) => {
-    const made = slider({ text: `Shape ${k + 1}`, low: -3, high: 3, value: 0, neutral: 0, unit: "σ", hint: "A principal component of captured bodies" }, (next, final) => studio.change(["body", "learned", String(k + 1)], next, final));
+    const made = slider({ text: shapeName(k + 1), low: -3, high: 3, value: 0, neutral: 0, unit: "σ", hint: "A principal component of captured bodies" }, (next, final) => studio.change(["body", "learned", String(k + 1)], next, final));
     studio.on("document", () => made.show(studio.document.body.learned[k + 1] ?? 0));
     return made;
   });
@@ -59,9 +73,10 @@ function build(home, { studio }) {
       button("Somebody", () => studio.send("somebody", { seed: Math.floor(Math.random() * 2 ** 31) }), { title: "Draw an adult with real statistics" }),
       button("Reset", () => studio.send("preset", { name: presets[0] }), { title: "The average adult" }),
     ),
-    section("Presets", element("div", { className: "chips" }, ...presets.map((name) => button(name, () => studio.send("preset", { name }))))),
+    section("Presets", element("div", { className: "chips" }, ...presets.map((name) => button(name, () => studio.send("preset", { name }), { named: true })))),
     section("Phenotype", ...knobs.map(([, knob]) => knob)),
     section("Measurements", note("Type what was measured: the body follows, the rest stays likely."), ...fields.map(([, field]) => field), asked),
+    scans,
     fold("Learned shapes", note("Directions in which captured bodies differ most."), ...learned),
     section("Regions", row(button("Mirror", () => studio.send("mirror"), { title: "Left and right change places" })), both),
     ...regions,
@@ -69,7 +84,9 @@ function build(home, { studio }) {
   const follow = () => {
     knobs.forEach(([parameter, knob]) => knob.show(value(parameter)));
     const names = Object.keys(studio.document.body.measured);
-    asked.textContent = names.length ? `Held: ${names.map((name) => words(name)).join(", ")}.` : "";
+    asked.textContent = names.length ? say("Held: {names}.", { names: names.map((name) => words(name)).join(", ") }) : "";
+    const { scan } = studio.document.body;
+    scanned.textContent = scan ? say("{name} stands there; a slider goes back to bodies of sliders.", { name: scan }) : "";
   };
   studio.on("document", follow);
   studio.on("facts", () => { showFacts(); fields.forEach(([name, field]) => field.show(studio.facts[name])); });

@@ -1,14 +1,15 @@
 // Which deformers stand side by side, and what the skin shows.
 
-import { button, element, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
+import { button, element, lead, line, note, remark, row, section, select, slider, toggle, words } from "../widgets.js";
 import { deformerName } from "../overlay.js";
+import { say } from "../words.js";
 
-const COLOURINGS = [["skin", "Skin"], ["offset", "Soft-tissue offset"], ["strain", "Strain"], ["error", "Error against a body"], ["weight", "Skin weight of a joint"], ["stiffness", "Painted stiffness"], ["exaggeration", "Painted exaggeration"], ["layer", "Fat under the skin"]];
+const COLOURINGS = () => [["skin", "Skin"], ["offset", "Soft-tissue offset"], ["strain", "Strain"], ["error", "Error against a body"], ["weight", "Skin weight of a joint"], ["stiffness", "Painted stiffness"], ["exaggeration", "Painted exaggeration"], ["layer", "Fat under the skin"]].map(([name, text]) => [name, say(text)]);
 
 function build(home, { studio, stage }) {
   const cards = element("div");
   const add = button("+ Add a body", () => studio.change(["views"], [...studio.document.views, { deformer: "dqs", controls: {} }]), { title: "Up to four side by side" });
-  const what = select(COLOURINGS, "skin", (value) => studio.change(["colour", "what"], value), "Colour by");
+  const what = select(COLOURINGS(), "skin", (value) => studio.change(["colour", "what"], value), "Colour by");
   const against = select([["0", "Body 1"]], "0", (value) => studio.change(["colour", "against"], Number(value)), "Against");
   const againstLine = line("Against", against);
   const joint = select(stage.model.joints, "left_elbow", (value) => studio.change(["colour", "joint"], value), "Joint");
@@ -37,7 +38,7 @@ function build(home, { studio, stage }) {
     againstLine.hidden = colour.what !== "error";
     jointLine.hidden = colour.what !== "weight";
     most.hidden = !["offset", "strain", "error", "layer"].includes(colour.what);
-    most.show(colour.most || 40);
+    if (studio.scale) most.show(colour.most || studio.scale.high);
     switches.forEach(([name, made]) => made.show(now[name]));
   };
   studio.on("document", follow);
@@ -53,14 +54,14 @@ function card(studio, view, number, names) {
   gone.disabled = studio.document.views.length < 2;
   const changed = Object.entries(view.controls).map(([name, value]) => `${words(name).toLowerCase()} ${plain(value)}`);
   const made = element("div", { className: number === studio.view ? "card active" : "card", onpointerdown: (event) => { if (event.target === made) studio.choose(number); } },
-    element("div", { className: "line" }, choice, gone), changed.length ? note(changed.join(", ")) : null);
+    element("div", { className: "line" }, choice, gone), changed.length ? remark(changed.join(", ")) : null);
   made.style.setProperty("--view", `var(--view-${number})`);
   return made;
 }
 
 // A control's value as people write it.
 function plain(value) {
-  if (typeof value === "boolean") return value ? "on" : "off";
+  if (typeof value === "boolean") return value ? say("on") : say("off");
   return typeof value === "number" ? Number(value.toPrecision(4)) : value;
 }
 

@@ -2,6 +2,7 @@
 
 import { Inside } from "../inside.js";
 import { button, element, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
+import { say } from "../words.js";
 
 const REGIONS = ["everywhere", "belly", "back", "chest", "hips", "thighs", "legs", "arms", "neck"];
 
@@ -33,7 +34,7 @@ function build(home, { studio, stage }) {
       note("Kilograms of fat; the skin follows, muscle and bone stay. Fitting takes some seconds.")),
   );
   const show = (values) => masses.replaceChildren(...[["body", "Body, kg"], ["fat", "Fat, kg"], ["muscle", "Muscle, kg"]].map(([name, text]) => element("div", {},
-    element("b", { textContent: values[name] === undefined ? "–" : values[name].toFixed(1) }), element("span", { textContent: text }))));
+    element("b", { textContent: values[name] === undefined ? "–" : values[name].toFixed(1) }), element("span", { textContent: say(text) }))));
   const follow = () => {
     const { look: now, growth: grown } = studio.document;
     opacity.show(now.skin_opacity);

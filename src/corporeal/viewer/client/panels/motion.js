@@ -2,6 +2,7 @@
 
 import { button, element, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
 import { motionFiles } from "../upload.js";
+import { say } from "../words.js";
 
 function build(home, { studio }) {
   const { motions } = studio.catalogue;
@@ -12,7 +13,7 @@ function build(home, { studio }) {
     return made;
   });
   const duration = slider({ text: "Duration", low: 2, high: 20, value: 4, neutral: 4, unit: "s", step: 0.5, digits: 1 }, (value, final) => { if (final) change("duration")(value); });
-  const root = select([["free", "Free"], ["in-place", "In place"], ["fixed", "Held"]], "free", change("root"), "Root");
+  const root = select([["free", say("Free")], ["in-place", say("In place")], ["fixed", say("Held")]], "free", change("root"), "Root");
   const ground = toggle("Ground", true, (value) => studio.change(["look", "ground"], value));
   home.append(
     lead("Motion", "Fourteen motions of the Dyna protocol, made for this body."),

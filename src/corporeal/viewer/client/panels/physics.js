@@ -3,16 +3,17 @@
 import { button, element, fold, lead, line, note, row, section, select, slider, toggle, words } from "../widgets.js";
 import { deformerName } from "../overlay.js";
 import { PAINTS } from "../touch.js";
+import { say } from "../words.js";
 
 const SIGNS = { stiffness: [["-1", "Softer"], ["1", "Stiffer"], ["0", "Erase"]], exaggeration: [["-1", "Calmer"], ["1", "Livelier"], ["0", "Erase"]] };
-const TOLD = { stiffness: "Flesh is prepared anew after every stroke.", exaggeration: "How far the skin goes from linear blending, times what is painted." };
+const TOLD = { stiffness: "Flesh is prepared anew after every stroke.", exaggeration: "How far the skin goes from linear blending, times what is painted; in learned bodies, how far their dynamics go." };
 
 function build(home, { studio, touch }) {
   const place = element("div");
   const brush = slider({ text: "Brush", low: 0.02, high: 0.2, value: touch.brush.radius, unit: "m", digits: 2 }, (value) => { touch.brush.radius = value; });
   const sign = select([], "", (value) => { touch.brush.sign = Number(value); }, "Make it");
-  const signs = () => { sign.choose(SIGNS[touch.brush.what]); sign.value = String(touch.brush.sign); };
-  const what = select([["stiffness", "Stiffness"], ["exaggeration", "Exaggeration"]], touch.brush.what, (value) => { touch.brush.what = value; signs(); follow(); }, "Paint what");
+  const signs = () => { sign.choose(SIGNS[touch.brush.what].map(([value, text]) => [value, say(text)])); sign.value = String(touch.brush.sign); };
+  const what = select([["stiffness", say("Stiffness")], ["exaggeration", say("Exaggeration")]], touch.brush.what, (value) => { touch.brush.what = value; signs(); follow(); }, "Paint what");
   signs();
   const painted = note("");
   const cost = note("");
@@ -34,7 +35,7 @@ function build(home, { studio, touch }) {
     shown = key;
     for (const { control, knob } of knobs) knob.show(view.controls[control.name] ?? control.default);
     const count = Object.keys(studio.document[PAINTS[touch.brush.what].kept]).length;
-    painted.textContent = count ? `${count} vertices are painted.` : TOLD[touch.brush.what];
+    painted.textContent = count ? say("{count} vertices are painted.", { count }) : say(TOLD[touch.brush.what]);
   };
   studio.on("document", follow);
   studio.on("chosen", follow);
@@ -43,7 +44,8 @@ function build(home, { studio, touch }) {
     if (home.hidden || !view) return;
     const steps = Math.max(1, Math.ceil(2 * studio.document.speed - 1e-6));
     const length = (1000 * studio.document.speed) / 60 / steps;
-    cost.textContent = `A frame: ${steps} step${steps > 1 ? "s" : ""} of ${length.toFixed(1)} ms, ${view.step_ms ? `computed in ${view.step_ms.toFixed(1)} ms` : "standing still"}.`;
+    const told = view.step_ms ? say("computed in {time} ms", { time: view.step_ms.toFixed(1) }) : say("standing still");
+    cost.textContent = say("A frame: steps of {length} ms, {count} of them, {told}.", { count: steps, length: length.toFixed(1), told });
   });
   follow();
 }

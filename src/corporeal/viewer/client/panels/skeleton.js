@@ -3,6 +3,7 @@
 import { JointEditor } from "../joint_editor.js";
 import { choose } from "../upload.js";
 import { button, element, lead, line, note, row, section, select } from "../widgets.js";
+import { say } from "../words.js";
 
 const MESHES = [".obj", ".ply", ".off", ".stl", ".glb"];
 
@@ -22,7 +23,7 @@ function build(home, { studio, stage }) {
     section("Mesh", about, line("Up", up), row(place, button("Fit a person's", () => studio.send("rig find"), { title: "Fit the default skeleton to a human surface" }))),
     edit,
     section("Joints", list),
-    section("Save", row(...[["skel", ".skel"], ["json", ".json"], ["glb", ".glb"]].map(([format, text]) => button(text, () => studio.send("rig write", { format })))),
+    section("Save", row(...[["skel", ".skel"], ["json", ".json"], ["glb", ".glb"]].map(([format, text]) => button(text, () => studio.send("rig write", { format }), { named: true }))),
       row(...[["lbs", "Try it"], ["projective", "Try it with flesh"]].map(([deformer, text]) => button(text, () => studio.send("rig try", { deformer }), { title: "Move it through the chosen motion, beside the bodies" })))),
     row(button("Close the mesh", () => studio.send("rig close"))));
   home.append(
@@ -67,16 +68,16 @@ function build(home, { studio, stage }) {
     editor.follow(rig.joints);
     up.show(rig.up);
     place.setAttribute("aria-pressed", studio.tool === "joint");
-    about.textContent = rig.mesh ? `${rig.mesh}, ${rig.joints.length} joints` : "";
+    about.textContent = rig.mesh ? say("{mesh}, {count} joints", { mesh: rig.mesh, count: rig.joints.length }) : "";
     const joint = current();
     edit.hidden = !joint;
     if (joint) {
       if (document.activeElement !== name) name.value = joint.name;
-      parent.choose([["", "nothing: the root"], ...rig.joints.filter((row_) => !under(row_, joint.name)).map((row_) => [row_.name, row_.name])]);
+      parent.choose([["", say("nothing: the root")], ...rig.joints.filter((row_) => !under(row_, joint.name)).map((row_) => [row_.name, row_.name])]);
       parent.value = joint.parent ?? "";
     }
     list.replaceChildren(...rig.joints.map((row_) => {
-      const made = button(row_.name, () => pick(row_.name), { title: row_.parent ? `hangs on ${row_.parent}` : "root" });
+      const made = button(row_.name, () => pick(row_.name), { title: row_.parent ? say("hangs on {parent}", { parent: row_.parent }) : say("root"), named: true });
       made.setAttribute("aria-pressed", row_.name === editor.chosen);
       return made;
     }));

@@ -1,0 +1,220 @@
+// The page of a take: bodies side by side under one camera, play, scrub, speed.
+
+import { BufferAttribute, BufferGeometry, DataTexture, Group, LinearFilter, Mesh, MeshStandardMaterial, NeutralToneMapping, OrbitControls, PCFShadowMap, PerspectiveCamera, RGBAFormat, Scene, UnsignedByteType, Vector3, WebGLRenderer } from "./vendor/three.js";
+import { BodyMesh, skinMaterial } from "./body_mesh.js";
+import { decode } from "./packets.js";
+import { makeRoom } from "./room.js";
+import { Frames } from "./frames.js";
+
+const at = (id) => document.getElementById(id);
+
+function data() {
+  const text = atob(at("take").textContent.trim());
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
+  at("take").remove();
+  return decode(bytes.buffer);
+}
+
+class Body {
+  constructor(row, number, arrays, eyes) {
+    const name = `take ${number}`;
+    this.frames = new Frames(row, arrays, name);
+    this.group = new Group();
+    const size = Math.round(Math.sqrt((arrays.decal?.length ?? 4) / 4));
+    const decal = new DataTexture(arrays.decal ?? new Uint8Array(4), size, size, RGBAFormat, UnsignedByteType);
+    decal.magFilter = decal.minFilter = LinearFilter;
+    decal.needsUpdate = true;
+    this.material = skinMaterial(decal);
+    const triangles = arrays[`${name} triangles`] ?? arrays.triangles;
+    this.skin = new BodyMesh({ arrays: { triangles, part_labels: { length: row.vertices } } }, this.material);
+    this.group.add(this.skin.mesh);
+    this.eyes = [];
+    if (row.own) {
+      this.skin.fill("garment", arrays[`${name} garment`]);
+      this.skin.fill("place", arrays.places);
+      this.skin.paint(arrays.colours);
+      this.eyes = eyes.map((eye) => this.eye(eye, arrays, name));
+    } else this.skin.paint(new Float32Array(3 * row.vertices).fill(0.5));
+    this.matrices = arrays[`${name} eyes`];
+  }
+
+  eye({ name }, arrays, take) {
+    const geometry = new BufferGeometry();
+    geometry.setIndex(new BufferAttribute(arrays[`${name} triangles`], 1));
+    geometry.setAttribute("position", new BufferAttribute(arrays[`${take} ${name} vertices`], 3));
+    geometry.setAttribute("color", new BufferAttribute(arrays[`${name} colours`], 3));
+    geometry.computeVertexNormals();
+    const made = new Mesh(geometry, new MeshStandardMaterial({ vertexColors: true, roughness: 0.15 }));
+    made.matrixAutoUpdate = false;
+    this.group.add(made);
+    return made;
+  }
+
+  show(seconds) {
+    const place = Math.round(this.frames.at(seconds, this.skin.positions));
+    this.skin.moved();
+    this.eyes.forEach((eye, number) => {
+      const start = 12 * (place * this.eyes.length + number);
+      eye.matrix.set(...this.matrices.subarray(start, start + 12), 0, 0, 0, 1);
+      eye.matrixWorldNeedsUpdate = true;
+    });
+  }
+}
+
+class Player {
+  constructor(message) {
+    const { arrays, takes, eyes } = message;
+    this.canvas = at("canvas");
+    this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
+    Object.assign(this.renderer.shadowMap, { enabled: true, type: PCFShadowMap });
+    Object.assign(this.renderer, { toneMapping: NeutralToneMapping, toneMappingExposure: 1.18, autoClear: false });
+    this.scene = new Scene();
+    this.lights = makeRoom(this.scene).lights;
+    this.camera = new PerspectiveCamera(27, 1, 0.05, 60);
+    this.controls = new OrbitControls(this.camera, this.canvas);
+    this.controls.enableDamping = true;
+    this.controls.addEventListener("change", () => { this.dirty = true; });
+    this.bodies = takes.map((row, number) => new Body(row, number, arrays, eyes));
+    for (const body of this.bodies) this.scene.add(body.group);
+    this.names = takes.map(({ title }) => title);
+    Object.assign(this, { time: 0, playing: true, speed: 1, drawn: 0, dirty: true });
+  }
+
+  async begin() {
+    for (const body of this.bodies) await body.frames.unpack();
+    at("veil").hidden = true;
+    this.seconds = Math.max(...this.bodies.map(({ frames }) => frames.seconds));
+    this.show();
+    this.buttons();
+    new ResizeObserver(() => this.resize()).observe(this.canvas.parentElement);
+    this.resize();
+    this.aim([0.3, 0.1, 1]);
+    let last = performance.now();
+    const draw = (now) => {
+      requestAnimationFrame(draw);
+      if (this.playing) this.seek((this.time + (this.speed * Math.min(now - last, 100)) / 1000) % this.seconds);
+      last = now;
+      this.controls.update();
+      if (this.dirty) this.draw();
+    };
+    requestAnimationFrame(draw);
+  }
+
+  buttons() {
+    const play = () => {
+      this.playing = !this.playing;
+      at("play").textContent = this.playing ? "❚❚" : "▶";
+      at("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
+    };
+    at("play").onclick = play;
+    at("place").oninput = () => { if (this.playing) play(); this.seek(Number(at("place").value) * this.seconds); };
+    at("speed").onchange = () => { this.speed = Number(at("speed").value); };
+    for (const [text, direction] of [["Front", [0.3, 0.1, 1]], ["Side", [1, 0.06, 0]], ["Back", [-0.3, 0.1, -1]]]) {
+      const made = document.createElement("button");
+      Object.assign(made, { type: "button", textContent: text, onclick: () => this.aim(direction) });
+      at("views").append(made);
+    }
+    addEventListener("keydown", (event) => {
+      if (event.code !== "Space" || event.target.closest("button, select, input")) return;
+      event.preventDefault();
+      play();
+    });
+  }
+
+  seek(seconds) {
+    this.time = seconds;
+    this.show();
+    at("place").value = seconds / this.seconds;
+    at("time").value = `${seconds.toFixed(2)} / ${this.seconds.toFixed(2)} s`;
+  }
+
+  show() {
+    for (const body of this.bodies) body.show(this.time % (body.frames.seconds + 1e-9));
+    const [first] = this.bodies;
+    const centre = middle(first.skin.positions);
+    this.lights.position.set(centre.x, 0, centre.z);
+    if (this.centre) for (const place of [this.camera.position, this.controls.target]) { place.x += centre.x - this.centre.x; place.z += centre.z - this.centre.z; }
+    this.centre = centre.clone();
+    this.dirty = true;
+  }
+
+  // The camera goes where the body fills the picture in every frame.
+  aim(direction) {
+    const { frames } = this.bodies[0];
+    const box = this.bodies[0].box ??= extent(frames);
+    const [part] = this.parts();
+    const half = Math.tan((this.camera.fov * Math.PI) / 360);
+    const away = 1.06 * Math.max(box.tall, (box.wide * part.height) / part.width) / (2 * half) + 0.2;
+    this.controls.target.set(this.centre.x, box.low + box.tall / 2, this.centre.z);
+    this.camera.position.copy(this.controls.target).addScaledVector(new Vector3(...direction).normalize(), away);
+    this.dirty = true;
+  }
+
+  parts() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    const count = this.bodies.length;
+    return this.bodies.map((_, number) => ({ x: (number * width) / count, width: width / count, height }));
+  }
+
+  draw() {
+    const { renderer } = this;
+    renderer.setScissorTest(false);
+    renderer.clear();
+    renderer.setScissorTest(true);
+    this.parts().forEach((part, number) => {
+      this.bodies.forEach((body, other) => { body.group.visible = other === number; });
+      this.camera.aspect = part.width / part.height;
+      this.camera.updateProjectionMatrix();
+      renderer.setViewport(part.x, 0, part.width, part.height);
+      renderer.setScissor(part.x, 0, part.width, part.height);
+      renderer.render(this.scene, this.camera);
+    });
+    this.dirty = false;
+    this.drawn += 1;
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.canvas.parentElement;
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.setSize(width, height, false);
+    at("labels").replaceChildren(...this.parts().map((part, number) => {
+      const made = document.createElement("b");
+      made.textContent = this.names[number];
+      made.style.left = `${part.x + 12}px`;
+      return made;
+    }));
+    this.dirty = true;
+  }
+}
+
+// The middle of a body, by every fiftieth vertex.
+function middle(positions) {
+  const made = new Vector3();
+  let count = 0;
+  for (let i = 0; i < positions.length; i += 150, count += 1) made.add(new Vector3().fromArray(positions, i));
+  return made.divideScalar(count);
+}
+
+// Lowest point, height and width of a take, the way over the ground taken out; every fifth frame.
+function extent(frames) {
+  let [low, high, wide] = [Infinity, -Infinity, 0];
+  const { vertices } = frames;
+  for (let n = 0; n < frames.count; n += 5) {
+    const row = frames.rows[n];
+    let [left, right] = [Infinity, -Infinity];
+    for (let v = 0; v < vertices; v += 1) {
+      left = Math.min(left, row[v]);
+      right = Math.max(right, row[v]);
+      low = Math.min(low, row[vertices + v]);
+      high = Math.max(high, row[vertices + v]);
+    }
+    wide = Math.max(wide, right - left);
+  }
+  const { step, origin } = frames;
+  return { low: origin[1] + step * low, tall: step * (high - low), wide: step * wide };
+}
+
+const player = new Player(data());
+Object.assign(window, { player });
+player.begin();
