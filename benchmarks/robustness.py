@@ -19,13 +19,14 @@ import json
 import math
 import os
 import platform
-import subprocess
 import sys
 import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from provenance import commit
 
 from corporeal.evaluation.random_characters import random_character
 from corporeal.evaluation.stress_test import stress_test
@@ -163,12 +164,6 @@ def report(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def summary(row: dict[str, Any]) -> str:
     end = row.get("refused") or row.get("exception") or f"{row.get('left_mm')} mm left"
     return f"{row['seed']:4d} {row['kind']:9s} {', '.join(row['damages'])}: {end}"
-
-
-def commit() -> str:
-    """The checkout's commit, for the record."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":
