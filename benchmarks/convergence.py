@@ -1,7 +1,7 @@
 r"""Has flesh converged? More iterations, smaller steps, and an offline truth beside what is drawn.
 
     python benchmarks/convergence.py [--cases "heavy woman" default] [--contacts off global]
-        [--frames 40] [--kept build/convergence] [--limit 3600]
+        [--frames 40] [--kept build/convergence] [--workers 16] [--limit 3600]
 
 A heavy woman's layers and the default body's two layers in jumping jacks, from the same frame on.
 Every case is simulated as real time does it (five iterations a step of 1/120 s) and as captures do
@@ -16,6 +16,8 @@ Writes `results/convergence.json`.
 
 import argparse
 import json
+import math
+import os
 import platform
 import time
 from dataclasses import dataclass, replace
@@ -38,6 +40,7 @@ from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.deformer import ProjectiveSkinning
 from corporeal.physics.fast_projective_skinning.environment import BoundEnvironment
 from corporeal.physics.solver.integration import Patience
+from corporeal.runtime.jobs import run_jobs
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "convergence.json"
@@ -88,6 +91,12 @@ class Run:
     effort: str
     frames: int
     kept: Path
+    deadline: float = math.inf
+    """Seconds since 1970 after which it does not begin."""
+
+    def is_over(self) -> bool:
+        """Whether it is done, or time is up."""
+        return self.path.exists() or time.time() > self.deadline
 
     @property
     def path(self) -> Path:
@@ -98,6 +107,8 @@ class Run:
 
 def simulated(run: Run) -> None:
     """The skin of every frame, metres, and processor milliseconds a frame; kept."""
+    if run.is_over():
+        return
     model, effort = _model(), EFFORTS[run.effort]
     made = {"projective": ProjectiveSkinning, "layered": LayeredSkinning}[CASES[run.case]]
     who = _identity(run.case)
@@ -111,9 +122,10 @@ def simulated(run: Run) -> None:
         seconds.append(time.process_time())
         skins.append(clip.body.skin(state.positions).astype(np.float32))
     spent = 1e3 * (seconds[-1] - seconds[0]) / run.frames
-    part = run.path.with_suffix(".part.npz")
+    part = run.path.with_suffix(f".{os.getpid()}.part.npz")
     np.savez(part, skins=np.stack(skins), milliseconds=spent)
     part.rename(run.path)
+    print(f"{run.case}, {run.contacts}, {run.effort}: {spent:.1f} ms a frame", flush=True)
 
 
 @cache
@@ -185,18 +197,27 @@ def main() -> None:
     parser.add_argument("--efforts", nargs="+", default=list(EFFORTS), choices=list(EFFORTS))
     parser.add_argument("--frames", type=int, default=40)
     parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--limit", type=float, default=np.inf, help="seconds")
+    parser.add_argument("--workers", type=int, default=1, help="processes, a thread each")
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds")
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     asked.kept.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
+    if asked.workers > 1:
+        os.environ["NUMBA_NUM_THREADS"] = "1"
+    deadline = time.time() + asked.limit
     wanted = [(case, touch) for touch in asked.contacts for case in asked.cases]
-    for case, touch in wanted:
-        for effort in asked.efforts:
-            run = Run(case, touch, effort, asked.frames, asked.kept)
-            if not run.path.exists() and time.monotonic() - started < asked.limit:
-                simulated(run)
-                print(case, touch, effort, flush=True)
+    efforts = sorted(asked.efforts, key=lambda name: name != "truth")  # what takes longest, first
+    runs = {
+        f"{case}, {touch}, {effort}": Run(case, touch, effort, asked.frames, asked.kept, deadline)
+        for effort in efforts
+        for case, touch in wanted
+    }
+    made = run_jobs(
+        simulated, runs, workers=asked.workers, in_process=asked.workers == 1,
+        is_done=lambda run: run.is_over(), label="runs",
+    )  # fmt: skip
+    if made.failed:
+        print({name: failure.message for name, failure in made.failed.items()})
     found = {
         "command": f"python benchmarks/convergence.py --frames {asked.frames}",
         "commit": commit(),

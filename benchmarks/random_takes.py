@@ -229,6 +229,8 @@ def main() -> None:
     asked.kept.mkdir(parents=True, exist_ok=True)
     clips = () if asked.clips is None else tuple(sorted(asked.clips.glob("*.bvh")))
     deadline = time.time() + asked.limit
+    if asked.workers != 1:
+        os.environ["NUMBA_NUM_THREADS"] = "1"
     jobs = {
         f"{seed} {deformer}": Job(seed, asked.takes, deformer, clips, asked.kept, deadline)
         for seed in range(asked.first, asked.first + asked.people)

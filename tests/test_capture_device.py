@@ -88,8 +88,8 @@ def test_a_take_its_twin_and_their_health_are_those_of_the_cpu(
     monkeypatch: pytest.MonkeyPatch, engine: DeviceClips
 ) -> None:
     """Skins of take and twin, and what was measured of all simulated vertices: volumes of parts and
-    stretch are sums and roots of positions, hence as near; residuals within a fifth. Both go on until
-    they settle."""
+    stretch are sums and roots of positions, hence as near; residuals within a fifth. Both go on
+    until they settle."""
     any_limits = replace(HealthLimits(), residual=1.0)
     here = recorded(monkeypatch, CpuClips(), "cpu", any_limits)
     there = recorded(monkeypatch, engine, "gpu", any_limits)

@@ -12,6 +12,7 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
+from corporeal.runtime.pytree_dataclass import unchecked, with_unchecked
 
 TRIANGLE = np.array([[0, 1, 2]])
 POINTS = np.eye(3)
@@ -114,3 +115,14 @@ def test_nouns_pass_through_jax():
     skeleton = jax.tree.map(lambda x: x + 1, two_joints())
     assert skeleton.names == ("root", "tip")
     np.testing.assert_array_equal(skeleton.joints, [[1.0, 1, 1], [1, 2, 1]])
+
+
+def test_unchecked_nouns_have_all_fields_and_are_not_looked_at():
+    """What the constructor would refuse passes; fields left out have their defaults."""
+    wrong = np.full((3, 3), np.nan)
+    made = unchecked(Mesh, wrong, TRIANGLE)
+    assert made.vertices is wrong
+    assert made.mirror is None
+    mended = with_unchecked(made, vertices=POINTS)
+    assert (mended.vertices is POINTS, mended.triangles is TRIANGLE) == (True, True)
+    assert made.vertices is wrong

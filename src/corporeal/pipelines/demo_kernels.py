@@ -37,6 +37,8 @@ KERNELS = (
     "corporeal.physics.volume_preservation.cpu_kernels:survey"
     "(int32[:,:,::1], float32[:,::1], float32[:,::1], float64[:,::1], float32[:,::1],"
     " float64[::1], int64, int64)",
+    "corporeal.physics.upsampling.cpu:combine"
+    "(int64[:,::1], float64[:,::1], float64[:,::1], int64, int64, float64[:,::1])",
     "corporeal.physics.solver.cpu.local_step:gather_residual"
     "(float32[:,:,::1], float64[::1], float64[:,::1], float64[:,::1], float32[:,::1])",
     "corporeal.physics.solver.cpu.local_step:local_step"

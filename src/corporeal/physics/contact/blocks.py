@@ -73,6 +73,7 @@ def skin_blocks(
         for bone in range(bone_count)
         for group in _halved(middles, np.flatnonzero(over[:, 0] == bone))
     ]
+    clusters = clusters[::2] + clusters[1::2]  # so that two threads have as much to do
     numbers = np.concatenate([np.zeros(0, np.int64), *clusters]).astype(np.int32)
     prism_bones, single = over[numbers, 0].astype(np.int32), single[numbers]
     needed = np.where(single, np.diff(bone_starts)[prism_bones], 0)

@@ -23,6 +23,7 @@ from corporeal.physics.coupling.blended import BlendedCarrier
 from corporeal.physics.coupling.loose_bones import bind_above
 from corporeal.physics.volumetric_mesh.bones import VolumetricSkeleton
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
+from corporeal.runtime.threads import over_slices
 from corporeal.skinning.kinematics import motions_between
 
 
@@ -121,14 +122,22 @@ class Coupling:
     def _move(self, frames: Float[NumpyArray, "k J 4 4"]) -> Float[NumpyArray, "k V 3"]:
         """Inner vertices at several frames; what is small is done for all at once."""
         skeleton = self.model.bones
-        twists = joint_twists(frames, self._parents, self._joints) * self.twisting
+        twists = np.zeros(frames.shape[:2])
+        if self.twisting.any():
+            twists = joint_twists(frames, self._parents, self._joints) * self.twisting
         turns = node_rotations(frames, self._parents, self._joints, skeleton, twists)
         nodes = node_positions(frames, self._joints, skeleton)
         bone_rotations = frames[:, self._bone_joints, :3, :3]
         tips = nodes.shape[1] - twists.shape[1]
         twists = np.pad(twists, ((0, 0), (0, tips)))[:, skeleton.bones[:, 1]]
-        each = zip(nodes, turns, bone_rotations, twists, strict=True)
-        return np.stack([self._move_one(*one) for one in each])
+        moved = np.empty((len(frames), self.model.vertex_count, 3))
+
+        def work(start: int, stop: int) -> None:
+            for k in range(start, stop):
+                moved[k] = self._move_one(nodes[k], turns[k], bone_rotations[k], twists[k])
+
+        over_slices(work, len(frames))
+        return moved
 
     def _move_one(
         self,

@@ -84,7 +84,10 @@ class SimulatedBody:
     def solver(self, step: float, integrator: Integrator | None = None) -> CpuSolver:
         """The factored system for steps of `step` seconds; made when first asked for."""
         chosen: Integrator = integrator or ("bdf2" if self.settings.dynamics else "static")
-        return self._preparation.solver(self.settings, step, chosen)
+        made = self._preparation.solver(self.settings, step, chosen)
+        if chosen != "static" and self.settings.collisions != "off":
+            made.expect_contacts()  # now, and not in the frame in which skin first meets skin
+        return made
 
     def skin_contacts(self) -> SkinContacts:
         """What finds skin inside the body, anywhere."""

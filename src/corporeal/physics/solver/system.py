@@ -1,6 +1,7 @@
 """The discrete body: masses, constraints, and which vertices are hard anchors (section 2.2.3)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, vstack
@@ -52,7 +53,7 @@ class System:
                     f"over {len(self.masses)}; expected as many."
                 )
 
-    @property
+    @cached_property
     def springs(self) -> Float64[NumpyArray, "f"]:
         """The attachments of the free vertices, N/m."""
         if self.attachments is None:
@@ -67,7 +68,7 @@ class System:
             return np.zeros((len(self.free), 3))
         return self.springs[:, None] * required_targets(targets)[self.free]
 
-    @property
+    @cached_property
     def loose(self) -> Int[NumpyArray, "k"]:
         """Indices of the free vertices that are attached and massless: they keep no memory, and
         every step begins with them at their targets."""
@@ -79,7 +80,7 @@ class System:
         """Number V of vertices, anchored ones included."""
         return len(self.masses)
 
-    @property
+    @cached_property
     def free(self) -> Int[NumpyArray, "f"]:
         """Indices of the vertices that are solved for."""
         return np.flatnonzero(~self.anchored)

@@ -4,9 +4,6 @@ Komaritzan 2022, section 3.2.4: quadratic moving least squares with geodesic dis
 positions, linear ones for normals.
 """
 
-from functools import cached_property
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from corporeal._typing import Array, Float, Int, NumpyArray
@@ -18,12 +15,12 @@ from corporeal.geometry.moving_least_squares import kernel_weights, moving_least
 from corporeal.geometry.surface import vertex_normals
 from corporeal.physics.volumetric_mesh.simulation_mesh import SimulationMesh
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from corporeal.runtime.threads import over_slices
 
 NEIGHBOURS = 20
 """Simulated vertices that every skin vertex is combined from."""
+_ROWS_A_SLICE = 2048
+"""Below this a second thread costs more than it brings."""
 _BLOCK = 1 << 15
 """Skin vertices whose weights are computed at a time."""
 
@@ -50,34 +47,19 @@ class Upsampler:
 
     def upsample(self, coarse: Float[Array, "*batch V 3"]) -> Float[NumpyArray, "*batch W 3"]:
         """Skin vertices of simulated ones: x_j = Σ_i N_ij x_i (3.9), in the unit given."""
-        return self._apply(self._position_matrix, coarse)
+        return self._apply(self.weights, coarse)
 
     def upsample_normals(
         self, coarse: Float[Array, "*batch V 3"]
     ) -> Float[NumpyArray, "*batch W 3"]:
         """Unit normals of the skin from those of the simulated surface."""
-        normals = self._apply(self._normal_matrix, coarse)
+        normals = self._apply(self.normal_weights, coarse)
         length = np.linalg.norm(normals, axis=-1, keepdims=True)
         return np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
 
-    @cached_property
-    def _position_matrix(self) -> "csr_array":
-        return self._matrix(self.weights)
+    def _apply(self, weights: Float[NumpyArray, "W k"], coarse: Array) -> NumpyArray:
+        from corporeal.physics.upsampling.cpu import combine
 
-    @cached_property
-    def _normal_matrix(self) -> "csr_array":
-        return self._matrix(self.normal_weights)
-
-    def _matrix(self, weights: Float[NumpyArray, "W k"]) -> "csr_array":
-        from scipy.sparse import csr_array
-
-        count, width = weights.shape
-        starts = np.arange(count + 1) * width
-        return csr_array(
-            (weights.ravel(), self.neighbours.ravel(), starts), shape=(count, self.coarse_count)
-        )
-
-    def _apply(self, matrix: "csr_array", coarse: Array) -> NumpyArray:
         values = np.asarray(coarse)
         if values.shape[-2] != self.coarse_count:
             raise InputError(
@@ -85,7 +67,14 @@ class Upsampler:
                 f"{self.coarse_count}."
             )
         frames = values.reshape(-1, *values.shape[-2:])
-        fine = np.stack([matrix @ frame for frame in frames])
+        fine = np.empty((len(frames), len(weights), 3))
+        for frame, skin in zip(frames, fine, strict=True):
+            sums = (self.neighbours, weights, np.ascontiguousarray(frame, np.float64))
+
+            def work(first: int, last: int, sums=sums, skin=skin) -> None:
+                combine(*sums, first, last, skin)
+
+            over_slices(work, len(weights), _ROWS_A_SLICE)
         return fine.reshape(*values.shape[:-2], -1, 3).astype(values.dtype, copy=False)
 
 

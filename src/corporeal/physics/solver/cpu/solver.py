@@ -172,12 +172,17 @@ class CpuSolver:
         """The contacts, compiled."""
         if contacts is None or len(contacts) == 0:
             return None
-        if self._inverse is None:
-            self._inverse = LocalInverse(self._factor.solve, len(self._free))
         calm = calm_vertices(contacts, self._near, ~self.system.anchored)
-        touching = CompiledContacts(contacts, self._place, self._inverse, calm)
+        touching = CompiledContacts(contacts, self._place, self.expect_contacts(), calm)
         touching.begin(positions[self._order])
         return touching
+
+    def expect_contacts(self) -> LocalInverse:
+        """What contacts need of the matrix; made when the first one comes, which then takes some
+        tenths of a second, unless it was asked for before."""
+        if self._inverse is None:
+            self._inverse = LocalInverse(self._factor.solve, len(self._free))
+        return self._inverse
 
     @cached_property
     def _near(self) -> csr_array:
