@@ -2,7 +2,8 @@
 
 Elastic flesh of s² times the modulus does s times faster just what the softer flesh does (gravity,
 which the quasi-static twin holds, aside): offsets are the same, velocities s times and
-accelerations s² times as large. Small swings are as large as what drives them. Both hold for any person.
+accelerations s² times as large. Small swings are as large as what drives them. Both hold for any
+person.
 """
 
 from typing import Any
