@@ -16,7 +16,7 @@ from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.triangle_model import TriangleModel
-from corporeal.dynamics.control_vector import control_size, driving_joints
+from corporeal.dynamics.control_vector import control_size, driving_joints, driving_names
 from corporeal.dynamics.neural import network
 from corporeal.dynamics.neural.person import PERSON_SIZE
 from corporeal.models.blendscape.train import initial_model
@@ -32,6 +32,8 @@ def small_predictors(
 ) -> Predictors:
     """Damped swings of some Hz, driven a little by everything; lighter people swing less."""
     random = np.random.default_rng(seed)
+    if changes.get("controls") == "bones":
+        changes = _of_bones(skeleton, count, people, random) | changes
     names = driving_joints(skeleton)
     size = control_size(len(names))
     scale = np.concatenate([np.full(size // 2 - 3, 1e-3), np.full(size // 2 - 3, 2e-5)])
@@ -50,6 +52,20 @@ def small_predictors(
                                   np.full(3, 6.0), np.full(3, 80.0)]),
     }  # fmt: skip
     return Predictors(**(given | changes))
+
+
+def _of_bones(
+    skeleton: Skeleton, count: int, people: int, random: np.random.Generator
+) -> dict[str, Any]:
+    """What differs where accelerations of bones drive."""
+    names = driving_names(skeleton, "bones")
+    size = control_size(len(names), "bones")
+    scale = np.repeat([2e-3, 2e-4], size // 2)
+    return {
+        "joint_names": names,
+        "inputs": random.normal(size=(people, count, size)) * scale,
+        "limits": np.repeat([200.0, 1000.0], size // 2),
+    }
 
 
 def small_dmpl(template: Template, **changes: Any) -> DynamicBlendShapes:

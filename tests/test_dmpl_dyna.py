@@ -79,7 +79,9 @@ ALIKE = {"people": 1, "frequencies": (5.0, 5.0)}
 """One person whose coefficients swing alike: then every basis of them has a diagonal history."""
 
 
-SETTINGS = DynamicsTraining(count=3, ridge=Ridge(2, 1e-8, 0.98))
+SETTINGS = DynamicsTraining(
+    count=3, ridge=Ridge(2, 1e-8, 0.98), controls="joints", fitting="one-ahead"
+)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-3])

@@ -32,6 +32,7 @@ from corporeal.motions.resample import resample
 
 TEMPLATE = small_template()
 NAMES = driving_joints(TEMPLATE.skeleton)
+PAPER = DynamicsTraining(controls="joints", fitting="one-ahead")
 
 
 def moving(frames: int = 200, fps: float = 60.0, seed: int = 0) -> Motion:
@@ -215,7 +216,7 @@ class TestAutoregression:
     def test_weighted_risk_weighs_as_the_paper_says(self):
         """Its minimum is stationary for eq. 24, computed from all rows."""
         takes = sampled_takes(known_model(), 4, noise=0.3)
-        settings = DynamicsTraining(ridge=Ridge(2, 0.0), kernel_width=2.0)
+        settings = replace(PAPER, ridge=Ridge(2, 0.0))
         found = learn_predictors(takes, NAMES, {"p0": 22.0, "p1": 30.0}, settings)
         w = equations.risk_weights(1, 2)
 
@@ -340,7 +341,7 @@ class TestRefusals:
     def test_nobody_moves(self):
         take = CodedTake("p", "s", np.zeros((9, 30)), np.zeros((9, 2)))
         with pytest.raises(InputError, match="nobody moves"):
-            learn_predictors([take], NAMES, {"p": 20.0}, DynamicsTraining())
+            learn_predictors([take], NAMES, {"p": 20.0}, PAPER)
 
     def test_joints_that_a_skeleton_lacks(self):
         predictors = small_predictors(TEMPLATE.skeleton, joint_names=("root", "tail", "a", "b"))
@@ -367,7 +368,7 @@ class TestGender:
         """Two known models, one a sex: with sexes both are found, without neither."""
         women = [replace(t, subject="w") for t in sampled_takes(known_model(seed=4), 3)]
         men = [replace(t, subject="m") for t in sampled_takes(known_model(seed=9), 3)]
-        settings = DynamicsTraining(ridge=Ridge(2, 1e-9))
+        settings = replace(PAPER, ridge=Ridge(2, 1e-9))
         indices = {"w": 25.0, "m": 25.0}
         apart = learn_predictors(women + men, NAMES, indices, settings, {"w": 0.0, "m": 1.0})
         np.testing.assert_allclose(apart.inputs[1], known_model(seed=9).inputs, atol=1e-5)

@@ -1,6 +1,7 @@
 """Builds the dynamics models that ship with the package, from trained ones.
 
     python tools/build_dynamics.py --blendscape blendscape.npz --dyna dyna.npz --dmpl dmpl.npz
+    python tools/build_dynamics.py --takes dyna.packed.npz --count 71       a DMPL, trained as well
 
 Keeps as many components as fit into 8 MB (`--most`), as whole steps of 16 bits (DMPL) or 8 bits
 (triangle deformations), and says what share of the variance of a frame that leaves. Writes
@@ -8,24 +9,29 @@ Keeps as many components as fit into 8 MB (`--most`), as whole steps of 16 bits 
 """
 
 import argparse
-import hashlib
-import io
 import json
-import lzma
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from provenance import PACKAGE_DATA, packed_archive, trained_by, write_asset
 
+from corporeal.assets.default_body import load_default_body
 from corporeal.assets.learned_dynamics import packed_steps, predictor_arrays
-from corporeal.body.dynamics import Predictors
+from corporeal.body.dynamics import DynamicBlendShapes, Predictors
+from corporeal.dynamics.body_mass import body_mass_index
+from corporeal.dynamics.control_vector import driving_names
+from corporeal.dynamics.dmpl.train import known_genders, known_people
+from corporeal.dynamics.free_running import CodedTake
+from corporeal.dynamics.training import DynamicsTraining, learn_predictors, take_controls
 from corporeal.formats.blendscape import read_blendscape, triangle_arrays
 from corporeal.formats.dmpl import read_dmpl
 from corporeal.formats.dyna import read_dyna
+from corporeal.pipelines.packed_dataset import read_packed_dataset
+from corporeal.pipelines.packed_offsets import packed_offsets, principal_directions
 from corporeal.runtime.manifest import manifest_path
 
-PACKAGE_DATA = Path(__file__).parents[1] / "src/corporeal/assets/data"
 MOST = 8_000_000
 """Bytes of an asset."""
 
@@ -33,6 +39,8 @@ MOST = 8_000_000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dmpl", type=Path, help="trained DMPL (.npz)")
+    parser.add_argument("--takes", type=Path, help="packed movements to train a DMPL on")
+    parser.add_argument("--count", type=int, default=71, help="coefficients of that DMPL")
     parser.add_argument("--dyna", type=Path, help="trained Dyna (.npz)")
     parser.add_argument("--blendscape", type=Path, help="trained BlendSCAPE (.npz)")
     parser.add_argument("--most", type=int, default=MOST, help="bytes of an asset at most")
@@ -45,6 +53,11 @@ def main() -> None:
         assert model.predictors is not None
         shapes = np.asarray(model.shapes)
         build(arguments.dmpl, "dmpl", "shapes", 16, shapes, model.mean, model.predictors, arguments)
+    if arguments.takes is not None:
+        model, told = trained_on(arguments.takes, arguments.count)
+        assert model.predictors is not None
+        build(arguments.takes, "dmpl", "shapes", 16, np.asarray(model.shapes), model.mean,
+              model.predictors, arguments, told)  # fmt: skip
     if arguments.dyna is not None:
         dynamic = read_dyna(arguments.dyna).dynamic
         rows, mean = np.asarray(dynamic.deformations), np.asarray(dynamic.mean)
@@ -60,8 +73,9 @@ def build(
     mean: np.ndarray,
     predictors: Predictors,
     arguments: argparse.Namespace,
+    told: dict[str, Any] | None = None,
 ) -> None:
-    """Write as many components as fit."""
+    """Write as many components as fit; `told` is the report of the training, else looked for."""
     count = len(rows)
     while True:
         whole, steps = packed_steps(rows[:count], bits)
@@ -71,16 +85,17 @@ def build(
             "mean": np.asarray(mean, np.float32),
             **predictor_arrays(first(predictors, count)),
         }
-        data = packed(arrays)
+        data = packed_archive(arrays, 6)
         if len(data) <= arguments.most or count <= 1:
             break
         count = max(1, min(count - 1, int(count * 0.98 * arguments.most / len(data))))
     report: dict[str, Any] = {"components": count, "of": len(rows)}
-    deviations = trained_by(source).get("deviations")
-    if deviations:
-        square = np.square(deviations)
-        share = float(square[:count].sum() / square.sum()) * trained_by(source)["explained"]
+    told = training_report(source) if told is None else told
+    if told.get("deviations"):
+        square = np.square(told["deviations"])
+        share = float(square[:count].sum() / square.sum()) * told["explained"]
         report["variance_explained"] = round(share, 4)
+    report |= {key: told[key] for key in ("takes", "people") if key in told}
     write(arguments.out, name, data, source, report)
 
 
@@ -103,7 +118,16 @@ def build_blendscape(source: Path, out: Path) -> None:
     arrays["mean_shape"] = arrays["mean_shape"].astype(np.float16)
     arrays["joint_indices"] = arrays["joint_indices"].astype(np.uint8)
     arrays["pose_joints"] = arrays["pose_joints"].astype(np.uint8)
-    write(out, "blendscape", packed(arrays), source, {"shapes": model.shape_count})
+    write(out, "blendscape", packed_archive(arrays, 6), source, {"shapes": model.shape_count})
+
+
+def write(folder: Path, name: str, data: bytes, source: Path, report: dict[str, Any]) -> None:
+    """The archive with its manifest."""
+    write_asset(
+        folder, name, data, title=f"{name}: learned dynamics, reduced", method="dynamics",
+        tool="build_dynamics.py", source=source,
+        facts={"trained_by": trained_by(source), "reduction": report},
+    )  # fmt: skip
 
 
 def first(predictors: Predictors, count: int) -> Predictors:
@@ -116,44 +140,43 @@ def first(predictors: Predictors, count: int) -> Predictors:
     )
 
 
-def packed(arrays: dict[str, np.ndarray]) -> bytes:
-    """An xz-packed npz."""
-    file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    return lzma.compress(file.getvalue(), preset=6)
+def trained_on(takes: Path, count: int) -> tuple[DynamicBlendShapes, dict[str, Any]]:
+    """A DMPL of all takes of a packed set, without unpacking them: offsets carried by dual
+    quaternions, which linear blending, that moves them later, differs from where it shears."""
+    held = read_packed_dataset(takes)
+    offsets = packed_offsets(held)
+    basis, share = principal_directions(offsets.coordinates, count)
+    template = load_default_body().template
+    people, settings = known_people(held), DynamicsTraining(count=count)
+    coded = [
+        CodedTake(
+            take.subject,
+            take.sequence,
+            take_controls(take, template.skeleton, people[take.subject], settings),
+            coordinates.astype(np.float64) @ basis,
+        )
+        for take, coordinates in zip(offsets.takes, offsets.coordinates, strict=True)
+    ]
+    triangles = np.asarray(template.mesh.triangles)
+    indices = {name: body_mass_index(who, triangles) for name, who in people.items()}
+    names = driving_names(template.skeleton, settings.controls)
+    predictors = learn_predictors(coded, names, indices, settings, known_genders(held))
+    shapes = offsets.directions(basis)
+    report = {
+        "takes": len(coded),
+        "people": len(indices),
+        "explained": share,
+        "deviations": [float(np.std(np.concatenate([t.deltas[:, d] for t in coded])))
+                       for d in range(count)],
+        "amplitude": predictors.amplitude,
+    }  # fmt: skip
+    return DynamicBlendShapes(shapes, np.zeros(shapes.shape[1:], np.float32), predictors), report
 
 
-def trained_by(source: Path) -> dict[str, Any]:
+def training_report(source: Path) -> dict[str, Any]:
     """The report of a training, where its manifest lies beside the model."""
     path = manifest_path(source)
     return json.loads(path.read_text()).get("report", {}) if path.is_file() else {}
-
-
-def write(folder: Path, name: str, data: bytes, source: Path, report: dict[str, Any]) -> None:
-    """The archive, and the manifest that vouches for it."""
-    training: dict[str, Any] = {}
-    if manifest_path(source).is_file():
-        content = json.loads(manifest_path(source).read_text())
-        config = {
-            key: Path(value).name if isinstance(value, str) and "/" in value else value
-            for key, value in content["config"].items()
-        }
-        training = {"verb": content["verb"], "config": config}
-    manifest = {
-        "title": f"corporeal {name}: learned dynamics, reduced",
-        "licence": "Apache-2.0, as the package",
-        "origin": "trained on captures of the virtual 4D scanner; see docs/methods/dynamics.md",
-        "built_by": "tools/build_dynamics.py",
-        "trained_by": training,
-        "reduction": report,
-        "bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "source_sha256": {source.name: hashlib.sha256(source.read_bytes()).hexdigest()},
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.npz.xz").write_bytes(data)
-    (folder / f"{name}.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    print(f"wrote {name}.npz.xz: {len(data) / 1e6:.2f} MB; {report}")
 
 
 if __name__ == "__main__":

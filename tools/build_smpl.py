@@ -13,14 +13,10 @@ vouches for it, with the command that made the model, into the package.
 """
 
 import argparse
-import hashlib
-import io
-import json
-import lzma
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from provenance import PACKAGE_DATA, packed_archive, trained_by, write_asset
 
 from corporeal.assets.default_body import WEIGHT_STEPS
 from corporeal.assets.learned_smpl import METRES_PER_STEP, model_from_arrays
@@ -31,9 +27,7 @@ from corporeal.formats.registrations import RegistrationsStore
 from corporeal.formats.smpl import read_smpl
 from corporeal.models.smpl.model import SmplModel
 from corporeal.models.smpl.reduction import feature_moments, reduced_correctives
-from corporeal.runtime.manifest import manifest_path
 
-PACKAGE_DATA = Path(__file__).parents[1] / "src/corporeal/assets/data"
 COUNT = 64
 """Morph targets that ship."""
 TESTED = 100
@@ -59,7 +53,11 @@ def main() -> None:
     )
     off = {} if arguments.test is None else distances(model, arrays, poses_of(arguments.test))
     name = "smpl_sparse" if arguments.sparse else "smpl"
-    write_asset(arguments.out, name, arrays, arguments.model, off)
+    write_asset(
+        arguments.out, name, packed_archive(arrays), title=f"{name}: a trained SMPL, reduced",
+        method="smpl", tool="build_smpl.py", source=arguments.model,
+        facts={"trained_by": trained_by(arguments.model), "reduction": off},
+    )  # fmt: skip
 
 
 def poses_of(path: Path) -> np.ndarray:
@@ -142,40 +140,6 @@ def distances(
         "p99_mm": round(float(np.percentile(apart, 99)), 4),
         "max_mm": round(float(apart.max()), 4),
     }
-
-
-def write_asset(
-    folder: Path, name: str, arrays: dict[str, np.ndarray], source: Path, off: dict[str, float]
-) -> None:
-    """Write the arrays as an xz-packed npz, and the manifest that vouches for it."""
-    packed = io.BytesIO()
-    np.savez(packed, allow_pickle=False, **arrays)
-    data = lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME)
-    training: dict[str, Any] = {}
-    if manifest_path(source).is_file():
-        content = json.loads(manifest_path(source).read_text())
-        named = {name: _file_name(value) for name, value in content["config"].items()}
-        training = {"verb": content["verb"], "config": named}
-    manifest = {
-        "title": f"corporeal {name}: a trained SMPL, reduced",
-        "licence": "Apache-2.0, as the package",
-        "origin": "trained on captures of the virtual 4D scanner; see docs/methods/smpl.md",
-        "built_by": "tools/build_smpl.py",
-        "trained_by": training,
-        "reduction": off,
-        "bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "source_sha256": {source.name: hashlib.sha256(source.read_bytes()).hexdigest()},
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.npz.xz").write_bytes(data)
-    (folder / f"{name}.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    print(f"wrote {name}.npz.xz: {len(data) / 1e6:.2f} MB; {off}")
-
-
-def _file_name(value: Any) -> Any:
-    """A path without its folder: where files lay is nobody's concern."""
-    return Path(value).name if isinstance(value, str) and "/" in value else value
 
 
 if __name__ == "__main__":

@@ -79,6 +79,8 @@ def predictor_arrays(predictors: Predictors) -> dict[str, NumpyArray]:
         "predictor_differences": np.array(predictors.differences),
         "predictor_gravity": np.array(int(predictors.gravity)),
         "predictor_kernel_width": np.array(float(predictors.kernel_width)),
+        "predictor_controls": np.array(predictors.controls),
+        "predictor_amplitude": np.array(float(predictors.amplitude)),
     }
 
 
@@ -96,6 +98,8 @@ def predictors_from(stored: Mapping[str, NumpyArray]) -> Predictors:
         bool(int(stored["predictor_gravity"])),
         float(stored["predictor_kernel_width"]),
         stored["predictor_genders"].astype(np.float64) if "predictor_genders" in stored else None,
+        str(stored.get("predictor_controls", "joints")),  # pyright: ignore[reportArgumentType]
+        float(stored.get("predictor_amplitude", 0.0)),
     )
 
 

@@ -18,8 +18,15 @@ from corporeal.runtime.pytree_dataclass import pytree_dataclass
 Differences = Literal["causal", "forward"]
 """How velocities are taken: from the frame before (live), or to the frame after (the paper)."""
 
+ControlKind = Literal["joints", "bones"]
+"""What drives: velocities and accelerations of joint angles and of the root (the paper), or
+accelerations of bones in their own axes."""
+_STATIC = (
+    "joint_names", "fps", "differences", "gravity", "kernel_width", "controls", "amplitude",
+)  # fmt: skip
 
-@pytree_dataclass(static=("joint_names", "fps", "differences", "gravity", "kernel_width"))
+
+@pytree_dataclass(static=_STATIC)
 class Predictors:
     """One autoregression with inputs for every person of a training set (eq. 20).
 
@@ -27,9 +34,9 @@ class Predictors:
     """
 
     joint_names: tuple[str, ...]
-    """Joints whose turning drives, the root first; those of `u` in this order."""
+    """Joints or bones that drive, the root first; those of `u` in this order."""
     inputs: Float[NumpyArray, "n D c"]
-    """B of every person; c = 6 numbers a joint and 6 of the root."""
+    """B of every person; c = 6 numbers a joint, and 6 of the root where joints drive."""
     history: Float[NumpyArray, "n m D"]
     """a_l of every person: the newest value first; m is the order, 0 to 2."""
     constants: Float[NumpyArray, "n D"]
@@ -48,15 +55,30 @@ class Predictors:
     """τ of the mixture over people, kg/m² (eq. 21)."""
     genders: Float[NumpyArray, "n"] | None = None
     """Of every person, 0 female to 1 male; None where it is not known."""
+    controls: ControlKind = "joints"
+    """What u consists of."""
+    amplitude: float = 0.0
+    """How the logarithm of swings grows with body mass index, m²/kg: a person's swings are scaled
+    by it where they stand for somebody else's."""
 
     def check(self) -> None:
         """Raise `InputError` unless counts agree, numbers are finite and every person is stable."""
         people, count, size = self.inputs.shape
-        if not len(self.joint_names) >= 1 or size != 6 * len(self.joint_names) + 6:
+        if self.controls not in ("joints", "bones"):
+            raise InputError(f"a predictor is driven by {self.controls!r}; expected joints, bones.")
+        wanted = 6 * len(self.joint_names) + (6 if self.controls == "joints" else 0)
+        if not len(self.joint_names) >= 1 or size != wanted:
             raise InputError(
-                f"a predictor of {len(self.joint_names)} joints has {size} inputs; expected "
-                f"{6 * len(self.joint_names) + 6}, six a joint and six of the root."
+                f"a predictor of {len(self.joint_names)} {self.controls} has {size} inputs; "
+                f"expected {wanted}, six each and, where joints drive, six of the root."
             )
+        if self.controls == "bones" and (self.gravity or self.differences != "causal"):
+            raise InputError(
+                "a predictor that bones drive has causal differences and no gravity; expected "
+                "joints for the others."
+            )
+        if not abs(self.amplitude) < 1:
+            raise InputError(f"predictor amplitude is {self.amplitude}; expected less than 1.")
         if self.history.shape[0] != people or self.history.shape[2] != count:
             raise InputError(
                 f"a predictor has inputs for {people} people and {count} coefficients and history "

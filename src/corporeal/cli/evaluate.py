@@ -9,6 +9,11 @@ from tyro.conf import Positional
 
 from corporeal.cli.console import say, tell_made
 from corporeal.errors import InputError
+from corporeal.pipelines.evaluate_dynamics import (
+    EvaluatedDynamics,
+    EvaluateDynamicsConfig,
+    evaluate_dynamics,
+)
 from corporeal.pipelines.evaluate_models import (
     EvaluatedModels,
     EvaluateModelsConfig,
@@ -19,36 +24,50 @@ from corporeal.runtime.manifest import require_known, require_verb
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate:
-    """Compare body models on people and poses that they have not seen.
+    """Compare body models on people, poses and motions that they have not seen.
 
     Examples:
       corporeal evaluate models my_smpl.npz --test test.zarr --report report
+      corporeal evaluate dynamics --test dyna.packed.npz --report report
+      corporeal evaluate dynamics --test dyna.packed.npz --steps 1500 --report report
       corporeal evaluate models my_smpl.npz my_dqs.npz --test test.zarr --report report
       corporeal evaluate models smpl smpl-sparse --test test.zarr --counts 1,5,10 --report report
 
     Pose and shape are fitted to every test registration, and the shape of one to all others of the
     same person. The report is one HTML file. The first model is also tried without its pose blend
-    shapes.
+    shapes. Of dynamics, autoregressions and, with --steps, the neural network are learned from one
+    part of a packed set and tried on single takes, motions and people that were left out.
     """
 
-    what: Positional[Literal["models"]]
+    what: Positional[Literal["models", "dynamics"]]
     """What to compare."""
-    models: Positional[tuple[Path, ...]]
+    models: Positional[tuple[Path, ...]] = ()
     """Model files with SMPL's keys (.npz, .pkl), or smpl and smpl-sparse, which ship."""
     test: Path
-    """Test registrations: Zarr store, .hdf5 file or folder of .ply files."""
+    """Test registrations: Zarr store, .hdf5 file or folder of .ply files; of dynamics a packed set
+    with twins."""
     report: Path
     """Folder to write the report into."""
     counts: Annotated[str, tyro.conf.arg(metavar="N,N")] = ""
     """Numbers of shape coefficients to try, with commas; a few up to all by default."""
     most: int = EvaluateModelsConfig.most
     """Registrations a person at most."""
+    people: Annotated[str, tyro.conf.arg(metavar="NAME,NAME")] = ""
+    """Test people of dynamics, with commas; one of each sex by default."""
+    motions: Annotated[str, tyro.conf.arg(metavar="NAME,NAME")] = ",".join(
+        EvaluateDynamicsConfig.motions
+    )
+    """Test motions of dynamics, with commas."""
+    steps: int = EvaluateDynamicsConfig.steps
+    """Updates of the neural network; 0 leaves it out."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "Evaluate":
         """The same run again, from its manifest."""
+        if content.get("verb") == "evaluate dynamics":
+            return _dynamics_again(content)
         require_verb(content, "evaluate models")
         require_known(content, EvaluateModelsConfig)
         config = content["config"]
@@ -63,6 +82,8 @@ class Evaluate:
 
     def run(self) -> int:
         """Compare, and say who came closest."""
+        if self.what == "dynamics":
+            return self._run_dynamics()
         try:
             counts = tuple(int(word) for word in self.counts.split(",") if word.strip())
         except ValueError as error:
@@ -76,6 +97,52 @@ class Evaluate:
         made = evaluate_models(EvaluateModelsConfig(**shared), callback=say)
         tell_made(made, made.notes, _summary(made), as_json=self.json)
         return 0
+
+    def _run_dynamics(self) -> int:
+        if self.models:
+            raise InputError(
+                f"evaluate dynamics came with models ({self.models[0]}, …); it learns its own from "
+                f"the set. Leave them out."
+            )
+        config = EvaluateDynamicsConfig(
+            test=self.test,
+            report=self.report,
+            people=_words(self.people),
+            motions=_words(self.motions),
+            steps=self.steps,
+        )
+        made = evaluate_dynamics(config, callback=say)
+        tell_made(made, made.notes, _dynamics_summary(made), as_json=self.json)
+        return 0
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _dynamics_again(content: dict[str, Any]) -> Evaluate:
+    require_known(content, EvaluateDynamicsConfig)
+    config = content["config"]
+    return Evaluate(
+        what="dynamics",
+        test=Path(config["test"]),
+        report=Path(config["report"]),
+        people=",".join(config["people"]),
+        motions=",".join(config["motions"]),
+        steps=config["steps"],
+    )
+
+
+def _dynamics_summary(made: EvaluatedDynamics) -> str:
+    models = made.report["models"]
+    width = max(map(len, models))
+    cases = list(next(iter(models.values())))
+    rows = [f"  {'mm left, % closed':<{width}}  " + "  ".join(f"case {c:>8}" for c in cases)]
+    for name, found in models.items():
+        cells = (f"{f['all']['model_mm']:6.2f} {100 * f['all']['closed']:5.0f} %"
+                 for f in found.values())  # fmt: skip
+        rows.append(f"  {name:<{width}}  " + "  ".join(cells))
+    return "\n".join([*rows, f"\nwrote {made.page}\nand   {made.manifest}"])
 
 
 def _summary(made: EvaluatedModels) -> str:

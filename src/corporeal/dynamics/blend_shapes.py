@@ -127,6 +127,26 @@ class BlendShapeDynamics(LearnedDynamics):
         return posed
 
 
+def carried_offsets(
+    static: CorrectedSkinning,
+    identity: Identity,
+    poses: Pose,
+    offsets: Float32[NumpyArray, "N V 3"],
+) -> Float32[NumpyArray, "N V 3"]:
+    """Σ_k w_k Q_k d of every vertex: rest-pose offsets as the posed skin shows them, metres."""
+    from corporeal.dynamics.carried_cpu import add_carried
+
+    world = np.asarray(static.skinning.world_from_joint(identity, poses), np.float64)
+    rotations = np.ascontiguousarray(world[..., :3, :3])
+    weights = static.template.weights
+    joints = np.ascontiguousarray(weights.joint_indices, np.int32)
+    shares = np.ascontiguousarray(weights.values, np.float32)
+    moved = np.zeros(offsets.shape, np.float32)
+    for frame in range(len(offsets)):
+        add_carried(moved[frame], rotations[frame], joints, shares, offsets[frame])
+    return moved
+
+
 def static_skinning(template: Template) -> CorrectedSkinning:
     """What dynamics are added to: SMPL on the default body's surface, linear blending else."""
     own = load_default_body().template.mesh.triangles

@@ -8,6 +8,7 @@ At 60 frames a second every frame is a knot and a tick, and all this is eq. 20 i
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +18,9 @@ from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
 from corporeal.dynamics.autoregression import Fitted
-from corporeal.dynamics.control_vector import (
-    control_vectors,
-    joint_rows,
-    packed_controls,
-    relative_turn,
-)
+from corporeal.dynamics.control_laws import Track, law_for
 from corporeal.errors import InputError
-from corporeal.geometry.rotations import (
-    matrix_from_quaternion,
-    quaternion_from_axis_angle,
-    slerp,
-)
+from corporeal.geometry.rotations import quaternion_from_axis_angle, slerp
 
 _ROUNDING = 1e-6
 """Ticks that rounding may be off."""
@@ -38,18 +30,12 @@ _ROUNDING = 1e-6
 class DynamicState:
     """A moment of a prediction; never changed in place."""
 
-    frame_quaternions: Float64[NumpyArray, "J 4"]
-    """Driving joints in the last frame, wxyz."""
-    frame_root: Float64[NumpyArray, "3"]
-    """Root in the last frame, metres."""
-    knot_quaternions: Float64[NumpyArray, "J 4"]
-    """Driving joints at the last knot."""
-    knot_root: Float64[NumpyArray, "3"]
-    """Root at the last knot, metres."""
-    spin: Float64[NumpyArray, "J 3"]
-    """Angular velocities up to the last knot, rad/s."""
-    pace: Float64[NumpyArray, "3"]
-    """Velocity of the root up to the last knot, m/s, world axes."""
+    frame: Track
+    """The last frame."""
+    knot: Any
+    """The last knot, as the control law sees it."""
+    speed: Any
+    """How it moved up to the last knot, likewise."""
     control: Float64[NumpyArray, "c"]
     """Control vector of the last knot, within the model's limits."""
     deltas: Float64[NumpyArray, "2 D"]
@@ -63,14 +49,21 @@ class DynamicState:
 class Clock:
     """Runs one body's autoregression along with its poses."""
 
-    def __init__(self, predictors: Predictors, fitted: Fitted, skeleton: Skeleton) -> None:
+    def __init__(
+        self,
+        predictors: Predictors,
+        fitted: Fitted,
+        skeleton: Skeleton,
+        joints: Float[NumpyArray, "J 3"] | None = None,
+    ) -> None:
+        """`joints` are the body's rest joints, metres; those of the skeleton if None."""
         if predictors.differences != "causal":
             raise InputError(
                 "the model was trained with forward differences, which look at the next frame; "
                 "it cannot run live. Train it with --differences causal."
             )
         self.predictors, self.fitted = predictors, fitted
-        self._rows = joint_rows(predictors.joint_names, skeleton)
+        self._law = law_for(predictors, skeleton, skeleton.joints if joints is None else joints)
         self._tick = 1.0 / predictors.fps
         self._limits = np.asarray(predictors.limits, np.float64)
         order = len(fitted.history)
@@ -79,14 +72,12 @@ class Clock:
 
     def start(self, pose: Pose) -> DynamicState:
         """At rest in `pose`: nothing moved before, and flesh is where it settles."""
-        quaternions, root = self._tracks(pose)
-        spin, pace = np.zeros((len(quaternions), 3)), np.zeros(3)
-        control = self._control(quaternions, spin, spin, pace, pace)
+        frame = self._track(pose)
+        knot = self._law.knot(frame)
+        still = self._law.speed(knot, knot, self._tick)
+        control = self._limited(self._law.vector(knot, still, still, self._tick))
         settled = self.settled(control)
-        return DynamicState(
-            quaternions, root, quaternions, root, spin, pace, control,
-            np.stack([settled, settled]), 0.0, 0.0,
-        )  # fmt: skip
+        return DynamicState(frame, knot, still, control, np.stack([settled, settled]), 0.0, 0.0)
 
     def settled(self, control: Float64[NumpyArray, "c"]) -> Float64[NumpyArray, "D"]:
         """The fixed point δ = B u + b + Σ a_l δ of a control vector that lasts."""
@@ -97,22 +88,24 @@ class Clock:
         """`seconds` later, in `pose`."""
         if not seconds > 0:
             raise InputError(f"a step of {seconds} s came; expected a time above 0.")
-        quaternions, root = self._tracks(pose)
+        frame = self._track(pose)
         pending = state.pending + seconds
         if pending < self._tick * (1 - _ROUNDING):
-            return replace(state, frame_quaternions=quaternions, frame_root=root, pending=pending)
+            return replace(state, frame=frame, pending=pending)
         if seconds >= self._tick * (1 - _ROUNDING):
             share, span = 1.0, pending
         else:  # a fast rate: the knot is a tick after the last one, between two frames
             span = self._tick
             share = min((span - state.pending) / seconds, 1.0)
-        knot_quaternions, knot_root = quaternions, root
+        at = frame
         if share < 1.0 - _ROUNDING:
-            knot_quaternions = slerp(state.frame_quaternions, quaternions, np.float64(share))
-            knot_root = state.frame_root + share * (root - state.frame_root)
-        after = self._knot(state, knot_quaternions, knot_root, span)
-        left = max(pending - span, 0.0)
-        return replace(after, frame_quaternions=quaternions, frame_root=root, pending=left)
+            last = state.frame
+            at = Track(
+                slerp(last.quaternions, frame.quaternions, np.float64(share)),
+                last.root + share * (frame.root - last.root),
+            )
+        after = self._knot(state, at, span)
+        return replace(after, frame=frame, pending=max(pending - span, 0.0))
 
     def coefficients(self, state: DynamicState) -> Float64[NumpyArray, "D"]:
         """δ at the moment of the last frame."""
@@ -137,9 +130,7 @@ class Clock:
 
     def _run_ticks(self, motion: Motion) -> Float64[NumpyArray, "N D"]:
         """The same where every frame is a tick: eq. 20, frame by frame."""
-        p = self.predictors
-        controls = control_vectors(motion, p.joint_names, p.differences, p.gravity)
-        controls = np.clip(controls, -self._limits, self._limits)
+        controls = self._limited(self._law.vectors(motion))
         driven = controls @ self.fitted.inputs.T + self.fitted.constants
         found = np.empty_like(driven)
         found[0] = one = two = self.settled(controls[0])
@@ -148,14 +139,11 @@ class Clock:
             one, two = found[k], one
         return found
 
-    def _knot(
-        self, state: DynamicState, quaternions: NumpyArray, root: NumpyArray, span: float
-    ) -> DynamicState:
+    def _knot(self, state: DynamicState, at: Track, span: float) -> DynamicState:
         """The next knot, `span` seconds after the last, with all ticks up to it."""
-        spin = relative_turn(state.knot_quaternions, quaternions) / span
-        pace = (root - state.knot_root) / span
-        turning, push = (spin - state.spin) / span, (pace - state.pace) / span
-        control = self._control(quaternions, spin, turning, pace, push)
+        knot = self._law.knot(at)
+        speed = self._law.speed(state.knot, knot, span)
+        control = self._limited(self._law.vector(knot, speed, state.speed, span))
         length = span / self._tick
         total = state.phase + length
         ticks = int(total + _ROUNDING)
@@ -165,27 +153,19 @@ class Clock:
             between = control if share == 1.0 else state.control + share * (control - state.control)
             deltas = np.stack([self._next(deltas, between), deltas[0]])
         return replace(
-            state,
-            knot_quaternions=quaternions, knot_root=root, spin=spin, pace=pace, control=control,
-            deltas=deltas, pending=0.0, phase=max(total - ticks, 0.0),
+            state, knot=knot, speed=speed, control=control, deltas=deltas, pending=0.0,
+            phase=max(total - ticks, 0.0),
         )  # fmt: skip
 
     def _next(self, deltas: NumpyArray, control: NumpyArray) -> NumpyArray:
         driven = self.fitted.inputs @ control + self.fitted.constants
         return driven + self._history[0] * deltas[0] + self._history[1] * deltas[1]
 
-    def _tracks(self, pose: Pose) -> tuple[NumpyArray, NumpyArray]:
-        turns = np.asarray(pose.joint_rotations, np.float64)[self._rows]
-        return quaternion_from_axis_angle(turns), np.asarray(pose.root_translation, np.float64)
+    def _track(self, pose: Pose) -> Track:
+        turns = np.asarray(pose.joint_rotations, np.float64)[self._law.rows]
+        return Track(
+            quaternion_from_axis_angle(turns), np.asarray(pose.root_translation, np.float64)
+        )
 
-    def _control(
-        self,
-        quaternions: NumpyArray,
-        spin: NumpyArray,
-        turning: NumpyArray,
-        pace: NumpyArray,
-        push: NumpyArray,
-    ) -> Float[NumpyArray, "c"]:
-        own = matrix_from_quaternion(quaternions[0])
-        control = packed_controls(spin, turning, own, pace, push, self.predictors.gravity)
+    def _limited(self, control: Float[NumpyArray, "*n c"]) -> Float[NumpyArray, "*n c"]:
         return np.clip(control, -self._limits, self._limits)

@@ -54,4 +54,5 @@ def clock_for(
     index = controls.bmi or body_mass_index(identity, triangles)
     gender = identity.parameters.get("gender")
     known = None if gender is None or np.size(gender) != 1 else float(np.reshape(gender, ()))
-    return Clock(predictors, predictor_for(predictors, index, gender=known), skeleton)
+    fitted = predictor_for(predictors, index, gender=known)
+    return Clock(predictors, fitted, skeleton, np.asarray(identity.joints, np.float64))

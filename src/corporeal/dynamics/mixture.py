@@ -14,6 +14,8 @@ from corporeal.dynamics.stationarity import gain
 
 GENDER_WIDTH = 0.05
 """Kernel width of the mixture over gender, where 0 is female and 1 male."""
+REACH = 4.0
+"""kg/m² beyond the training's people up to which swings still grow or shrink."""
 
 
 def predictor_for(
@@ -32,10 +34,13 @@ def predictor_for(
             share = np.log(alpha) - apart
         alpha = np.exp(share - share.max())
         alpha = alpha / alpha.sum()
+    # everybody's swings as large as a body of this index has them, within reach of the training
+    known = np.clip(index, indices.min() - REACH, indices.max() + REACH)
+    scaled = alpha * np.exp(predictors.amplitude * (known - indices))
     return Fitted(
-        np.tensordot(alpha, np.asarray(predictors.inputs, np.float64), axes=1),
+        np.tensordot(scaled, np.asarray(predictors.inputs, np.float64), axes=1),
         np.tensordot(alpha, np.asarray(predictors.history, np.float64), axes=1),
-        np.tensordot(alpha, np.asarray(predictors.constants, np.float64), axes=1),
+        np.tensordot(scaled, np.asarray(predictors.constants, np.float64), axes=1),
     )
 
 

@@ -17,20 +17,25 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 
 from corporeal._typing import Float, Float32, NumpyArray
-from corporeal.body.dynamics import Differences, Predictors
+from corporeal.body.dynamics import ControlKind, Differences, Predictors
+from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.registrations import Take
 from corporeal.body.skeleton import Skeleton
 from corporeal.dynamics.autoregression import Fitted, Ridge, fit, summed, take_moments
-from corporeal.dynamics.control_vector import FPS, control_vectors, driving_joints
+from corporeal.dynamics.control_vector import FPS, bone_controls, control_vectors, driving_names
 from corporeal.dynamics.equations import risk_weights
 from corporeal.dynamics.free_running import CodedTake, fit_free_running
+from corporeal.dynamics.pole_search import search_poles
 from corporeal.errors import InputError
 from corporeal.numerics.streamed_pca import PrincipalComponents, principal_components
 
 Risk = Literal["weighted", "single", "pooled"]
 """Whose frames a person's predictor is fitted to: everybody's with a bias to the person's own, the
 person's own, or everybody's alike."""
+Fitting = Literal["free-run", "one-ahead"]
+"""What predictors are fitted for: to run free, with everybody's swings made alike in size, or one
+frame ahead of the truth, as the paper does."""
 Against = Literal["twin", "model"]
 """What dynamics are the difference to: the take's quasi-static twin, or the static model."""
 ProgressCallback = Callable[[str, float], None]
@@ -49,10 +54,16 @@ class DynamicsTraining:
     """Dynamic coefficients; 300 in the paper."""
     ridge: Ridge = field(default_factory=Ridge)
     """How autoregressions are fitted."""
+    controls: ControlKind = "bones"
+    """What drives: accelerations of bones, or the paper's control vector of joints."""
+    fitting: Fitting = "free-run"
+    """What predictors are fitted for."""
     risk: Risk = "weighted"
     """Whose frames count."""
+    other_sex: float = 0.2
+    """Weight of people of the other sex, of that of the same; only of fits for the free run."""
     free_running: int = 0
-    """Rounds of refitting for the free run; 0 fits one frame ahead, as the paper does."""
+    """Rounds of refining poles for the free run by Steiglitz and McBride's method."""
     kernel_width: float = 2.0
     """τ, kg/m²."""
     against: Against = "twin"
@@ -67,6 +78,13 @@ class DynamicsTraining:
     """Frames that components are found from, spread evenly over all."""
     seed: int = 0
     """Of the components' random sketch."""
+
+    def __post_init__(self) -> None:
+        if self.controls == "bones" and (self.gravity or self.differences != "causal"):
+            raise InputError(
+                "bones drive by their accelerations, looking back; --gravity and --differences "
+                "forward are of joints. Add --controls joints."
+            )
 
 
 @runtime_checkable
@@ -101,21 +119,23 @@ def learn(
     takes: Sequence[Take],
     skeleton: Skeleton,
     representation: Representation,
+    people: Mapping[str, Identity],
     indices: Mapping[str, float],
     settings: DynamicsTraining,
     callback: ProgressCallback | None = None,
     genders: Mapping[str, float] | None = None,
 ) -> Learned:
-    """Components and predictors of some takes; `indices` are the people's body mass, kg/m²,
-    `genders` 0 female to 1 male, where everybody's is known."""
+    """Components and predictors of some takes; `people` are their bodies at rest, `indices` their
+    body mass, kg/m², `genders` 0 female to 1 male, where everybody's is known."""
     tell = callback or (lambda _stage, _value: None)
     require_takes(takes)
     components = dynamic_components(takes, representation, settings)
     share = float(components.explained[-1])
     tell("components", share)
-    coded = coded_takes(takes, skeleton, representation, components, settings)
+    coded = coded_takes(takes, skeleton, representation, components, people, settings)
     tell("coefficients", float(sum(len(take.deltas) for take in coded)))
-    predictors = learn_predictors(coded, driving_joints(skeleton), indices, settings, genders)
+    names = driving_names(skeleton, settings.controls)
+    predictors = learn_predictors(coded, names, indices, settings, genders)
     tell("predictors", float(len(predictors.inputs)))
     return Learned(components, predictors, tuple(coded), share)
 
@@ -177,15 +197,14 @@ def coded_takes(
     skeleton: Skeleton,
     representation: Representation,
     components: PrincipalComponents,
+    people: Mapping[str, Identity],
     settings: DynamicsTraining,
 ) -> list[CodedTake]:
     """Every take as control vectors and true coefficients."""
-    names = driving_joints(skeleton)
     mean, directions = components.mean.astype(np.float32), components.directions.astype(np.float32)
 
     def code(take: Take) -> CodedTake:
-        motion = motion_of(take, skeleton)
-        controls = control_vectors(motion, names, settings.differences, settings.gravity)
+        controls = take_controls(take, skeleton, people[take.subject], settings)
         parts = []
         for first in range(0, take.frame_count, _PIECE):
             frames = np.arange(first, min(first + _PIECE, take.frame_count))
@@ -197,6 +216,16 @@ def coded_takes(
         return list(pool.map(code, takes))
 
 
+def take_controls(
+    take: Take, skeleton: Skeleton, who: Identity, settings: DynamicsTraining
+) -> NumpyArray:
+    """Control vectors of a take, N × c."""
+    names, motion = driving_names(skeleton, settings.controls), motion_of(take, skeleton)
+    if settings.controls == "bones":
+        return bone_controls(motion, names, np.asarray(who.joints, np.float64))
+    return control_vectors(motion, names, settings.differences, settings.gravity)
+
+
 def learn_predictors(
     takes: Sequence[CodedTake],
     joint_names: tuple[str, ...],
@@ -206,29 +235,96 @@ def learn_predictors(
 ) -> Predictors:
     """An autoregression for every person of these takes; with `genders` from those of the same."""
     subjects = list(dict.fromkeys(take.subject for take in takes))
-    moments = {
-        name: summed(take_moments(t.controls, t.deltas) for t in takes if t.subject == name)
-        for name in subjects
-    }
     largest = np.abs(np.concatenate([take.controls for take in takes])).max(axis=0)
     if not largest.any():
         raise InputError("nobody moves in any take; expected movements to learn from.")
-    models = []
-    for name in subjects:
-        peers = subjects
-        if genders is not None:
-            peers = [other for other in subjects if genders[other] == genders[name]]
-        counts = [moments[other].count for other in peers]
-        weights = person_weights(peers.index(name), counts, settings.risk)
-        each = {p: w for p, w in zip(peers, weights, strict=True) if w > 0}
-        first = fit(summed(moments[p].scaled(w) for p, w in each.items()), settings.ridge)
-        models.append(fit_free_running(takes, each, first, settings.ridge, settings.free_running))
+    free = settings.fitting == "free-run"
+    growth = amplitude_growth(takes, indices) if free else 0.0
+    used = alike_takes(takes, indices, growth) if free else list(takes)
+    weights = [_weights(name, subjects, used, settings, genders) for name in subjects]
+    if free:
+        first = search_poles(used, weights, settings.ridge)
+    else:
+        first = _one_ahead(used, weights, settings.ridge)
+    models = [
+        fit_free_running(used, each, model, settings.ridge, settings.free_running)
+        for each, model in zip(weights, first, strict=True)
+    ]
+    sizes = [np.exp(growth * indices[name]) for name in subjects]
     found = stacked_predictors(
-        models, joint_names, [indices[s] for s in subjects], largest * settings.reach, settings
+        [replace(m, inputs=s * m.inputs) for s, m in zip(sizes, models, strict=True)],
+        joint_names,
+        [indices[s] for s in subjects],
+        largest * settings.reach,
+        settings,
     )
-    if genders is None:
-        return found
-    return replace(found, genders=np.array([genders[name] for name in subjects]))
+    told = None if genders is None else np.array([genders[name] for name in subjects])
+    return replace(found, genders=told, amplitude=growth)
+
+
+def amplitude_growth(takes: Sequence[CodedTake], indices: Mapping[str, float]) -> float:
+    """How the logarithm of swings grows with body mass index, m²/kg: least squares over takes, with
+    a size of its own for every motion; 0 to 0.15."""
+    away: list[tuple[float, float]] = []
+    for motion in dict.fromkeys(take.sequence for take in takes):
+        rows = [
+            (indices[t.subject], 0.5 * np.log(np.mean(t.deltas**2) + 1e-30))
+            for t in takes
+            if t.sequence == motion
+        ]
+        mean = np.mean(rows, axis=0)
+        away += [(float(i - mean[0]), float(size - mean[1])) for i, size in rows]
+    square = sum(i * i for i, _ in away)
+    slope = sum(i * size for i, size in away) / square if square > 1e-9 else 0.0
+    return float(np.clip(slope, 0.0, 0.15))
+
+
+def alike_takes(
+    takes: Sequence[CodedTake], indices: Mapping[str, float], growth: float
+) -> list[CodedTake]:
+    """Swings as a body of index 0 would have them, and takes of small ones counted as much as those
+    of large ones in errors relative to the root of their size: both sides of the regression are
+    divided by its square root."""
+    made = []
+    for take in takes:
+        deltas = take.deltas * np.exp(-growth * indices[take.subject])
+        share = max(float(np.mean(np.sum(deltas**2, axis=1))), 1e-30) ** -0.25
+        made.append(replace(take, controls=share * take.controls, deltas=share * deltas))
+    largest = max(float(np.abs(take.controls).max()) for take in made)
+    return [replace(t, controls=t.controls / largest, deltas=t.deltas / largest) for t in made]
+
+
+def _weights(
+    name: str,
+    subjects: Sequence[str],
+    takes: Sequence[CodedTake],
+    settings: DynamicsTraining,
+    genders: Mapping[str, float] | None,
+) -> dict[str, float]:
+    """Weight of a frame of every subject in the risk of one."""
+    peers = list(subjects)
+    if genders is not None:
+        peers = [other for other in subjects if genders[other] == genders[name]]
+    counts = {s: float(sum(len(t.deltas) for t in takes if t.subject == s)) for s in subjects}
+    own = person_weights(peers.index(name), [counts[p] for p in peers], settings.risk)
+    each = dict(zip(peers, own, strict=True))
+    if settings.fitting == "free-run" and settings.risk != "single" and len(peers) > 1:
+        usual = min(weight * counts[p] for p, weight in each.items())
+        each |= {p: settings.other_sex * usual / counts[p] for p in subjects if p not in each}
+    return {p: weight for p, weight in each.items() if weight > 0}
+
+
+def _one_ahead(
+    takes: Sequence[CodedTake], weights: Sequence[Mapping[str, float]], settings: Ridge
+) -> list[Fitted]:
+    """The least of the paper's risk (eq. 23 to 25)."""
+    moments = {
+        name: summed(take_moments(t.controls, t.deltas) for t in takes if t.subject == name)
+        for name in dict.fromkeys(take.subject for take in takes)
+    }
+    return [
+        fit(summed(moments[p].scaled(w) for p, w in each.items()), settings) for each in weights
+    ]
 
 
 def person_weights(person: int, counts: Sequence[float], risk: Risk) -> list[float]:
@@ -263,6 +359,7 @@ def stacked_predictors(
         settings.differences,
         settings.gravity,
         settings.kernel_width,
+        controls=settings.controls,
     )
 
 

@@ -16,6 +16,8 @@ key                 shape   what it is here (`Predictors`)
 `gravity`           ()      1 where inputs hold the specific force
 `kernel_width`      ()      τ, kg/m²
 `genders`           n       0 female to 1 male; may be missing
+`controls`          ()      `joints` (if missing) or `bones`
+`amplitude`         ()      growth of log swings with body mass index, m²/kg; 0 if missing
 =================== ======= ===========================================================
 """
 
@@ -47,4 +49,7 @@ def read_predictors(file: NpzReader) -> Predictors | None:
     stored = {key: file.array(key, *layout) for key, layout in _LAYOUT.items()}
     if "predictor_genders" in file.headers:
         stored["predictor_genders"] = file.array("predictor_genders", "f", ("n",))
+    for key, kind in (("predictor_controls", "U"), ("predictor_amplitude", "f")):
+        if key in file.headers:
+            stored[key] = file.array(key, kind, ())
     return predictors_from(stored)

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from corporeal.assets.default_body import load_default_body
-from corporeal.body.dynamics import Differences
+from corporeal.body.dynamics import ControlKind, Differences
 from corporeal.body.registrations import Registrations, Take
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
 from corporeal.dynamics.autoregression import Ridge
 from corporeal.dynamics.dmpl.train import DmplTrainer
 from corporeal.dynamics.dyna.train import DynaTrainer
-from corporeal.dynamics.training import Against, DynamicsTraining, Risk
+from corporeal.dynamics.training import Against, DynamicsTraining, Fitting, Risk
 from corporeal.errors import InputError
 from corporeal.formats.blendscape import read_blendscape, write_blendscape
 from corporeal.formats.dmpl import write_dmpl
@@ -49,8 +49,14 @@ class DynamicsOptions:
     its static shape."""
     risk: Risk = "weighted"
     """Whose frames a person's predictor is fitted to: weighted, single or pooled."""
+    controls: ControlKind = DynamicsTraining.controls
+    """What drives: accelerations of bones in their own axes, or, as in the paper, velocities and
+    accelerations of joint angles and of the root (joints)."""
+    fitting: Fitting = DynamicsTraining.fitting
+    """What predictors are fitted for: free-run, with poles found on motions that are left out, or
+    one-ahead of the truth, as the paper does."""
     free_running: int = DynamicsTraining.free_running
-    """Rounds of refitting for the free run; 0 fits one frame ahead, as the paper does."""
+    """Rounds of refining poles for the free run."""
     kernel_width: float = DynamicsTraining.kernel_width
     """Kernel width of the mixture over body mass, kg/m²."""
     against: Against = "twin"
@@ -72,6 +78,8 @@ class DynamicsOptions:
             defaults,
             count=self.count or defaults.count,
             ridge=Ridge(self.order, self.ridge, self.radius, self.constant),
+            controls=self.controls,
+            fitting=self.fitting,
             risk=self.risk,
             free_running=self.free_running,
             kernel_width=self.kernel_width,

@@ -60,7 +60,9 @@ class DmplTrainer:
         triangles = np.asarray(static.template.mesh.triangles)
         indices = {name: body_mass_index(who, triangles) for name, who in people.items()}
         genders = known_genders(takes)
-        found = learn(takes.takes, skeleton, offsets, indices, self.training, callback, genders)
+        found = learn(
+            takes.takes, skeleton, offsets, people, indices, self.training, callback, genders
+        )
         components = found.components
         model = DynamicBlendShapes(
             components.directions.reshape(len(components.directions), -1, 3).astype(np.float32),

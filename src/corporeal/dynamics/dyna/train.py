@@ -66,7 +66,9 @@ class DynaTrainer:
         rows = TotalDeformations(body, self.training.against, takes)
         indices = {name: body_mass_index(who, body.triangles) for name, who in people.items()}
         genders = known_genders(takes)
-        found = learn(takes.takes, skeleton, rows, indices, self.training, callback, genders)
+        found = learn(
+            takes.takes, skeleton, rows, people, indices, self.training, callback, genders
+        )
         components = found.components
         count = len(body.triangles)
         dynamic = DynamicDeformations(

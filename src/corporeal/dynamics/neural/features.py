@@ -10,15 +10,15 @@ Derivatives look back only, over 1/60 s as in training: at higher rates over sev
 lower ones over one.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
-from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
-from corporeal.skinning.kinematics import forward_kinematics
+from corporeal.dynamics.bones import BonePose, BoneSpeed, bone_speed, posed_bones
+from corporeal.geometry.rotations import matrix_from_axis_angle
 
 SPAN: Final = 1.0 / 60.0
 """Seconds over which differences are taken."""
@@ -34,45 +34,14 @@ _UNITS: Final = (9.81, 5.0, 60.0)
 """m/s², rad/s, rad/s²: usual sizes, by which movement is divided."""
 
 
-class BonePose(NamedTuple):
-    """Where bones are at one time, or at many."""
-
-    centres: Float[NumpyArray, "*n J 3"]
-    """Joint centres in the world, metres."""
-    rotations: Float[NumpyArray, "*n J 3 3"]
-    """World rotation of every joint."""
-    local: Float[NumpyArray, "*n J 3 3"]
-    """Rotation of every joint in its parent."""
-
-
-class BoneSpeed(NamedTuple):
-    """How bones moved over the last `SPAN`."""
-
-    velocity: Float[NumpyArray, "*n J 3"]
-    """Of joint centres in the world, m/s."""
-    turning: Float[NumpyArray, "*n J 3"]
-    """Angular velocity in the world, rad/s."""
-
-
 def bone_pose(pose: Pose, joints: Float[NumpyArray, "J 3"], parents: tuple[int, ...]) -> BonePose:
     """Bones of a body whose rest joints are `joints` (metres); the first `JOINT_COUNT` of them."""
     rotations = np.asarray(pose.joint_rotations, np.float64)[..., :JOINT_COUNT, :]
-    frames = np.asarray(
-        forward_kinematics(
-            rotations,
-            np.asarray(joints, np.float64)[:JOINT_COUNT],
-            parents[:JOINT_COUNT],
-            np.asarray(pose.root_translation, np.float64),
-        )
-    )
-    return BonePose(frames[..., :3, 3], frames[..., :3, :3], matrix_from_axis_angle(rotations))
-
-
-def bone_speed(before: BonePose, now: BonePose, seconds: float) -> BoneSpeed:
-    """Backward differences over `seconds`: ċ = (c − c')/h, ω = log(R R'ᵀ)/h."""
-    turned = now.rotations @ np.swapaxes(before.rotations, -1, -2)
-    return BoneSpeed(
-        (now.centres - before.centres) / seconds, axis_angle_from_matrix(turned) / seconds
+    return posed_bones(
+        matrix_from_axis_angle(rotations),
+        np.asarray(joints, np.float64)[:JOINT_COUNT],
+        parents[:JOINT_COUNT],
+        np.asarray(pose.root_translation, np.float64),
     )
 
 

@@ -18,6 +18,7 @@ from corporeal._typing import NumpyArray
 from corporeal.dynamics.neural import network
 from corporeal.dynamics.neural.network import Complex
 from corporeal.dynamics.neural.recurrence import Poles, taken
+from corporeal.dynamics.neural.training.augmentation import varied
 from corporeal.dynamics.neural.training.samples import Sample
 
 Errors = dict[str, float]
@@ -50,6 +51,12 @@ class RecurrentTraining:
     """Units of each gate."""
     check_every: int = 200
     """Updates between looks at the held-out takes."""
+    stretch: float = 0.15
+    """Takes are played up to so many e-folds slower or faster, on stiffer or softer flesh."""
+    loudness: float = 0.3
+    """Movement and answer are larger or smaller together, by up to so many e-folds."""
+    person_noise: float = 0.3
+    """Deviation of what is added to the person's numbers, of theirs: few people are no pattern."""
     seed: int = 0
     """Of weights and batches."""
 
@@ -152,7 +159,7 @@ def train_recurrent(
     best, best_values = dict(parameters), {"dynamic": np.inf, "static": np.inf}
     recent = np.zeros(2)
     for step in range(1, settings.steps + 1):
-        batch = _drawn(data, settings, draw)
+        batch = varied(_drawn(data, settings, draw), settings, scale, draw)
         parameters, state, parts = update(parameters, state, batch)
         now = np.asarray(parts, np.float64)
         recent = 0.98 * recent + 0.02 * now if step > 1 else now
@@ -167,6 +174,14 @@ def train_recurrent(
                     best |= {name: v for name, v in parameters.items() if _kind(name) == kind}
     arrays = {name: np.asarray(value, np.float32) for name, value in best.items()}
     return TrainedNetwork(arrays, mean, scale, curve)
+
+
+def predict_samples(trained: TrainedNetwork, samples: Sequence[Sample]) -> list[NumpyArray]:
+    """Free-running dynamic coefficients of takes, from rest on."""
+    packed = _packed(samples, trained.person_mean, trained.person_scale)
+    movement, pose, person = (jnp.asarray(part) for part in packed[:3])
+    found, _ = predict(trained.parameters, movement, pose, person, 1.0 / samples[0].fps)
+    return [np.asarray(row)[: len(sample.pose)] for row, sample in zip(found, samples, strict=True)]
 
 
 def _named(values: NumpyArray) -> Errors:
