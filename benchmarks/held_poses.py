@@ -278,9 +278,8 @@ def main() -> None:
             person, kind, contacts, wanted.untangled, wanted.device, poses, wanted.frames,
             wanted.kept, sources, deadline,
         )
-        for poses, person, kind, contacts in product(
-            groups, wanted.people, wanted.deformers, wanted.contacts
-        )
+        for poses in groups
+        for person, kind, contacts in product(wanted.people, wanted.deformers, wanted.contacts)
     }  # fmt: skip
     found = run_jobs(
         hold, jobs, workers=wanted.workers, in_process=wanted.workers == 1,

@@ -122,13 +122,13 @@ class Coupling:
     def _move(self, frames: Float[NumpyArray, "k J 4 4"]) -> Float[NumpyArray, "k V 3"]:
         """Inner vertices at several frames; what is small is done for all at once."""
         skeleton = self.model.bones
-        twists = np.zeros(frames.shape[:2])
+        twists = np.zeros((len(frames), len(self._parents)))
         if self.twisting.any():
             twists = joint_twists(frames, self._parents, self._joints) * self.twisting
         turns = node_rotations(frames, self._parents, self._joints, skeleton, twists)
         nodes = node_positions(frames, self._joints, skeleton)
         bone_rotations = frames[:, self._bone_joints, :3, :3]
-        tips = nodes.shape[1] - twists.shape[1]
+        tips = nodes.shape[1] - len(self._parents)
         twists = np.pad(twists, ((0, 0), (0, tips)))[:, skeleton.bones[:, 1]]
         moved = np.empty((len(frames), self.model.vertex_count, 3))
 
