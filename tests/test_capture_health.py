@@ -11,10 +11,12 @@ from registered import moving, small_store, take
 
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.health_record import FrameFault, HealthRecord
+from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.registrations import LeftOut, Subject, Take, Twin
 from corporeal.capture.checkup import in_words
+from corporeal.capture.flesh import TWIN_STEP, TWIN_STEPS, poses_between
 from corporeal.errors import InputError
 from corporeal.evaluation.flesh_health import FleshHealth
 from corporeal.evaluation.flesh_recorder import FleshRecorders
@@ -284,3 +286,21 @@ def test_the_residual_falls_as_static_rounds_go_on(simulation: ProjectiveSimulat
         residuals.append(body.solver(1.0, "static").residual)
     assert residuals[1] < 1e-5
     assert residuals[1] < 0.5 * residuals[0]
+
+
+@pytest.mark.quick
+def test_twins_take_as_many_steps_as_the_fastest_knee_needs() -> None:
+    """A hip that turns by θ a frame moves the knee by 2 L sin(θ/2); the pelvis takes all along."""
+    template = load_default_body().template
+    skeleton, joints = template.skeleton, np.asarray(template.skeleton.joints, np.float64)
+    body = Identity(np.asarray(template.mesh.vertices, np.float64), joints, {})
+    hip, knee = (skeleton.index(f"left_{name}") for name in ("hip", "knee"))
+    length = np.linalg.norm((joints[knee] - joints[hip])[1:])
+    for wanted, steps in ((0.5, 1), (1.5, 2), (2.5, 3), (9.0, TWIN_STEPS)):
+        angle = 2 * np.arcsin(wanted * TWIN_STEP / (2 * length))
+        rotations = np.zeros((4, skeleton.joint_count, 3))
+        rotations[:, hip, 0] = -angle * np.arange(4)
+        rotations[:, 0, 1] = np.arange(4)
+        root = np.linspace([0, 0, 0], [1, 0, 3], 4)
+        assert poses_between(Motion("kick", 60.0, rotations, root, skeleton), body) == steps
+    assert poses_between(Motion("one", 60.0, rotations[:1], root[:1], skeleton), body) == 1

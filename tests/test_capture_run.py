@@ -21,7 +21,7 @@ from corporeal.body.motion import Motion
 from corporeal.body.topology import topology_hash
 from corporeal.capture.checkup import Checkup
 from corporeal.capture.scanner.scanner import ScannerSettings
-from corporeal.capture.session import FINER
+from corporeal.capture.session import FINER, PENETRATION_EVERY
 from corporeal.cli.capture import tell_left_out
 from corporeal.cli.main import main
 from corporeal.errors import InputError, OutputError
@@ -269,7 +269,7 @@ def test_a_movement_comes_with_its_twin_and_its_health(people: Path, tmp_path: P
     assert away[0].max() < 1e-4
     assert away.max() > 2e-3
     assert away.mean() < 0.01
-    assert take.health.penetration_frames.tolist() == list(range(0, frames, 3))
+    assert take.health.penetration_frames.tolist() == list(range(0, frames, PENETRATION_EVERY))
     assert set(take.health.parts) >= {"belly", "left_thigh"}
     assert np.abs(take.health.part_volumes).max() < 0.5
     plain = capture(config(people, tmp_path / "b.zarr", twin=False, **MOVED), in_process=True)

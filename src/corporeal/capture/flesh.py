@@ -1,7 +1,8 @@
 """The deformer that moves a person: prepared once, used for all sequences."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from corporeal._typing import Float32, NumpyArray
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.body.controls import Controls
+from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
@@ -18,6 +20,7 @@ from corporeal.capture.person import Person
 from corporeal.capture.protocols.protocol import Recording
 from corporeal.capture.tissue import SPREAD, PersonTissue, tissue_of
 from corporeal.errors import InputError
+from corporeal.motions.resample import resample
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.clip import make_clip
 from corporeal.physics.fast_projective_skinning.controls import COLLISIONS
@@ -33,6 +36,7 @@ from corporeal.physics.fast_projective_skinning.simulation import (
     StaticRounds,
 )
 from corporeal.physics.solver.integration import Patience
+from corporeal.skinning.kinematics import forward_kinematics
 
 DeformerName = Literal["projective", "layered", "dqs"]
 Touch = Literal["off", "local", "global"]
@@ -41,6 +45,11 @@ TWIN_ROUNDS: Final = StaticRounds(most=1)
 static solve, which differs from itself by as much (`docs/design/capture.md`)."""
 
 
+TWIN_STEP, TWIN_STEPS = 0.02, 3
+"""Metres that knees and elbows move in a step of a twin at most, and the most steps
+a frame: without, a thigh that a runner raises went 66 mm into her belly, with three steps 2 to 24
+(`docs/design/capture.md`)."""
+_FAST: Final = ("knee", "elbow")
 SETTLED: Final = Patience(settled=2e-6, most=24)
 """Steps of a capture go on until they settle: real time may stop early, a capture may not
 (`docs/evaluation/convergence.md`), on the CPU and on a device."""
@@ -101,12 +110,17 @@ class PersonFlesh:
     ) -> Iterator[FleshFrame]:
         """The flesh of the quasi-static twin of a movement: the same poses, without momentum.
 
-        Every frame goes on from the one before, moved with its bones, in `TWIN_ROUNDS`.
+        Every frame goes on from the one before, moved with its bones, in `TWIN_ROUNDS`; where bones
+        move fast, by way of poses between (`poses_between`), so that skin meets skin before it is
+        deep inside.
         """
         simulation = self.deformer.simulation(self.controls(False, touch))
-        rounds = replace(TWIN_ROUNDS, most=finer * TWIN_ROUNDS.most)
-        simulation.following = rounds
-        return self._play(simulation, recording.motion, 1)
+        simulation.following = TWIN_ROUNDS
+        motion = recording.motion
+        steps = finer * poses_between(motion, self.person.identity)
+        if steps > 1:
+            motion = resample(motion, steps * motion.fps)
+        return islice(self._play(simulation, motion, 1), 0, None, steps)
 
     def _play(
         self, simulation: ProjectiveSimulation, motion: Motion, finer: int
@@ -131,6 +145,23 @@ class PersonFlesh:
             state = simulation.start(who, Pose(*pose), finer=finer)
             residual = simulation.body(who).solver(1.0, "static").residual
             yield FleshFrame(state.flesh.positions, residual)
+
+
+def poses_between(motion: Motion, identity: Identity) -> int:
+    """Steps from one frame of a twin to the next: as many as keep knees and elbows within
+    `TWIN_STEP` of where they were, seen from the pelvis; at most `TWIN_STEPS`."""
+    skeleton = motion.skeleton
+    chosen = [i for i, name in enumerate(skeleton.names) if name.split("_")[-1] in _FAST]
+    if not chosen or motion.frame_count < 2:
+        return 1
+    turns = np.array(motion.joint_rotations, np.float64)
+    turns[:, 0] = 0.0
+    joints = np.asarray(identity.joints, np.float64)
+    still = np.zeros((motion.frame_count, 3))
+    frames = forward_kinematics(turns, joints[None], skeleton.parents, still)
+    places = frames[..., :3, 3][:, chosen]
+    fastest = float(np.linalg.norm(np.diff(places, axis=0), axis=2).max())
+    return int(np.clip(np.ceil(fastest / TWIN_STEP), 1, TWIN_STEPS))
 
 
 def flesh_of(

@@ -61,7 +61,7 @@ class FleshRecorder:
         determinants = moving / health.rest_volumes[health.moving]
         stretch = float(health.stretches(positions).max())
         inverted = int((determinants <= 0.0).sum())
-        turned = float(-moving[moving < 0.0].sum())
+        turned = float(np.maximum(-moving, 0.0).sum())
         self._rows.append((inverted, float(determinants.min()), stretch, residual, turned))
         self._volumes.append(self._examiner.part_changes(volumes))
         if self._every and number % self._every == 0:

@@ -205,7 +205,7 @@ def shared_out(
 def _from_the_other_end(jobs: Mapping[str, CaptureJob]) -> dict[str, CaptureJob]:
     """The last person first, with the last sequence: two runs meet with a take each in hand."""
     turned = {}
-    for name, job in reversed(jobs.items()):
+    for name, job in reversed(list(jobs.items())):
         sequences = job.sequences or protocol_of(job.config).sequences()
         turned[name] = replace(job, sequences=tuple(reversed(sequences)))
     return turned
