@@ -55,8 +55,7 @@ def measured(name: str, kind: str, fps: float, seed: int, frames: int) -> dict[s
 
     body, random = PhenotypeModel(), np.random.default_rng(seed)
     deformer = {"dmpl": DmplSkinning, "neural": NeuralSkinning}[name](body.template)
-    who = body.prepare(**{"weight": float(random.uniform(0, 1)),
-                          "gender": float(random.uniform(0, 1))})  # fmt: skip
+    who = body.prepare({name: float(random.uniform(0, 1)) for name in ("weight", "gender")})
     count = body.template.skeleton.joint_count
     if kind == "random":
         turns = random.normal(scale=1.0, size=(frames, count, 3))

@@ -1,7 +1,8 @@
 """The network as an ONNX graph: one frame of any number of bodies in, coefficients and memory out.
 
-inputs    `movement` B × 198, `pose` B × 129 (`features`), `person` B × 13 (standardised), `seconds`,
-          and of every layer l the oscillators, `state_re_l` and `state_im_l` B × s, zero at first
+inputs    `movement` B × 198, `pose` B × 129 (`features`), `person` B × 13 (standardised),
+          `seconds`, and of every layer l the oscillators, zero at first: `state_re_l` and
+          `state_im_l`, B × s
 outputs   `dynamic` B × d coefficients of `dynamic_basis`, `static` B × n of `static_basis` where
           there is one, and `next_re_l`, `next_im_l`: the states to give back with the next frame
 
