@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -80,7 +81,21 @@ def driving_tree(deformer: DmplSkinning, identity: Identity) -> DrivingTree:
     return DrivingTree(names, tree.parents, tree.joints, driving, "bones")
 
 
-def attach_dynamics(character: Character, live: LiveDynamics) -> Character:
+class LiveMorphs(Protocol):
+    """Dynamic morph targets of one person, whatever drives them."""
+
+    @property
+    def morph_names(self) -> tuple[str, ...]:
+        """One a morph target."""
+        ...
+
+    @property
+    def offsets(self) -> Float64[NumpyArray, "D V 3"]:
+        """Rest-pose displacement at weight 1, metres."""
+        ...
+
+
+def attach_dynamics(character: Character, live: LiveMorphs) -> Character:
     """The character with dynamic morph targets, at rest in its own take: a script drives them."""
     taken = sorted(set(character.morph_names) & set(live.morph_names))
     if taken or live.offsets.shape[1] != character.template.mesh.vertex_count:

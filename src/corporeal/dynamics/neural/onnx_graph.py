@@ -1,6 +1,6 @@
 """The network as an ONNX graph: one frame of any number of bodies in, coefficients and memory out.
 
-inputs    `movement` B × 198, `pose` B × 129 (`features`), `person` B × 13 (standardised),
+inputs    `movement` B × 90, `pose` B × 129 (`features`), `person` B × 13 (standardised),
           `seconds`, and of every layer l the oscillators, zero at first: `state_re_l` and
           `state_im_l`, B × s
 outputs   `dynamic` B × d coefficients of `dynamic_basis`, `static` B × n of `static_basis` where
@@ -122,7 +122,10 @@ def _dynamic(graph: _Graph, parameters: Mapping[str, Any]) -> list[str]:
         h = op("Add", h, op("Mul", graph.dense(y, f"value_{layer}"), opened))
     read = op("Tanh", graph.dense(seen, "read_in", "read_in_bias"))
     scale = op("Add", graph.dense(read, "read_out"), one)
-    op("Mul", graph.dense(h, "dynamic_out"), scale, out="dynamic")
+    most = graph.number(BOUND / 4)
+    bent = op("Tanh", op("Div", graph.dense("person", "person_size"), most))
+    size = op("Exp", op("Mul", bent, most))
+    op("Mul", op("Mul", graph.dense(h, "dynamic_out"), scale), size, out="dynamic")
     return states
 
 
