@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -81,6 +81,7 @@ def driving_tree(deformer: DmplSkinning, identity: Identity) -> DrivingTree:
     return DrivingTree(names, tree.parents, tree.joints, driving, "bones")
 
 
+@runtime_checkable
 class LiveMorphs(Protocol):
     """Dynamic morph targets of one person, whatever drives them."""
 
