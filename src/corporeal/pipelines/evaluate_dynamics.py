@@ -264,6 +264,8 @@ class Bench:
             if not case:
                 continue
             take = self.offsets.takes[n]
+            assert take.truth is not None
+            assert take.twin is not None
             frames = slice(every // 2, None, every)
             who = self.held.subjects[take.subject].identity
             pose = Pose(take.truth.joint_rotations[frames], take.truth.root_translation[frames])
