@@ -25,17 +25,20 @@ class Convert:
       corporeal convert dance.fbx dance.bvh
       corporeal convert --model smpl --out SMPL_NEUTRAL.pkl
       corporeal convert --model my_smpl.npz --out SMPLH_NEUTRAL.npz
+      corporeal convert --model neural --out neural.onnx
 
     Reads .npz (bodies, animations, layers, motions), .glb (characters, surfaces, motions), .fbx
     and .usd (surfaces, motions), .bvh (motions), .obj, .ply, .off and .stl.
     Vertices keep their order and are never merged. Body models (--model) are written with SMPL's
-    keys: .pkl with 24 joints as smplx.SMPL loads it, .npz with 52 as smplx.SMPLH does.
+    keys: .pkl with 24 joints as smplx.SMPL loads it, .npz with 52 as smplx.SMPLH does. Neural soft
+    tissue (neural, or a trained file) is written as .onnx: a frame in, coefficients out.
     """
 
     files: Positional[tuple[Path, ...]] = ()
     """File to read, and file to write; its suffix decides the format."""
     model: Path | None = None
-    """Body model to write instead: a file with SMPL's keys, or smpl or smpl-sparse, which ship."""
+    """Body model to write instead: a file with SMPL's keys, or smpl or smpl-sparse, which ship; for
+    .onnx neural or a trained network."""
     out: Path | None = None
     """File to write."""
     joints: Literal[24, 52] | None = None

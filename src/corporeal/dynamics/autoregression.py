@@ -67,7 +67,7 @@ class Ridge:
 
     order: int = 2
     """How many values before are looked at, 0 to 2."""
-    strength: float = 0.3
+    strength: float = 1.0
     """Ridge on inputs that are scaled to a deviation of 1, for the mean square of a frame."""
     radius: float = 0.98
     """Largest magnitude of a pole: a swing falls by e in 1/(60 (1 − radius)) seconds or sooner."""

@@ -94,7 +94,8 @@ def _by_motion(
 
 def _left_out(parts: Sequence[_Sums], ridge: float) -> tuple[NumpyArray, NumpyArray]:
     """Squared error of every coefficient over left-out parts, and B of all parts together."""
-    square, mixed, _ = (sum(sums[part] for sums in parts) for part in range(3))
+    square = np.sum([sums[0] for sums in parts], axis=0)
+    mixed = np.sum([sums[1] for sums in parts], axis=0)
     whole = _ridge_solution(square, mixed, ridge)
     error = np.zeros(whole.shape[1])
     for own_square, own_mixed, own in parts:

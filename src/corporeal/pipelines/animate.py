@@ -18,6 +18,7 @@ from corporeal.body.layered_body import LayeredBody
 from corporeal.body.layers import Layers
 from corporeal.body.motion import Motion
 from corporeal.dynamics.dmpl.model import DmplSkinning
+from corporeal.dynamics.neural.deformer import NeuralSkinning
 from corporeal.errors import InputError
 from corporeal.formats.native import read_body
 from corporeal.formats.registry import format_to_read
@@ -138,7 +139,7 @@ def animate(config: AnimateConfig) -> Animated:
     if config.live:
         parts = attachments_of(animation.template, animation.identity)
         live = require_live(config.out, deformer)
-        soft = deformer if isinstance(deformer, DmplSkinning) else None
+        soft = deformer if isinstance(deformer, DmplSkinning | NeuralSkinning) else None
         report |= write_live_character(
             config.out, live, animation, parts, soft, dict(config.controls)
         )

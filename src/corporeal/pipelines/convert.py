@@ -17,7 +17,7 @@ from corporeal.pipelines.exports import CACHE_SUFFIXES, CHARACTER_WRITERS
 from corporeal.pipelines.loading import held_nouns, load
 from corporeal.pipelines.saving import save
 from corporeal.pipelines.smpl_models import convert_model, model_file
-from corporeal.runtime.files import require_writable
+from corporeal.runtime.files import require_writable, write_bytes
 from corporeal.runtime.input_files import resolved
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 
@@ -60,6 +60,8 @@ def convert(config: ConvertConfig) -> Converted:
         raise InputError(f"{config.out} is both source and target; expected two files.")
     require_writable(config.out)
     if config.is_model:
+        if config.out.suffix.lower() == ".onnx":
+            return _network(config)
         source = model_file(config.source)
         run = start_run("convert", config, () if source is None else (source,))
         kind, report = "model", convert_model(config.source, config.out, config.joints)
@@ -68,6 +70,22 @@ def convert(config: ConvertConfig) -> Converted:
         kind, report = _converted(config)
     finish_run(run, [config.out], report)
     return Converted(config.out, manifest_path(config.out), kind, report)
+
+
+def _network(config: ConvertConfig) -> Converted:
+    """A neural soft tissue as an ONNX graph: the one that ships, or a trained file."""
+    from corporeal.assets.learned_neural import learned_neural
+    from corporeal.dynamics.neural.onnx_graph import OPSET, onnx_bytes
+    from corporeal.formats.neural import read_neural
+
+    shipped = str(config.source) == "neural"
+    run = start_run("convert", config, () if shipped else (config.source,))
+    trained = learned_neural() if shipped else read_neural(config.source)
+    data = onnx_bytes(trained)
+    write_bytes(config.out, data)
+    report = {"opset": OPSET, "bytes": len(data), "coefficients": len(trained.dynamic_basis)}
+    finish_run(run, [config.out], report)
+    return Converted(config.out, manifest_path(config.out), "model", report)
 
 
 def _converted(config: ConvertConfig) -> tuple[Kind, dict[str, Any]]:

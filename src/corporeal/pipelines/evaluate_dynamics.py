@@ -264,6 +264,8 @@ class Bench:
             if not case:
                 continue
             take = self.offsets.takes[n]
+            assert take.truth is not None
+            assert take.twin is not None
             frames = slice(every // 2, None, every)
             who = self.held.subjects[take.subject].identity
             pose = Pose(take.truth.joint_rotations[frames], take.truth.root_translation[frames])
@@ -282,8 +284,12 @@ class Bench:
                 sums.setdefault(str(case), {}).setdefault(name, []).append(np.array(apart))
         return {
             case: {
-                name: dict(zip(("on_twin_mm", "on_smpl_mm"),
-                               (1e3 * np.mean(rows, axis=0)).round(3).tolist(), strict=True))
+                name: {
+                    key: round(1e3 * float(value), 3)
+                    for key, value in zip(
+                        ("on_twin_mm", "on_smpl_mm"), np.mean(rows, axis=0), strict=True
+                    )
+                }
                 for name, rows in found.items()
             }
             for case, found in sums.items()

@@ -13,6 +13,7 @@ from corporeal.body.controls import GivenControls
 from corporeal.body.correctives import PoseCorrectives
 from corporeal.body.deformer import Deformer
 from corporeal.dynamics.dmpl.model import DmplSkinning
+from corporeal.dynamics.neural.deformer import NeuralSkinning
 from corporeal.errors import InputError
 from corporeal.models.smpl.corrected import CorrectedSkinning
 from corporeal.models.smpl.model import SmplModel
@@ -25,6 +26,7 @@ from corporeal.pipelines.live_dynamics import (
     live_dynamics,
     write_dynamics_runtime,
 )
+from corporeal.pipelines.live_neural import live_neural, write_neural_runtime
 from corporeal.pipelines.results import engine_colours
 from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.skinning.playback import character_vertices
@@ -39,12 +41,12 @@ def require_live(path: Path, deformer: Deformer) -> CorrectedSkinning:
         raise InputError(
             f"--live writes a character; {path} is none. Expected {', '.join(CHARACTER_WRITERS)}."
         )
-    if isinstance(deformer, DmplSkinning):
+    if isinstance(deformer, DmplSkinning | NeuralSkinning):
         return deformer.static
     if not isinstance(deformer, CorrectedSkinning) or deformer.correctives is None:
         raise InputError(
             f"--live came with the deformer {deformer.name!r}, which has no pose correctives. Use "
-            f"--deformer smpl or dmpl, or a --model."
+            f"--deformer smpl, dmpl or neural, or a --model."
         )
     if not isinstance(deformer.skinning, LinearBlendSkinning):
         raise InputError(
@@ -69,7 +71,7 @@ def write_live_character(
     deformer: CorrectedSkinning,
     animation: Animation,
     parts: Sequence[Attachment],
-    dynamics: DmplSkinning | None = None,
+    dynamics: DmplSkinning | NeuralSkinning | None = None,
     controls: GivenControls = None,
 ) -> dict[str, Any]:
     """Write the character and, beside it, the scripts that drive its correctives; with `dynamics`
@@ -86,10 +88,14 @@ def write_live_character(
     correctives = live_correctives(deformer)
     character = attach_correctives(character, correctives)
     soft: tuple[Path, ...] = ()
-    if dynamics is not None:
+    if isinstance(dynamics, DmplSkinning):
         live = live_dynamics(dynamics, animation.identity, controls=controls)
         character = attach_dynamics(character, live)
         soft = write_dynamics_runtime(path, dynamics, live)
+    elif dynamics is not None:
+        network = live_neural(dynamics, animation.identity)
+        character = attach_dynamics(character, network)
+        soft = write_neural_runtime(path, network)
     write_character(path, replace(character, name=animation.motion.name))
     scripts = write_runtime_scripts(path, character, correctives) + soft
     apart = 1e3 * np.linalg.norm(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -10,9 +11,10 @@ from corporeal.body.character import Character
 from corporeal.body.controls import GivenControls
 from corporeal.body.identity import Identity
 from corporeal.dynamics.autoregression import Fitted
+from corporeal.dynamics.control_vector import BoneTree, joint_rows
 from corporeal.dynamics.dmpl.model import DmplSkinning
 from corporeal.errors import InputError
-from corporeal.formats.runtime_scripts.dynamics import dynamics_json, dynamics_scripts
+from corporeal.formats.runtime_scripts.dynamics import DrivingTree, dynamics_json, dynamics_scripts
 from corporeal.formats.runtime_scripts.tables import identifier
 from corporeal.runtime.files import require_writable, write_bytes
 
@@ -32,6 +34,8 @@ class LiveDynamics:
     """Rest-pose displacement at weight 1, metres."""
     fitted: Fitted
     """Of the weights instead of the coefficients."""
+    tree: DrivingTree
+    """What drives them."""
 
 
 def live_dynamics(
@@ -59,10 +63,40 @@ def live_dynamics(
         tuple(f"dynamic_{k:02d}" for k in range(kept)),
         shapes * unit[:, None, None],
         Fitted(fitted.inputs[:kept] / unit[:, None], history, fitted.constants[:kept] / unit),
+        driving_tree(deformer, identity),
     )
 
 
-def attach_dynamics(character: Character, live: LiveDynamics) -> Character:
+def driving_tree(deformer: DmplSkinning, identity: Identity) -> DrivingTree:
+    """The joints whose rotations the predictor of a person needs."""
+    predictors, skeleton = deformer.predictors, deformer.template.skeleton
+    joints = np.asarray(identity.joints, np.float64)
+    tree = BoneTree(predictors.joint_names, skeleton, joints)
+    if predictors.controls == "joints":
+        rows = joint_rows(predictors.joint_names, skeleton)
+        every = tuple(range(len(rows)))
+        return DrivingTree(predictors.joint_names, (-1,) * len(rows), joints[rows], every, "joints")
+    names = tuple(skeleton.names[row] for row in tree.rows)
+    driving = tuple(int(row) for row in tree.driving)
+    return DrivingTree(names, tree.parents, tree.joints, driving, "bones")
+
+
+@runtime_checkable
+class LiveMorphs(Protocol):
+    """Dynamic morph targets of one person, whatever drives them."""
+
+    @property
+    def morph_names(self) -> tuple[str, ...]:
+        """One a morph target."""
+        ...
+
+    @property
+    def offsets(self) -> Float64[NumpyArray, "D V 3"]:
+        """Rest-pose displacement at weight 1, metres."""
+        ...
+
+
+def attach_dynamics(character: Character, live: LiveMorphs) -> Character:
     """The character with dynamic morph targets, at rest in its own take: a script drives them."""
     taken = sorted(set(character.morph_names) & set(live.morph_names))
     if taken or live.offsets.shape[1] != character.template.mesh.vertex_count:
@@ -87,13 +121,13 @@ def attach_dynamics(character: Character, live: LiveDynamics) -> Character:
 def write_dynamics_runtime(
     stem: str | Path, deformer: DmplSkinning, live: LiveDynamics
 ) -> tuple[Path, ...]:
-    """Write the predictor as JSON, and the scripts for three.js and Godot, beside a character."""
+    """Write the predictor as JSON, and the scripts that run it in engines, beside a character."""
     path = Path(stem)
     predictors = deformer.predictors
     word = identifier(path.stem)
     texts = {
         f"{word}_dynamics.json": dynamics_json(
-            predictors.joint_names,
+            live.tree,
             live.morph_names,
             live.fitted.inputs,
             live.fitted.history,

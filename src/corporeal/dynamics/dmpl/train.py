@@ -12,6 +12,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.body.registrations import Registrations, Take
 from corporeal.dynamics.body_mass import body_mass_index
+from corporeal.dynamics.rest_offsets import beyond_static, carried_back, frames_of
 from corporeal.dynamics.training import (
     Against,
     DynamicsTraining,
@@ -21,11 +22,6 @@ from corporeal.dynamics.training import (
 )
 from corporeal.errors import InputError
 from corporeal.models.smpl.corrected import CorrectedSkinning
-from corporeal.runtime.arrays import namespace_of
-from corporeal.skinning.geometric import MotionRows
-
-_LEAST_DETERMINANT = 1e-3
-"""Of a blended matrix that is still undone; below it a posed point does not say its offset."""
 
 
 @dataclass(frozen=True)
@@ -124,33 +120,7 @@ class RestDisplacements:
         if self._against == "twin":
             assert take.twin is not None
             return carried_back(rows, seen - frames_of(take.twin.vertices, frames))
-        rest = np.asarray(identity.rest_vertices, np.float32)
-        rest = rest + np.asarray(self._static.pose_offsets(pose), np.float32)
-        shift = np.stack([row[3] for row in rows], axis=-1)
-        moved = np.stack([sum(row[c] * rest[..., c] for c in range(3)) for row in rows], axis=-1)
-        return carried_back(rows, seen - shift - moved)
-
-
-def carried_back(
-    rows: MotionRows, gaps: Float32[NumpyArray, "n V 3"]
-) -> Float32[NumpyArray, "n V 3"]:
-    """M⁻¹ gap of every vertex, from the rows of its blended motion; 0 where M is flattened."""
-    (a, b, c, _), (d, e, f, _), (g, h, i, _) = rows
-    xp = namespace_of(a)
-    x, y, z = gaps[..., 0], gaps[..., 1], gaps[..., 2]
-    ei, ch, bf = e * i - f * h, c * h - b * i, b * f - c * e
-    determinant = a * ei + d * ch + g * bf
-    flat = xp.abs(determinant) < _LEAST_DETERMINANT
-    scale = xp.where(flat, 0.0, 1.0 / xp.where(flat, 1.0, determinant))
-    found = xp.stack(
-        [
-            scale * (ei * x + ch * y + bf * z),
-            scale * ((f * g - d * i) * x + (a * i - c * g) * y + (c * d - a * f) * z),
-            scale * ((d * h - e * g) * x + (b * g - a * h) * y + (a * e - b * d) * z),
-        ],
-        axis=-1,
-    )
-    return found.astype(np.float32)
+        return beyond_static(self._static, identity, pose, rows, seen)
 
 
 def known_people(takes: Registrations) -> dict[str, Identity]:
@@ -204,9 +174,3 @@ def _poses(take: Take, frames: NumpyArray) -> Pose:
     assert take.truth is not None
     turns = frames_of(take.truth.joint_rotations, frames)
     return Pose(turns, frames_of(take.truth.root_translation, frames))
-
-
-def frames_of(rows: Any, frames: NumpyArray) -> Float32[NumpyArray, "n ..."]:
-    """Some rows of what lies on the disk; read in one piece."""
-    first, last = int(frames[0]), int(frames[-1]) + 1
-    return np.asarray(rows[first:last], np.float32)[frames - first]

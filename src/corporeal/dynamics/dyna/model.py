@@ -40,7 +40,7 @@ class DynaSkinning(AutoregressiveDynamics):
             dynamic = learned_dyna()
             trained = TriangleDynamics(learned_blendscape(), dynamic)
         self.model = trained
-        self.static = BlendScape(template, trained.body)
+        self.static = BlendScape(template, trained.body, anchored=False)
         self.template = self.static.template
         self.local_weights = require_local_weights(local_weights, template.mesh.vertex_count)
 

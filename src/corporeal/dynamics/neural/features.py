@@ -3,7 +3,7 @@
 Flesh on a bone feels the bone's movement in the bone's own axes, so that is what a network is told:
 for each joint j with world rotation R and centre c
 
-    movement  R_jᵀ c̈_j,  R_jᵀ ω_j,  R_jᵀ ω̇_j      (zero whenever the body is still),
+    movement  R_jᵀ c̈_j,  R_jᵀ ω̇_j                 (zero whenever the body is still),
     pose      the first two columns of R_parentᵀ R_j − I, and R_rootᵀ g: which way is down.
 
 Derivatives look back only, over 1/60 s as in training: at higher rates over several frames, at
@@ -26,12 +26,15 @@ GRAVITY: Final = 9.81
 """m/s², downwards."""
 JOINT_COUNT: Final = 22
 """Joints whose movement is felt: SMPL's without hands. Fingers carry no flesh that swings."""
-MOVEMENT_SIZE: Final = 9 * JOINT_COUNT
+MOVEMENT_SIZE: Final = 6 * 15
 """Numbers of movement a frame."""
 POSE_SIZE: Final = 6 * (JOINT_COUNT - 1) + 3
 """Numbers of pose a frame."""
-_UNITS: Final = (9.81, 5.0, 60.0)
-"""m/s², rad/s, rad/s²: usual sizes, by which movement is divided."""
+_UNITS: Final = (9.81, 60.0)
+"""m/s², rad/s²: usual sizes, by which movement is divided."""
+FLESHY: Final = (0, 1, 2, 3, 4, 5, 6, 9, 12, 13, 14, 16, 17, 18, 19)
+"""Bones that carry flesh which swings: none of the head, feet and hands. What the others do told
+networks of few movements apart by heart."""
 
 
 def bone_pose(pose: Pose, joints: Float[NumpyArray, "J 3"], parents: tuple[int, ...]) -> BonePose:
@@ -48,15 +51,15 @@ def bone_pose(pose: Pose, joints: Float[NumpyArray, "J 3"], parents: tuple[int, 
 def movement(
     now: BonePose, speed: BoneSpeed, speed_before: BoneSpeed, seconds: float
 ) -> Float[NumpyArray, "*n m"]:
-    """c̈, ω and ω̇ in the axes of each bone, over their usual sizes."""
-    into_bone = np.swapaxes(now.rotations, -1, -2)
+    """c̈ and ω̇ of the fleshy bones, in the axes of each, over their usual sizes."""
+    bones = list(FLESHY)
+    into_bone = np.swapaxes(now.rotations[..., bones, :, :], -1, -2)
     felt = (
         (speed.velocity - speed_before.velocity) / seconds,
-        speed.turning,
         (speed.turning - speed_before.turning) / seconds,
     )
     rows = [
-        (into_bone @ vector[..., None])[..., 0] / unit
+        (into_bone @ vector[..., bones, :, None])[..., 0] / unit
         for vector, unit in zip(felt, _UNITS, strict=True)
     ]
     stacked = np.concatenate(rows, axis=-1)

@@ -2,7 +2,7 @@
 
     drive     h⁰ = (W_m m) ⊙ (1 + g(m, pose, person))
     memory    hˡ⁺¹ = hˡ + GLU(gelu(Re(C x) + D hˡ)),   x an oscillator bank driven by B hˡ
-    dynamic   z = (W_z h) ⊙ (1 + a(pose, person))
+    dynamic   z = (W_z h) ⊙ (1 + a(pose, person)) e^{k · person}
     static    z = MLP(pose, person) − MLP(zero pose, person)
 
 Movement m is zero for a body at rest, and no layer of the memory has a bias: whatever was learned,
@@ -63,6 +63,7 @@ def initial_parameters(
         "read_in_bias": np.zeros(hidden, np.float32),
         "read_out": dense(hidden, dynamic_size, 0.1),
         "dynamic_out": dense(width, dynamic_size, 0.1),
+        "person_size": np.zeros((person_size, 1), np.float32),
         "static_in": dense(seen, hidden),
         "static_in_bias": np.zeros(hidden, np.float32),
         "static_mid": dense(hidden, hidden),
@@ -159,7 +160,8 @@ def dynamic_coefficients(
         y = _gelu(y + parameters[f"skip_{layer}"] * h)
         h = h + (y @ parameters[f"value_{layer}"]) * _sigmoid(y @ parameters[f"open_{layer}"])
     read = xp.tanh(seen @ parameters["read_in"] + parameters["read_in_bias"])
-    return (h @ parameters["dynamic_out"]) * (1.0 + read @ parameters["read_out"])
+    size = xp.exp(BOUND / 4 * xp.tanh(person @ parameters["person_size"] / (BOUND / 4)))
+    return (h @ parameters["dynamic_out"]) * (1.0 + read @ parameters["read_out"]) * size
 
 
 def static_coefficients(

@@ -20,11 +20,18 @@ from corporeal.models.blendscape.stitching import Stitching
 from corporeal.models.blendscape.triangles import DeformedTriangles, world_rotations
 from corporeal.skinning.linear import LinearBlendSkinning
 
+_HOLD = 1e3
+"""λ of anchors, of the square of an edge."""
+
 
 class BlendScape(Traits):
     """Any body of the model's surface: it keeps its own shape and joints, the model's learned pose
-    deformations move it. The skeleton places the flesh about the root alone; limbs end where the
-    stitched triangles end."""
+    deformations move it.
+
+    Blended rotations leave out how weights change along the skin, so stitched edges do not say
+    where a limb is: with the root pinned alone, as in the paper, limbs drift by centimetres. So
+    every joint's own flesh is held where linear blending has its mean, unless `anchored` is off.
+    """
 
     name = "blendscape"
     title = "BlendSCAPE"
@@ -33,8 +40,10 @@ class BlendScape(Traits):
     accepts_custom_mesh = False
     accepts_trained = True
 
-    def __init__(self, template: Template, trained: TriangleModel | None = None) -> None:
-        """`trained` is the model, the one that ships if None."""
+    def __init__(
+        self, template: Template, trained: TriangleModel | None = None, anchored: bool = True
+    ) -> None:
+        """`trained` is the model, the one that ships if None; `anchored` holds limbs in place."""
         model = learned_blendscape() if trained is None else trained
         if not np.array_equal(template.mesh.triangles, model.triangles):
             raise InputError(
@@ -51,6 +60,7 @@ class BlendScape(Traits):
         self.triangles = DeformedTriangles(model)
         self.stitching = Stitching(model.triangles, model.pin)
         self._skeleton = LinearBlendSkinning(template)
+        self._anchors = self.stitching.anchors(_own_means(template), _HOLD) if anchored else None
         self._shapes: WeakKeyDictionary[Identity, NumpyArray] = WeakKeyDictionary()
 
     def shape(self, identity: Identity) -> Float64[NumpyArray, "F 3 3"]:
@@ -91,7 +101,13 @@ class BlendScape(Traits):
         for n, (rotations, turn) in enumerate(zip(world, turns, strict=True)):
             total = shape if dynamic is None else shape + dynamic[n]
             edges[n] = self.triangles.edges(rotations, turn, total)
-        found = self.stitching.vertices(edges, self._places(identity, poses, world))
+        if self._anchors is None:
+            pin = self.stitching.pin[None]
+            places = self._places(identity, poses, world, pin)[:, 0]
+            found = self.stitching.vertices(edges, places)
+        else:
+            places = self._places(identity, poses, world, self._anchors.means)
+            found = self.stitching.anchored(edges, self._anchors, places)
         return found.astype(np.asarray(poses.joint_rotations).dtype)
 
     def animate(
@@ -113,24 +129,28 @@ class BlendScape(Traits):
         return np.asarray(self._skeleton.world_from_joint(identity, poses))
 
     def _places(
-        self, identity: Identity, poses: Pose, world: Float64[NumpyArray, "N J 3 3"]
-    ) -> Float64[NumpyArray, "N 3"]:
-        """Where linear blending has the pinned mean: Σ_k Q_k Σ_v p_v w_vk (r_v − j_k) + g_k m_k."""
-        weights = self.template.weights
+        self,
+        identity: Identity,
+        poses: Pose,
+        world: Float64[NumpyArray, "N J 3 3"],
+        means: Float64[NumpyArray, "A V"],
+    ) -> Float64[NumpyArray, "N A 3"]:
+        """Where linear blending has weighted means p of vertices: Σ_k Q_k Σ_v p_v w_vk (r_v − j_k)
+        + g_k m_k."""
+        weights = np.asarray(self.template.weights.dense(), np.float64)
         rest = np.asarray(identity.rest_vertices, np.float64)
         joints = np.asarray(identity.joints, np.float64)
         frames = np.asarray(self._skeleton.world_from_joint(identity, poses), np.float64)
-        share = self.stitching.pin[:, None] * np.asarray(weights.values, np.float64)
-        count = len(joints)
-        mass = np.bincount(weights.joint_indices.ravel(), share.ravel(), count)
-        moment = np.stack(
-            [
-                np.bincount(
-                    weights.joint_indices.ravel(), (share * rest[:, None, c]).ravel(), count
-                )
-                for c in range(3)
-            ],
-            axis=1,
-        )
-        moved = np.einsum("njab,jb->na", world, moment - mass[:, None] * joints)
-        return moved + np.einsum("nja,j->na", frames[..., :3, 3], mass)
+        mass = means @ weights
+        moment = np.stack([means @ (weights * rest[:, c : c + 1]) for c in range(3)], axis=-1)
+        arms = moment - mass[..., None] * joints
+        moved = np.einsum("njab,mjb->nma", world, arms, optimize=True)
+        return moved + np.einsum("nja,mj->nma", frames[..., :3, 3], mass, optimize=True)
+
+
+def _own_means(template: Template) -> Float64[NumpyArray, "A V"]:
+    """Means of the skin that each joint moves, by squared weights; none of joints without skin."""
+    square = np.asarray(template.weights.dense(), np.float64) ** 2
+    total = square.sum(axis=0)
+    kept = total > 1e-3 * total.max()
+    return np.ascontiguousarray((square[:, kept] / total[kept]).T)

@@ -6,6 +6,8 @@ factored once, and a whole clip is one right-hand side. Afterwards the surface i
 the root has it: Σ_v pin_v x_v is given.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import splu
@@ -15,6 +17,18 @@ from corporeal.errors import InputError
 
 _FRAMES = 64
 """Frames solved together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """Places that a stitched surface is held near, with what is known before any frame."""
+
+    means: Float64[NumpyArray, "A V"]
+    """P: weights of vertices, rows sum to 1."""
+    answers: Float64[NumpyArray, "V A"]
+    """Z: how the surface gives way to a pull on each."""
+    matrix: Float64[NumpyArray, "B B"]
+    """Of pulls and the common shift, B = A + 1."""
 
 
 class Stitching:
@@ -76,6 +90,38 @@ class Stitching:
             found[1:, first : first + len(part)] = solved.reshape(count - 1, len(part), 3)
         shift = np.asarray(places, np.float64) - np.einsum("v,vna->na", self.pin, found)
         return np.ascontiguousarray(np.moveaxis(found + shift, 0, 1))
+
+    def anchored(
+        self,
+        edges: Float[NumpyArray, "N F 2 3"],
+        anchors: "Anchors",
+        places: Float[NumpyArray, "N A 3"],
+    ) -> Float64[NumpyArray, "N V 3"]:
+        """The surfaces whose edges come closest and whose anchors come close to `places`, metres:
+        argmin Σ ‖x_t,e − v_t,e‖² + λ Σ_a ‖Σ_v P_av x_v − g_a‖²."""
+        frames, size = len(edges), len(anchors.means)
+        free = np.moveaxis(self.vertices(edges, np.zeros((frames, 3))), 0, 1)
+        free = free.reshape(len(self.pin), -1)
+        wanted = np.moveaxis(np.asarray(places, np.float64), 0, 1).reshape(size, -1)
+        right = np.concatenate([wanted - anchors.means @ free, np.zeros((1, free.shape[1]))])
+        pulls = np.linalg.solve(anchors.matrix, right)
+        found = free + anchors.answers @ pulls[:size] + pulls[size]
+        return np.ascontiguousarray(np.moveaxis(found.reshape(-1, frames, 3), 1, 0))
+
+    def anchors(self, means: Float[NumpyArray, "A V"], strength: float) -> "Anchors":
+        """Weighted means of vertices that are held near given places; rows sum to 1.
+
+        A pull y on the anchors moves the surface by Z y, Z = L⁻¹ Pᵀ, and a common shift c; pulls
+        sum to 0, and P x + y/λ = g (the Woodbury form of the normal equations).
+        """
+        rows = np.asarray(means, np.float64)
+        answers = np.zeros(rows.T.shape)
+        answers[1:] = self._factor.solve(np.ascontiguousarray(rows.T[1:]))
+        size = len(rows)
+        matrix = np.zeros((size + 1, size + 1))
+        matrix[:size, :size] = rows @ answers + np.eye(size) / strength
+        matrix[:size, size] = matrix[size, :size] = 1.0
+        return Anchors(rows, answers, matrix)
 
     def pinned_place(self, vertices: Float[NumpyArray, "N V 3"]) -> Float64[NumpyArray, "N 3"]:
         """Where a surface has what is pinned, metres."""

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from corporeal._typing import Float32, Float64, Int, NumpyArray
+from corporeal.body.pose import Pose
 from corporeal.body.registrations import Registrations, Take
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
 from corporeal.body.triangle_model import TriangleModel
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
-from corporeal.models.blendscape.stitching import Stitching
+from corporeal.models.blendscape.model import BlendScape
 from corporeal.models.blendscape.triangles import (
     DeformedTriangles,
     triangle_frames,
@@ -50,13 +51,15 @@ class BlendScapeTrainer:
     """Of the components' random sketch."""
     rounds: int = 3
     """How often pose deformations are corrected by what the stitched surface lacks."""
+    anchored: bool = True
+    """Whether that surface has its limbs held in place, as `BlendScape` shows it."""
 
     def fit(
         self, poses: Registrations, shapes: Registrations, template: Template
     ) -> TrainedBlendScape:
         """Learn Q from `poses`, whose people are known at rest, and S from `shapes`."""
         first = initial_model(template)
-        model = replace(first, pose_deformations=self._pose(poses, first))
+        model = replace(first, pose_deformations=self._pose(poses, first, template))
         rows = list(_shapes(shapes, model))
         if len(rows) < 2:
             raise InputError(
@@ -85,7 +88,9 @@ class BlendScapeTrainer:
         }
         return TrainedBlendScape(model, report)
 
-    def _pose(self, poses: Registrations, model: TriangleModel) -> Float32[NumpyArray, "F 2 3 3 3"]:
+    def _pose(
+        self, poses: Registrations, model: TriangleModel, template: Template
+    ) -> Float32[NumpyArray, "F 2 3 3 3"]:
         """C by ridge regression of Q − I on the axis-angles of the two joints beside.
 
         Stitching changes what triangles were given, so what the stitched surface still lacks is
@@ -93,13 +98,14 @@ class BlendScapeTrainer:
         """
         _require_topology(poses, model)
         people = {name: _rest_of(poses, name) for name in {t.subject for t in poses.takes}}
-        stitching = Stitching(model.triangles, model.pin)
         found = np.zeros((len(model.triangles), 2, 3, 3, 3))
         for round_number in range(1 + self.rounds):
             so_far = DeformedTriangles(replace(model, pose_deformations=found))
             shapes = {name: so_far.shape_of(rest) for name, rest in people.items()}
-            again = stitching if round_number else None
-            found = found + self._regressed(poses, so_far, shapes, again)
+            stitched = None
+            if round_number:
+                stitched = BlendScape(template, so_far.model, self.anchored)
+            found = found + self._regressed(poses, so_far, shapes, stitched)
         return found.astype(np.float32)
 
     def _regressed(
@@ -107,7 +113,7 @@ class BlendScapeTrainer:
         poses: Registrations,
         so_far: DeformedTriangles,
         shapes: Mapping[str, NumpyArray],
-        stitching: Stitching | None,
+        stitched: BlendScape | None,
     ) -> Float64[NumpyArray, "F 2 3 3 3"]:
         """Regression of what triangles lack against S alone, or against what is stitched so far."""
         model = so_far.model
@@ -124,11 +130,12 @@ class BlendScapeTrainer:
                 own[0] = 0.0
                 features = own[model.pose_joints].reshape(count, 6) * sound[:, None]
                 back = np.asarray(inverse_matrices(base))
-                if stitching is None:
+                if stitched is None:
                     lacking = back @ frames @ so_far.template_inverse - np.eye(3)
                 else:
-                    edges = so_far.edges(world, turns, shape)[None]
-                    made = stitching.vertices(edges, np.zeros((1, 3)))[0]
+                    who = poses.subjects[take.subject].identity
+                    assert who is not None
+                    made = stitched.vertices(who, Pose(turns[None], np.zeros((1, 3))))[0]
                     gap = frames - triangle_frames(made, model.triangles)
                     lacking = back @ gap @ so_far.template_inverse
                 square += features[:, :, None] * features[:, None, :]

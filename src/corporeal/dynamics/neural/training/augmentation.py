@@ -1,8 +1,8 @@
 """More movements from few: what physics says another body would have done.
 
 Elastic flesh of s² times the modulus does s times faster just what the softer flesh does (gravity,
-which the quasi-static twin holds, aside): offsets are the same, velocities s times and
-accelerations s² times as large. Small swings are as large as what drives them. Both hold for any
+which the quasi-static twin holds, aside): offsets are the same, accelerations s² times as
+large. Small swings are as large as what drives them. Both hold for any
 person.
 """
 
@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from corporeal._typing import NumpyArray
-from corporeal.dynamics.neural.features import JOINT_COUNT
 from corporeal.dynamics.neural.person import SHAPE_COUNT
 
-_POWERS = np.tile(np.repeat([2.0, 1.0, 2.0], 3), JOINT_COUNT)
-"""Of s in movement: accelerations, angular velocities, angular accelerations of every bone."""
 _STIFFNESS = SHAPE_COUNT
 """Place of the logarithm of stiffness among a person's numbers."""
 
@@ -34,7 +31,7 @@ def varied(batch: Batch, settings: Any, scale: NumpyArray, draw: np.random.Gener
         movement, pose, dynamic, static, mask = (
             at_speed(part, speed) for part in (movement, pose, dynamic, static, mask[..., None])
         )
-        movement = movement * (speed**_POWERS).astype(np.float32)
+        movement = movement * np.float32(speed**2)
         mask = (mask[..., 0] > 0.999).astype(np.float32)
         mask[:, -1] = np.maximum(mask[:, -1], 1e-6)
         person = person.copy()

@@ -18,9 +18,9 @@ from corporeal.body.registrations import Registrations, Take
 from corporeal.body.skeleton import Skeleton
 from corporeal.dynamics.neural.features import clip_features
 from corporeal.dynamics.neural.person import Tissue, person_numbers
+from corporeal.dynamics.rest_offsets import beyond_static, carried_back
 from corporeal.errors import InputError
 from corporeal.models.smpl.corrected import CorrectedSkinning
-from corporeal.skinning.unposing import inverse_matrices
 
 _FRAMES_AT_ONCE = 16
 
@@ -74,22 +74,18 @@ def offset_blocks(
             f"the body of {take.subject} at rest is not known; learning movement needs it."
         )
     motion = take_motion(take, base.template.skeleton)
-    rest = np.asarray(identity.rest_vertices, np.float64)
     for first in range(0, take.frame_count, _FRAMES_AT_ONCE):
         rows = slice(first, min(first + _FRAMES_AT_ONCE, take.frame_count))
         pose = Pose(motion.joint_rotations[rows], motion.root_translation[rows])
         blended = base.skinning.vertex_motions(identity, pose)
-        matrices = np.stack([np.stack(row[:3], axis=-1) for row in blended], axis=-2)
-        shift = np.stack([row[3] for row in blended], axis=-1)
-        inverse = inverse_matrices(np.asarray(matrices, np.float64))
-        skin = np.asarray(take.vertices[rows], np.float64)
-        still = skin if take.twin is None else np.asarray(take.twin.vertices[rows], np.float64)
-        moved = np.einsum("nvij,nvj->nvi", inverse, skin - still)
-        posed = np.einsum("nvij,nvj->nvi", inverse, still - shift) - rest
-        posed -= np.asarray(base.pose_offsets(pose), np.float64)
+        skin = np.asarray(take.vertices[rows], np.float32)
         if take.twin is None:
-            moved, posed = posed, np.zeros_like(posed)
-        yield rows, moved.astype(np.float32), posed.astype(np.float32)
+            whole = beyond_static(base, identity, pose, blended, skin)
+            yield rows, whole, np.zeros_like(whole)
+            continue
+        still = np.asarray(take.twin.vertices[rows], np.float32)
+        posed = beyond_static(base, identity, pose, blended, still)
+        yield rows, carried_back(blended, skin - still), posed
 
 
 def take_features(
