@@ -44,21 +44,21 @@ class RegisterConfig:
     out: Path
     """Store of registrations (.zarr) to write."""
     report: Path | None = None
-    """Folder for reports, one page a scan; none by default."""
+    """Folder for reports, a page a scan; none by default."""
     sequence: bool = False
-    """Whether scans follow each other in time: the first is registered, the others are tracked."""
+    """Scans follow each other in time: register the first, track the others."""
     same_person: bool = False
-    """Whether all scans of a folder are of one person, who gets one shape."""
+    """All scans of the folder are of one person: one shape for all."""
     fps: float = 60.0
     """Frames a second of a folder's sequence."""
     backwards: bool = False
     """Track a sequence from its end."""
     unit: str = "auto"
-    """Unit of the scans; found from their size by default."""
+    """Unit of the scans: m, cm, mm or in; found from their size by default."""
     up: str = "auto"
-    """Upward axis of the scans; found by default."""
+    """Upward axis of the scans, such as +z; found by default."""
     most_frames: int | None = None
-    """Frames of each sequence that are registered; all by default."""
+    """Frames of each sequence to register; all by default."""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,10 @@ RECOVER = (
 """Pose alone, where a frame was lost."""
 COUPLED = (CoupledStage(2, 0.008, 0.5, 0, most_iterations=15),)
 """Pose and free mesh together; one stage."""
+_EVERY = 3
+"""Of so many vertices one takes part while the pose alone is followed."""
+_JUDGED = 6000
+"""Points that tell whether a frame is lost."""
 LOST = 0.006
 """Median distance of a frame's points from its mesh above which it counts as lost, metres."""
 
@@ -71,6 +75,7 @@ class Tracker:
         joints = np.asarray(identity.joints, np.float64)
         self.model = with_identity(model or person_model(), rest, joints)
         self._shaped = model or person_model()
+        self._coarse = self.model.cut(np.arange(0, len(rest), _EVERY))
         self._last: Coupled | None = None
         self._before: PersonState | None = None
 
@@ -95,11 +100,11 @@ class Tracker:
             return self._from_nothing(cloud, weights, size)
         surface = self._oriented(cloud, weights, size, self._last.vertices)
         start = self._predicted()
-        fit = fit_model(self.model, surface, start, FOLLOW)
+        fit = fit_model(self._coarse, surface, start, FOLLOW)
         coupled, median = self._coupled(surface, fit.state)
         if median <= LOST:
             return self._kept(coupled, median, recovered=False)
-        fit = fit_model(self.model, surface, self._last.state, RECOVER)
+        fit = fit_model(self._coarse, surface, self._last.state, RECOVER)
         again, other = self._coupled(surface, fit.state)
         if other <= LOST:
             return self._kept(again, other, recovered=True)
@@ -118,10 +123,9 @@ class Tracker:
 
     def _coupled(self, surface: ScanSurface, state: PersonState) -> tuple[Coupled, float]:
         coupled = couple(self.model, surface, state, COUPLED)
-        near = matches(
-            coupled.vertices, np.asarray(self.model.template.mesh.triangles), surface.points
-        )
-        return coupled, float(np.median(np.linalg.norm(near.feet - surface.points, axis=1)))
+        points = surface.points[:: max(1, len(surface.points) // _JUDGED)]
+        near = matches(coupled.vertices, np.asarray(self.model.template.mesh.triangles), points)
+        return coupled, float(np.median(np.linalg.norm(near.feet - points, axis=1)))
 
     def _kept(self, coupled: Coupled, median: float, recovered: bool) -> TrackedFrame:
         triangles = np.asarray(self.model.template.mesh.triangles)
