@@ -31,7 +31,7 @@ POINTS = 24_000
 """Points of a frame that are used."""
 FOLLOW = (
     ModelStage(2, 0.04, 0.2, 0, 2500, fingers=True, back=0.3),
-    ModelStage(2, 0.015, 0.05, 0, 4000, fingers=True, back=0.3),
+    ModelStage(1, 0.015, 0.05, 0, 4000, fingers=True, back=0.3),
 )
 """Pose alone, from the last frame's."""
 RECOVER = (
@@ -100,11 +100,13 @@ class Tracker:
             return self._from_nothing(cloud, weights, size)
         surface = self._oriented(cloud, weights, size, self._last.vertices)
         start = self._predicted()
-        fit = fit_model(self._coarse, surface, start, FOLLOW)
+        fit = fit_model(self._coarse, surface, start, FOLLOW[:1])
+        fit = fit_model(self.model, surface, fit.state, FOLLOW[1:])
         coupled, median = self._coupled(surface, fit.state)
         if median <= LOST:
             return self._kept(coupled, median, recovered=False)
-        fit = fit_model(self._coarse, surface, self._last.state, RECOVER)
+        fit = fit_model(self._coarse, surface, self._last.state, RECOVER[:2])
+        fit = fit_model(self.model, surface, fit.state, RECOVER[2:])
         again, other = self._coupled(surface, fit.state)
         if other <= LOST:
             return self._kept(again, other, recovered=True)
@@ -122,7 +124,9 @@ class Tracker:
         )
 
     def _coupled(self, surface: ScanSurface, state: PersonState) -> tuple[Coupled, float]:
-        coupled = couple(self.model, surface, state, COUPLED)
+        last = self._last
+        free = None if last is None else last.vertices - last.model_vertices
+        coupled = couple(self.model, surface, state, COUPLED, free)
         points = surface.points[:: max(1, len(surface.points) // _JUDGED)]
         near = matches(coupled.vertices, np.asarray(self.model.template.mesh.triangles), points)
         return coupled, float(np.median(np.linalg.norm(near.feet - points, axis=1)))
