@@ -201,7 +201,7 @@ def unseen_errors(found, identity, shown) -> dict[str, Any]:
     shift = (truth - rest)[shown].mean(axis=0)
     error = rest + shift - truth
     away = 1e3 * np.linalg.norm(error, axis=1)
-    spread = rest_spread(found)
+    spread = rest_spread(registered.seen)
     inside = np.abs(error) < 1.645 * spread[:, None]
     return {
         "unseen_share": float((~shown).mean()),

@@ -440,3 +440,34 @@ def test_a_whole_scan_is_registered() -> None:
     assert found.registered.quality.unsound == 0
     pose = found.registered.pose
     assert isinstance(pose, Pose)
+
+
+def test_shipped_space_is_the_one_that_is_drawn() -> None:
+    """The coefficients that ship span the people drawn anew; signs of components are free."""
+    from corporeal.assets.archive import read_archive
+    from corporeal.models.phenotype.model import PhenotypeModel
+    from corporeal.registration.person_space import space_coefficients
+
+    stored, drawn = read_archive("person_space"), space_coefficients(PhenotypeModel())
+    np.testing.assert_allclose(stored["mean"], drawn.mean, atol=1e-5)
+    first = slice(0, 20)  # later ones lie so near to each other in size that they may mix
+    products = np.sum(stored["shares"][first] * drawn.shares[first], axis=1)
+    lengths = np.linalg.norm(stored["shares"][first], axis=1) * np.linalg.norm(
+        drawn.shares[first], axis=1
+    )
+    np.testing.assert_allclose(np.abs(products) / lengths, 1.0, atol=1e-3)
+
+
+def test_spread_of_what_a_scan_does_not_show() -> None:
+    """Shown vertices are known to millimetres, unseen legs less; the more is shown, the better."""
+    from corporeal.registration.uncertainty import SHOWN, rest_spread
+
+    model = person_model()
+    height = model.space.mean_vertices[:, 1]
+    spreads = []
+    for least in (0.0, -0.4):
+        seen = height > least
+        spread = rest_spread(seen)
+        np.testing.assert_allclose(spread[seen], SHOWN)
+        spreads.append(spread[height < -0.4].mean())
+    assert spreads[0] > spreads[1] > SHOWN

@@ -11,9 +11,8 @@ what the shape space lacks. Shown vertices have ε itself.
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.registration.person_model import person_model
-from corporeal.registration.register import RegisteredScan
 
 SHOWN = 2.5e-3
 """ε: metres about each axis, poses and sliding included."""
@@ -25,9 +24,9 @@ SPREAD = 1.0 / 1.6
 """The model's directions are spread more widely than people are (`person_space`)."""
 
 
-def rest_spread(found: RegisteredScan) -> Float64[NumpyArray, "V"]:
-    """Standard deviation of every rest vertex about each axis, metres."""
-    space, seen = person_model().space, found.registered.seen
+def rest_spread(seen: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
+    """Standard deviation of every rest vertex about each axis, metres, where `seen` are shown."""
+    space = person_model().space
     if not seen.any():
         seen = np.ones_like(seen)
     shapes = SPREAD * space.vertex_shapes
