@@ -23,7 +23,7 @@ from corporeal.registration.person_model import (
     person_model,
     with_identity,
 )
-from corporeal.registration.scan_surface import ScanSurface, thinned
+from corporeal.registration.scan_surface import ScanSurface, cell_means, thinned
 from corporeal.registration.soundness import mended
 from corporeal.registration.starts import best_starts
 
@@ -78,6 +78,7 @@ class Tracker:
         self._coarse = self.model.cut(np.arange(0, len(rest), _EVERY))
         self._last: Coupled | None = None
         self._before: PersonState | None = None
+        self._cell: float | None = None
 
     def begin(self, pose: Pose) -> None:
         """Say where the person is, before the first frame."""
@@ -95,7 +96,7 @@ class Tracker:
     ) -> TrackedFrame:
         """Register the next frame; metres, y up."""
         weights = np.ones(len(points)) if confidence is None else confidence
-        size, (cloud, weights) = thinned(np.asarray(points, np.float64), POINTS, weights)
+        size, cloud, weights = self._thinned(np.asarray(points, np.float64), weights)
         if self._last is None:
             return self._from_nothing(cloud, weights, size)
         surface = self._oriented(cloud, weights, size, self._last.vertices)
@@ -111,6 +112,17 @@ class Tracker:
         if other <= LOST:
             return self._kept(again, other, recovered=True)
         return self._from_nothing(cloud, weights, size)
+
+    def _thinned(
+        self, points: NumpyArray, weights: NumpyArray
+    ) -> tuple[float, NumpyArray, NumpyArray]:
+        """About `POINTS` points; the cells of the last frame do for the next, if they still do."""
+        if self._cell is not None:
+            cloud, some = cell_means(points, self._cell, weights)
+            if 0.6 < len(cloud) / min(POINTS, len(points)) < 1.5:
+                return self._cell, cloud, some
+        self._cell, (cloud, some) = thinned(points, POINTS, weights)
+        return self._cell, cloud, some
 
     def _predicted(self) -> PersonState:
         """The last pose, moved on as it moved before (half of that: motions turn round)."""
