@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from corporeal.assets.default_body import load_default_body
+from corporeal.body.identity import Identity
 from corporeal.body.raw_scan import RawScan, ScanTexture
 from corporeal.errors import InputError
 from corporeal.formats.glb_texture import embed_glb_texture, read_glb_texture
@@ -57,7 +58,9 @@ def test_picture_goes_into_a_character_and_back(tmp_path) -> None:
     body = load_default_body()
     path = tmp_path / "a.glb"
     colours = np.full((body.template.mesh.vertex_count, 3), 0.3, np.float32)
-    write_glb(path, body.template, body.identity, vertex_colours=colours)
+    template = body.template
+    identity = Identity(template.mesh.vertices, template.skeleton.joints, {})
+    write_glb(path, template, identity, vertex_colours=colours)
     assert read_glb_texture(path) is None
     pixels = _gradient(32)
     embed_glb_texture(path, pixels)
