@@ -258,7 +258,8 @@ def one(
             row |= _start_only(points, confidence, truth)
         else:
             model = person_model(without=without) if without else None
-            found = register_scan(RawScan(points, confidence=confidence), model=model)
+            unit = "m" if missing else "auto"
+            found = register_scan(RawScan(points, confidence=confidence), unit=unit, model=model)
             row |= measured(truth, identity, found, points, triangles, labels)
             if missing:
                 row |= {"missing": missing} | unseen_errors(found, identity, shown)

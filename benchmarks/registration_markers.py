@@ -197,7 +197,7 @@ def jobs_of(given: argparse.Namespace) -> list[Job]:
         ]
     from corporeal.pipelines.dataset import read_dataset
 
-    pairs = sorted((t.sequence, t.subject) for t in read_dataset(given.captures).takes)
+    pairs = sorted((t.sequence, t.subject) for t in read_dataset(Path(path)).takes)
     # one motion after the other, so that few takes are of many motions and people
     order = sorted(range(len(pairs)), key=lambda i: (i * 7919) % len(pairs))
     return [

@@ -100,7 +100,7 @@ def one(job: Job) -> dict[str, Any] | None:
         ]
         arrays = {key: np.stack([row[key] for row in rows]) for key in rows[0]}
         path = home / f"{start:05d}.npz"
-        np.savez(path, **arrays)
+        np.savez(path, **arrays)  # pyright: ignore[reportArgumentType]
         parts.append(path)
     return _judged(job, [dict(np.load(path)) for path in parts], first_cpu)
 

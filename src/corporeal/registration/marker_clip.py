@@ -51,7 +51,7 @@ def frame_equations(
     """
     posed = body.posed(shape, poses)
     gap = seen - posed.places
-    good = np.isfinite(gap).all(axis=2)
+    good = np.asarray(np.isfinite(gap).all(axis=2))
     gap = np.where(good[:, :, None], gap, 0.0)
     count = good / (1.0 + np.sum(gap * gap, axis=2) / robust**2) ** 2 / body.noise**2
     jacobian = body.jacobian(posed, shapes)
