@@ -1,4 +1,4 @@
-"""Registration of virtual scans: unseen people × poses, random starts, and with directions removed.
+"""Registration of virtual scans: unseen people × poses, random starts, parts missing.
 
 Truths are people of the population (`corporeal.population`, a seed that nothing was made with),
 posed by the shipped sparse SMPL (the model uses the dense one; --truth dqs poses by dual
@@ -6,16 +6,21 @@ quaternions instead, whose bulges at bent joints no model here has), seen by the
 with noise, holes and outliers. One row of JSON a scan, written as soon as it is there: a stopped
 run goes on where it was.
 
-    python benchmarks/registration.py people                 # 20 people × 5 poses
-    python benchmarks/registration.py people --without 5     # five shape directions removed
-    python benchmarks/registration.py starts --count 200     # facings and poses at random
-    python benchmarks/registration.py people --summary       # what the rows say
+    python benchmarks/registration.py people --workers 16             # 20 people × 5 poses
+    python benchmarks/registration.py people --noise 1 --workers 16
+    python benchmarks/registration.py people --without 5              # shape directions removed
+    python benchmarks/registration.py starts --count 200 --workers 16 # facings, poses at random
+    python benchmarks/registration.py missing --count 10              # front, limb, half, one view
+    python benchmarks/registration.py people --summary                # what the rows say
+
+--limit ends a run after so many rows of its own, --minutes after so long: both go on later.
 """
 
 import argparse
 import json
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +36,14 @@ REMOVED = (
     "hand-scale",
 )
 """Unknowns of the population that no person of the reduced model differs in."""
+MISSING = ("front", "limb", "upper half", "one view")
+"""What a scan may lack: its back, one limb, all below the navel, all that one camera misses."""
+LIMBS = (
+    ("left_forearm", "left_hand"),
+    ("right_forearm", "right_hand"),
+    ("left_shin", "left_foot"),
+    ("right_shin", "right_foot"),
+)
 SEED = 20_991
 
 
@@ -134,6 +147,71 @@ def measured(truth, identity, found, scan, triangles, names) -> dict[str, Any]:
     }
 
 
+def cut_away(what: str, points, truth, labels, heading: float, random):
+    """Points that a scan with something missing keeps, and the vertices that it then shows."""
+    from scipy.spatial import KDTree
+
+    forwards = np.array([np.sin(heading), 0.0, np.cos(heading)])
+    if what == "limb":
+        limb = LIMBS[int(random.integers(len(LIMBS)))]
+        shown = ~np.isin(labels, limb)
+    elif what == "upper half":
+        shown = truth[:, 1] > np.median(truth[np.isin(labels, ["belly"]), 1])
+    else:
+        shown = np.ones(len(truth), bool)
+    kept = shown[KDTree(truth).query(points)[1]]
+    if what in ("front", "one view"):
+        visible = _seen_from(points, points.mean(axis=0) + 2.5 * forwards, what == "one view")
+        kept &= visible
+        near = KDTree(points[kept]).query(truth)[0]
+        shown = near < 0.012
+    return kept, shown
+
+
+def _seen_from(points, camera, one: bool):
+    """Points that a camera sees: the nearest of its pixels' columns; three cameras unless one."""
+    aim = points.mean(axis=0) - camera
+    aim /= np.linalg.norm(aim)
+    aside = np.cross(aim, [0.0, 1.0, 0.0])
+    seen = np.zeros(len(points), bool)
+    for turn in (0.0,) if one else (-0.9, 0.0, 0.9):
+        way = np.cos(turn) * aim + np.sin(turn) * aside
+        place = points.mean(axis=0) - 2.5 * way
+        right = np.cross(way, [0.0, 1.0, 0.0])
+        gap = points - place
+        depth = gap @ way
+        column = np.floor(400 * (gap @ right) / depth).astype(int)
+        row = np.floor(400 * gap[:, 1] / depth).astype(int)
+        key = column * 100_000 + row
+        order = np.lexsort((depth, key))
+        first = np.ones(len(order), bool)
+        first[1:] = key[order][1:] != key[order][:-1]
+        nearest = np.empty(len(order))
+        nearest[order] = np.repeat(depth[order][first], np.diff(np.flatnonzero([*first, True])))
+        seen |= depth < nearest + 0.02
+    return seen
+
+
+def unseen_errors(found, identity, shown) -> dict[str, Any]:
+    """Unposed errors of what the scan did not show, and how well intervals cover them, mm."""
+    from corporeal.registration.uncertainty import rest_spread
+
+    registered = found.registered
+    rest, truth = registered.identity.rest_vertices, np.asarray(identity.rest_vertices)
+    shift = (truth - rest)[shown].mean(axis=0)
+    error = rest + shift - truth
+    away = 1e3 * np.linalg.norm(error, axis=1)
+    spread = rest_spread(registered.seen)
+    inside = np.abs(error) < 1.645 * spread[:, None]
+    return {
+        "unseen_share": float((~shown).mean()),
+        "unseen_rest_mm": float(away[~shown].mean()),
+        "seen_rest_mm": float(away[shown].mean()),
+        "interval_covers": float(inside[~shown].mean()),
+        "interval_mm": 1e3 * float(1.645 * spread[~shown].mean()),
+    }
+
+
 def one(
     person: int,
     kind: str,
@@ -143,6 +221,7 @@ def one(
     seed: int,
     only_start: bool = False,
     truth_by: str = "smpl-sparse",
+    missing: str = "",
 ):
     """Register one virtual scan; a row."""
     from corporeal.assets.default_body import load_default_body
@@ -159,13 +238,19 @@ def one(
     random = np.random.default_rng([SEED, seed, person])
     identity = Identity(skins[0][person], skins[1][person], {})
     names = template.skeleton.names
-    vectors = drawn_pose(kind, names, random, random.uniform(-np.pi, np.pi))
+    heading = random.uniform(-np.pi, np.pi)
+    vectors = drawn_pose(kind, names, random, heading)
     skinning = (DualQuaternionSkinning if truth_by == "dqs" else SparseSmplSkinning)(template)
     truth = np.asarray(skinning.vertices(identity, Pose(vectors, np.zeros(3))), np.float64)
     triangles = np.asarray(template.mesh.triangles)
     points, confidence = virtual_scan(
         truth, triangles, random, noise, 40_000 if only_start else 150_000
     )
+    labels = np.array(template.part_names)[np.asarray(template.part_labels)]
+    shown = np.ones(len(truth), bool)
+    if missing:
+        kept, shown = cut_away(missing, points, truth, labels, heading, random)
+        points, confidence = points[kept], confidence[kept]
     row: dict[str, Any] = {"person": person, "pose": kind, "noise_mm_said": 1e3 * noise}
     wall, cpu = time.perf_counter(), time.process_time()
     try:
@@ -173,9 +258,11 @@ def one(
             row |= _start_only(points, confidence, truth)
         else:
             model = person_model(without=without) if without else None
-            found = register_scan(RawScan(points, confidence=confidence), model=model)
-            labels = np.array(template.part_names)[np.asarray(template.part_labels)]
+            unit = "m" if missing else "auto"
+            found = register_scan(RawScan(points, confidence=confidence), unit=unit, model=model)
             row |= measured(truth, identity, found, points, triangles, labels)
+            if missing:
+                row |= {"missing": missing} | unseen_errors(found, identity, shown)
     except InputError as error:
         row["refused"] = str(error)
     row |= {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
@@ -211,49 +298,77 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("what", choices=("people", "starts"))
+    parser.add_argument("what", choices=("people", "starts", "missing"))
     parser.add_argument("--count", type=int, default=20, help="people, or starts")
     parser.add_argument("--noise", type=float, default=0.4, help="of the scanner, mm")
     parser.add_argument(
         "--without", type=int, default=0, help="shape directions to remove, up to 5"
     )
     parser.add_argument("--truth", choices=("smpl-sparse", "dqs"), default="smpl-sparse")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--limit", type=int, default=None, help="rows of this run, at most")
+    parser.add_argument("--minutes", type=float, default=None, help="begin no row after so long")
     parser.add_argument("--out", type=Path, default=None, help="JSON lines to write")
     parser.add_argument("--summary", action="store_true", help="tell what the rows say, and end")
     given = parser.parse_args()
     label = f"registration_{given.what}_{given.noise:g}mm" + (
         f"_without{given.without}" if given.without else ""
     )
+    label += "_dqs" if given.truth == "dqs" else ""
     out = given.out or RESULTS / f"{label}.jsonl"
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.is_file() else []
-    if given.summary:
-        print(json.dumps(summary(rows), indent=2))
-        return
-    done = {(row["person"], row["pose"], row.get("seed")) for row in rows}
-    if given.what == "people":
-        jobs = [(p, kind, k) for p in range(given.count) for k, kind in enumerate(KINDS)]
-    else:
-        jobs = [(n % 20, KINDS[(n // 3) % len(KINDS)], 1000 + n) for n in range(given.count)]
-    skins = people(20)
-    for person, kind, seed in jobs:
-        if (person, kind, seed) in done:
-            continue
-        row = one(
-            person,
-            kind,
-            1e-3 * given.noise,
-            skins,
-            REMOVED[: given.without],
-            seed,
-            given.what == "starts",
-            given.truth,
-        )
-        row["seed"] = seed
-        with out.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        rows.append(row)
-        print(json.dumps({k: v for k, v in row.items() if k != "parts_mm"}), flush=True)
+    if not given.summary:
+        people(20)
+        done = {(row["person"], row["pose"], row["seed"], row.get("missing", "")) for row in rows}
+        left = [job for job in jobs_of(given.what, given.count) if job not in done]
+        rows += run(left[: given.limit], given, out)
     print(json.dumps(summary(rows), indent=2))
+
+
+def jobs_of(what: str, count: int) -> list[tuple[int, str, int, str]]:
+    """Person, kind of pose, seed and what is missing, of every row."""
+    if what == "people":
+        return [(p, kind, k, "") for p in range(count) for k, kind in enumerate(KINDS)]
+    if what == "missing":
+        return [
+            (p, KINDS[(p + k) % 2], 500 + k, gone)
+            for p in range(count)
+            for k, gone in enumerate(MISSING)
+        ]
+    return [(n % 20, KINDS[(n // 3) % len(KINDS)], 1000 + n, "") for n in range(count)]
+
+
+def run(
+    jobs: list[tuple[int, str, int, str]], given: argparse.Namespace, out: Path
+) -> list[dict[str, Any]]:
+    """Work through jobs; every row is written as soon as it is there."""
+    begun, rows = time.perf_counter(), []
+    common = (given.noise, given.without, given.what == "starts", given.truth)
+    waiting = list(jobs)
+    with ProcessPoolExecutor(given.workers) as pool:
+        running = set()
+        while waiting or running:
+            late = given.minutes and time.perf_counter() - begun > 60.0 * given.minutes
+            while waiting and not late and len(running) < given.workers:
+                running.add(pool.submit(_row, *waiting.pop(0), *common))
+            if not running:
+                break
+            first = next(as_completed(running))
+            running.discard(first)
+            row = first.result()
+            with out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            rows.append(row)
+            print(json.dumps({k: v for k, v in row.items() if k != "parts_mm"}), flush=True)
+    return rows
+
+
+def _row(
+    person: int, kind: str, seed: int, gone: str, noise: float, without: int, start: bool, by: str
+) -> dict[str, Any]:
+    """One row, in a process of its own."""
+    row = one(person, kind, 1e-3 * noise, people(20), REMOVED[:without], seed, start, by, gone)
+    return row | {"seed": seed, "missing": gone}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -268,6 +383,8 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "mean_mm",
         "cpu_s",
         "unsound",
+        "unseen_rest_mm",
+        "interval_covers",
     ):
         values = [row[key] for row in good if key in row]
         if values:

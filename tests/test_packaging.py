@@ -156,6 +156,7 @@ def test_no_data_file_escapes_the_check():
         "eyes.npz.xz",
         "neural.npz.xz",
         "people.npz",
+        "person_space.npz.xz",
         "population.npz",
         "proportions.npz.xz",
         "smpl.npz.xz",

@@ -452,3 +452,60 @@ def test_a_whole_scan_is_registered() -> None:
     assert found.registered.quality.unsound == 0
     pose = found.registered.pose
     assert isinstance(pose, Pose)
+
+
+def test_shipped_space_is_the_one_that_is_drawn() -> None:
+    """The coefficients that ship span the people drawn anew; signs of components are free."""
+    from corporeal.assets.archive import read_archive
+    from corporeal.models.phenotype.model import PhenotypeModel
+    from corporeal.registration.person_space import space_coefficients
+
+    stored, drawn = read_archive("person_space"), space_coefficients(PhenotypeModel())
+    np.testing.assert_allclose(stored["mean"], drawn.mean, atol=1e-5)
+    first = slice(0, 20)  # later ones lie so near to each other in size that they may mix
+    products = np.sum(stored["shares"][first] * drawn.shares[first], axis=1)
+    lengths = np.linalg.norm(stored["shares"][first], axis=1) * np.linalg.norm(
+        drawn.shares[first], axis=1
+    )
+    np.testing.assert_allclose(np.abs(products) / lengths, 1.0, atol=1e-3)
+
+
+def test_spread_of_what_a_scan_does_not_show() -> None:
+    """Shown vertices are known to millimetres, unseen legs less; the more is shown, the better."""
+    from corporeal.registration.uncertainty import SHOWN, rest_spread
+
+    model = person_model()
+    height = model.space.mean_vertices[:, 1]
+    spreads = []
+    for least in (0.0, -0.4):
+        seen = height > least
+        spread = rest_spread(seen)
+        np.testing.assert_allclose(spread[seen], SHOWN)
+        spreads.append(spread[height < -0.4].mean())
+    assert spreads[0] > spreads[1] > SHOWN
+
+
+def test_prior_pulls_down_its_own_energy() -> None:
+    """The right side is −½ ∂E/∂δ, by central differences, elbows bent by two radians too."""
+    from corporeal.registration.pose_prior import pose_prior
+    from corporeal.skinning.kinematics import kinematic_state, parent_rotations, rotate_joints
+
+    model = person_model()
+    names, parents = model.template.skeleton.names, model.parents
+    vectors = 0.2 * np.random.default_rng(2).normal(size=(len(names), 3))
+    vectors[names.index("left_elbow"), 1] = -2.0
+    pose = RotationPose(matrix_from_axis_angle(vectors), np.zeros(3))
+    world = kinematic_state(pose, model.space.mean_joints, parents).world_rotations
+    prior = pose_prior(names)
+    size = 3 * len(names) + 3
+    matrix, right = np.zeros((size, size)), np.zeros(size)
+    prior.add_to(matrix, right, pose, parent_rotations(world, parents), 0, 1.0)
+    h = 1e-6
+    for column in (4, 10, 19, 3 * names.index("left_elbow") + 2, 3 * names.index("spine2")):
+        step = np.zeros(size)
+        step[column] = h
+        after, before = (
+            prior.energy(rotate_joints(pose, world, parents, sign * step)) for sign in (1.0, -1.0)
+        )
+        slope = (after - before) / (2 * h)
+        assert right[column] == pytest.approx(-0.5 * slope, rel=1e-4, abs=1e-4)

@@ -1,6 +1,6 @@
 """`corporeal markers`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from tyro.conf import Positional
@@ -9,8 +9,8 @@ from corporeal.cli.console import print_json, say
 from corporeal.pipelines.markers import MarkersConfig, make_motion_from_markers
 
 
-@dataclass(frozen=True)
-class MarkersVerb:
+@dataclass(frozen=True, kw_only=True)
+class MarkersVerb(MarkersConfig):
     """Find one body and its motion from optical markers in a C3D file.
 
     Examples:
@@ -23,20 +23,14 @@ class MarkersVerb:
 
     clip: Positional[Path]
     """C3D file."""
-    out: Path
-    """Motion to write (.npz)."""
-    body: Path | None = None
-    """Body to write too (.npz)."""
-    markers: Path | None = None
-    """JSON table of markers."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
     def run(self) -> int:
         """Fit, and say how well."""
         say(f"fitting a body and its motion to {self.clip}")
-        config = MarkersConfig(clip=self.clip, out=self.out, body=self.body, markers=self.markers)
-        made = make_motion_from_markers(config)
+        config = {f.name: getattr(self, f.name) for f in fields(MarkersConfig)}
+        made = make_motion_from_markers(MarkersConfig(**config))
         if self.json:
             print_json(made)
             return 0

@@ -1,6 +1,6 @@
 """`corporeal register`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +11,8 @@ from corporeal.cli.console import print_json, say
 from corporeal.pipelines.register import RegisterConfig, TakeRegistered, register
 
 
-@dataclass(frozen=True)
-class RegisterVerb:
+@dataclass(frozen=True, kw_only=True)
+class RegisterVerb(RegisterConfig):
     """Register scans of people to the default body: one topology, as trainers take it.
 
     Examples:
@@ -26,24 +26,6 @@ class RegisterVerb:
 
     scans: Positional[Path]
     """Scan, folder of scans, or store of raw scans."""
-    out: Path
-    """Store of registrations to write (.zarr)."""
-    report: Path | None = None
-    """Folder for reports, a page a scan."""
-    sequence: bool = False
-    """Scans follow each other in time: register the first, track the others."""
-    same_person: bool = False
-    """All scans of the folder are of one person: one shape for all."""
-    fps: float = 60.0
-    """Frames a second of a folder's sequence."""
-    backwards: bool = False
-    """Track from the end."""
-    unit: str = "auto"
-    """Unit of the scans: m, cm, mm or in; found from their size by default."""
-    up: str = "auto"
-    """Upward axis of the scans, such as +z; found by default."""
-    most_frames: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Frames of each sequence to register; all by default."""
     jobs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Worker processes; one a core by default."""
     scheduler: Annotated[str | None, tyro.conf.arg(metavar="tcp://HOST:PORT")] = None
@@ -53,20 +35,9 @@ class RegisterVerb:
 
     def run(self) -> int:
         """Register all takes, and say how well."""
-        config = RegisterConfig(
-            scans=self.scans,
-            out=self.out,
-            report=self.report,
-            sequence=self.sequence,
-            same_person=self.same_person,
-            fps=self.fps,
-            backwards=self.backwards,
-            unit=self.unit,
-            up=self.up,
-            most_frames=self.most_frames,
-        )
         say(f"registering {self.scans}")
-        report = register(config, self.jobs, self.scheduler)
+        config = {f.name: getattr(self, f.name) for f in fields(RegisterConfig)}
+        report = register(RegisterConfig(**config), self.jobs, self.scheduler)
         failed = {name: failure.message for name, failure in report.failed.items()}
         if self.json:
             print_json({"done": report.done, "skipped": report.skipped, "failed": failed})

@@ -34,3 +34,21 @@ def read_png(path: str | Path) -> UInt8[NumpyArray, "H W 3"]:
             return np.asarray(image.convert("RGB"))
     except (OSError, SyntaxError, ValueError, MemoryError, Image.DecompressionBombError) as error:
         raise FormatError(f"{path} is not a PNG picture that can be read: {error}.") from error
+
+
+def decoded_picture(content: bytes, name: str) -> UInt8[NumpyArray, "H W 3"]:
+    """RGB of a PNG or JPEG in memory; `name` is what messages call it."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(content), formats=["PNG", "JPEG"]) as image:
+            if image.width * image.height > _MAX_PIXELS:
+                raise ValueError(f"it has {image.width} × {image.height} pixels")
+            return np.asarray(image.convert("RGB"))
+    except (OSError, SyntaxError, ValueError, MemoryError, Image.DecompressionBombError) as error:
+        raise FormatError(f"{name} is not a picture that can be read: {error}.") from error
+
+
+def read_picture(path: str | Path) -> UInt8[NumpyArray, "H W 3"]:
+    """Read a PNG or JPEG as RGB; transparency is dropped."""
+    return decoded_picture(read_input(path, at_most=_MAX_BYTES), str(path))

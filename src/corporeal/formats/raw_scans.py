@@ -2,8 +2,9 @@
 
 ========== ===================================================================================
 `.ply`     positions, triangles; `nx ny nz`, `red green blue`, `confidence` or `quality`
-`.obj`     positions, triangles; colours as three more numbers a vertex
-`.glb`     positions, triangles, vertex colours
+`.obj`     positions, triangles; colours as three more numbers a vertex, or the picture that
+           `map_Kd` of its `mtllib` names, in the same folder
+`.glb`     positions, triangles, vertex colours; the base colour picture of one surface
 `.stl`     triangles; corners in one place are one point
 `.off`     positions, triangles
 `.xyz`     text: x y z, then normals (three numbers) or colours (three whole numbers to 255)
@@ -16,18 +17,23 @@ Landmarks come beside, as JSON (name → [x, y, z]) or `.lnd` (lines of x y z na
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.mesh import Mesh
-from corporeal.body.raw_scan import RawScan
+from corporeal.body.raw_scan import RawScan, ScanTexture
 from corporeal.errors import FormatError, InputError
+from corporeal.formats.glb_texture import read_glb_texture
+from corporeal.formats.gltf_scene import read_gltf_scene
 from corporeal.formats.npz import open_npz
 from corporeal.formats.ply import read_ply_columns
+from corporeal.formats.png import read_picture
 from corporeal.formats.registry import read_mesh
 from corporeal.formats.scans import SCAN, read_scan
+from corporeal.geometry.pictures import picture_colours
 from corporeal.runtime.input_files import read_input
 
 MOST_BYTES = 700_000_000
@@ -60,10 +66,7 @@ def read_raw_scan(path: str | Path, landmarks: str | Path | None = None) -> RawS
         )
     if landmarks is None:
         return scan
-    return RawScan(
-        scan.points, scan.triangles, scan.normals, scan.colours, scan.confidence,
-        read_landmarks(landmarks),
-    )  # fmt: skip
+    return replace(scan, landmarks=read_landmarks(landmarks))
 
 
 def read_landmarks(path: str | Path) -> dict[str, Float[NumpyArray, "3"]]:
@@ -141,7 +144,56 @@ def _obj(path: Path) -> RawScan:
             colours = _colours(np.array(rows, np.float64))
         except ValueError:
             colours = None
-    return _of_mesh(mesh, colours)
+    return _textured(_of_mesh(mesh, colours), mesh, _obj_picture(path))
+
+
+def _obj_picture(path: Path) -> NumpyArray | None:
+    """Pixels that the file's materials name as diffuse colour; None where there is no such file."""
+    for library in _named(path, "mtllib "):
+        for picture in _named(library, "map_Kd "):
+            if picture.suffix.lower() in (".png", ".jpg", ".jpeg"):
+                return read_picture(picture)
+    return None
+
+
+def _named(path: Path, keyword: str) -> list[Path]:
+    """Files beside a text file that lines with a keyword name; none elsewhere is looked at."""
+    lines = read_input(path).decode("utf-8", "replace").splitlines()
+    names = [line[len(keyword) :].strip() for line in lines if line.startswith(keyword)]
+    # options such as -s 1 1 1 stand before the name
+    found = [path.parent / Path(name.replace("\\", "/")).name for name in names]
+    found += [path.parent / name.split()[-1] for name in names if name and "/" not in name]
+    return [place for place in found if place.is_file()]
+
+
+def _glb(path: Path) -> RawScan:
+    mesh = read_mesh(path)
+    scan = _of_mesh(mesh, _glb_colours(path, mesh))
+    return _textured(scan, mesh, read_glb_texture(path) if mesh.uv is not None else None)
+
+
+def _glb_colours(path: Path, mesh: Mesh) -> NumpyArray | None:
+    """sRGB of vertex colours, which glTF has as linear light."""
+    scene = read_gltf_scene(path)
+    parts = [part.colours for one in scene.meshes for part in one.primitives]
+    known = [part for part in parts if part is not None]
+    if len(known) != len(parts) or sum(map(len, known)) != mesh.vertex_count:
+        return None
+    light = np.clip(np.concatenate(known)[:, :3].astype(np.float64), 0.0, 1.0)
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+def _textured(scan: RawScan, mesh: Mesh, pixels: NumpyArray | None) -> RawScan:
+    """The scan with its picture, and the picture's colour at every vertex."""
+    if pixels is None or mesh.uv is None or mesh.uv_triangles is None:
+        return scan
+    uv, corners = np.asarray(mesh.uv, np.float64), np.asarray(mesh.uv_triangles)
+    texture = ScanTexture(uv, corners, pixels)
+    colours = np.full((len(scan.points), 3), 0.5)
+    colours[np.asarray(mesh.triangles).reshape(-1)] = picture_colours(
+        pixels, uv[corners.reshape(-1)]
+    )
+    return replace(scan, colours=colours, texture=texture)
 
 
 def _stl(path: Path) -> RawScan:
@@ -195,7 +247,7 @@ def _npz(path: Path) -> RawScan:
 _READERS = {
     ".ply": _ply,
     ".obj": _obj,
-    ".glb": _plain,
+    ".glb": _glb,
     ".stl": _stl,
     ".off": _plain,
     ".xyz": _xyz,

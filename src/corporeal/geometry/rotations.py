@@ -149,6 +149,22 @@ def axis_angle_from_matrix(matrix: Float[Array, "*batch 3 3"]) -> Float[Array, "
     return axis_angle_from_quaternion(quaternion_from_matrix(matrix))
 
 
+def logarithm_derivative(axis_angle: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
+    """∂ log(exp(ω) R)/∂ω at ω = 0, for log R the axis-angle vector φ, radians, θ = ‖φ‖ ≤ π.
+
+    I − ½ [φ]ₓ + (1 − ½θ cot ½θ)/θ² [φ]ₓ², the inverse of SO(3)'s left Jacobian.
+    """
+    xp = namespace_of(axis_angle)
+    square = _squared_norm(axis_angle)
+    small = square < 1e-4
+    half = 0.5 * xp.sqrt(xp.where(small, xp.ones_like(square), square))
+    exact = (1.0 - half * xp.cos(half) / xp.sin(half)) / (4.0 * half * half)
+    factor = xp.where(small, 1.0 / 12.0 + square / 720.0, exact)
+    cross = cross_matrix(axis_angle)
+    identity = matrix_from_axis_angle(xp.zeros_like(axis_angle))
+    return identity - 0.5 * cross + factor[..., None, None] * xp.matmul(cross, cross)
+
+
 def multiply_quaternions(
     left: Float[Array, "*#batch 4"], right: Float[Array, "*#batch 4"]
 ) -> Float[Array, "..."]:

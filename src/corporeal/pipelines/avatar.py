@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float64, NumpyArray, UInt8
 from corporeal.body.body import Body
 from corporeal.body.identity import Identity
 from corporeal.body.layered_body import LayeredBody
+from corporeal.body.raw_scan import RawScan
 from corporeal.errors import CorporealError, InputError
+from corporeal.formats.glb_texture import embed_glb_texture
 from corporeal.formats.layers import write_layers
 from corporeal.formats.native import write_body
 from corporeal.formats.png import write_png
@@ -26,13 +28,20 @@ from corporeal.pipelines.results import (
     write_animation_result,
     write_body_result,
 )
-from corporeal.registration.colouring import bake_texture, linear_rgb, place_colours
+from corporeal.registration.colouring import (
+    bake_texture,
+    carry_texture,
+    linear_rgb,
+    place_colours,
+)
 from corporeal.registration.person_model import person_model
 from corporeal.registration.register import RegisteredScan, register_scan
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 
 USUAL_AGE = 40.0
 """Years, where nobody says the person's."""
+_REACH = 0.03
+"""Metres from the scan beyond which a place of the skin takes the colours around it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +117,10 @@ def make_avatar(config: AvatarConfig, say: Callable[[str], None]) -> AvatarMade:
     body, sex = body_of(found, config.sex, config.age)
     remarks = list(found.registered.remarks)
     layered = _layered(body, config, remarks) if config.layers else None
-    colours, files = _coloured(found, body, config.out)
+    colours, texture, files = _coloured(raw, found, body, config.out)
     report = _written(config, body, layered, colours)
+    if texture is not None and config.out.suffix.lower() == ".glb":
+        embed_glb_texture(config.out, texture)
     if config.report is not None:
         files += write_report(config.report, found, config.scan.name)
     made = _made(config, found, body, sex, tuple(remarks), tuple(files))
@@ -154,19 +165,24 @@ def _layered(body: Body, config: AvatarConfig, remarks: list[str]) -> LayeredBod
 
 
 def _coloured(
-    found: RegisteredScan, body: Body, out: Path
-) -> tuple[Float64[NumpyArray, "V 3"] | None, list[Path]]:
-    """Linear RGB a vertex, and the texture beside the result; None where the scan has none."""
+    raw: RawScan, found: RegisteredScan, body: Body, out: Path
+) -> tuple[Float64[NumpyArray, "V 3"] | None, UInt8[NumpyArray, "s s 3"] | None, list[Path]]:
+    """Linear RGB a vertex, the texture, and its file beside; None where the scan has no colour."""
     if found.surface.colours is None:
-        return None, []
+        return None, None, []
     from corporeal.geometry.surface import vertex_normals
 
     mesh, vertices = body.template.mesh, found.registered.vertices
     normals = vertex_normals(vertices, np.asarray(mesh.triangles))
     colours = linear_rgb(place_colours(found.surface, vertices, normals))
+    if raw.texture is None:
+        pixels = bake_texture(found.surface, mesh, vertices)
+    else:
+        place = found.placement
+        pixels = carry_texture(raw, mesh, place.back(vertices), _REACH / place.unit_length)
     texture = out.with_name(out.stem + "_texture.png")
-    write_png(texture, bake_texture(found.surface, mesh, vertices))
-    return colours, [texture]
+    write_png(texture, pixels)
+    return colours, pixels, [texture]
 
 
 def _written(

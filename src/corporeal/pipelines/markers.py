@@ -102,7 +102,7 @@ def motion_of(path: Path, table: Path | None = None) -> tuple[Motion, MarkerFit,
     clip, model = read_c3d(path), person_model()
     space, skeleton = model.space, model.template.skeleton
     vertices = marker_vertices(clip.labels, skeleton, space.mean_vertices, space.mean_joints, table)
-    fit = fit_markers(clip.labels, clip.places, vertices)
+    fit = fit_markers(clip.labels, clip.places, vertices, fps=clip.fps)
     motion = Motion(
         path.stem,
         clip.fps,

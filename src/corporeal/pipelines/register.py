@@ -1,5 +1,5 @@
 """Scans in, registrations that trainers take out: one scan, a folder, a store; one by one, several
-of one person together, or as sequences.
+of one person together (as are the frames of a store's take), or as sequences.
 
 Every take is a job of its own: finished takes are kept, so a stopped run goes on where it was, and
 a sequence keeps its finished frames beside the result until the take is whole.
@@ -44,21 +44,21 @@ class RegisterConfig:
     out: Path
     """Store of registrations (.zarr) to write."""
     report: Path | None = None
-    """Folder for reports, one page a scan; none by default."""
+    """Folder for reports, a page a scan; none by default."""
     sequence: bool = False
-    """Whether scans follow each other in time: the first is registered, the others are tracked."""
+    """Scans follow each other in time: register the first, track the others."""
     same_person: bool = False
-    """Whether all scans of a folder are of one person, who gets one shape."""
+    """All scans of the folder are of one person: one shape for all."""
     fps: float = 60.0
     """Frames a second of a folder's sequence."""
     backwards: bool = False
     """Track a sequence from its end."""
     unit: str = "auto"
-    """Unit of the scans; found from their size by default."""
+    """Unit of the scans: m, cm, mm or in; found from their size by default."""
     up: str = "auto"
-    """Upward axis of the scans; found by default."""
+    """Upward axis of the scans, such as +z; found by default."""
     most_frames: int | None = None
-    """Frames of each sequence that are registered; all by default."""
+    """Frames of each sequence to register; all by default."""
 
 
 @dataclass(frozen=True)
@@ -170,26 +170,26 @@ def _is_done(job: RegisterJob) -> bool:
 
 
 def _registered(job: RegisterJob) -> TakeRegistered:
-    if job.config.sequence or not job.files:
-        return _sequence(job)
-    return _together(job) if len(job.files) > 1 else _static(job)
-
-
-def _static(job: RegisterJob) -> TakeRegistered:
-    config = job.config
-    found = register_scan(read_raw_scan(job.files[0]), unit=config.unit, up=config.up)
-    if config.report is not None:
-        write_report(config.report / job.subject, found, job.files[0].name)
-    return _write_static(job, [found], found.registered.identity)
+    """A sequence is tracked; else all scans of a job are one person's."""
+    return _sequence(job) if job.config.sequence else _together(job)
 
 
 def _together(job: RegisterJob) -> TakeRegistered:
     config = job.config
-    scans = [read_raw_scan(path) for path in job.files]
-    found, identity = register_together(scans, unit=config.unit, up=config.up)
+    scans = [scan for _, scan in _frames(job)]
+    if not scans:
+        raise InputError(f"take {job.subject} {job.sequence} has no scans.")
+    if len(scans) == 1:
+        found = [register_scan(scans[0], unit=config.unit, up=config.up)]
+        identity = found[0].registered.identity
+    else:
+        found, identity = register_together(scans, unit=config.unit, up=config.up)
     if config.report is not None:
-        for path, one in zip(job.files, found, strict=True):
-            write_report(config.report / _plain(path.stem), one, path.name)
+        names = [path.name for path in job.files] or [
+            f"{job.subject}-{job.sequence}-{number}" for number in range(len(scans))
+        ]
+        for name, one in zip(names, found, strict=True):
+            write_report(config.report / _plain(Path(name).stem), one, name)
     return _write_static(job, found, identity)
 
 

@@ -1,10 +1,15 @@
 """Colours of a scan, carried to the registered mesh and onto its texture."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray, UInt8
 from corporeal.body.mesh import Mesh
+from corporeal.body.raw_scan import RawScan
 from corporeal.errors import InputError
+from corporeal.geometry.surface import triangle_area_vectors
+from corporeal.registration.coupled_stage import barycentric
 from corporeal.registration.scan_surface import ScanSurface
 
 _REACH = 0.02
@@ -44,21 +49,75 @@ def bake_texture(
     size: int = 1024,
 ) -> UInt8[NumpyArray, "s s 3"]:
     """The scan's colours in the mesh's texture coordinates, sRGB, v up; seams are bled over."""
+
+    def colours(places: NumpyArray, normals: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
+        return place_colours(surface, places, normals), np.ones(len(places), bool)
+
+    return _baked(mesh, vertices, size, colours)
+
+
+def carry_texture(
+    scan: RawScan,
+    mesh: Mesh,
+    vertices: Float64[NumpyArray, "V 3"],
+    reach: float,
+    size: int = 2048,
+) -> UInt8[NumpyArray, "s s 3"]:
+    """The scan's own picture in the mesh's texture coordinates; texel by texel, from the scan's
+    nearest triangle.
+
+    `vertices` of the registered mesh and `reach` are in the scan's own unit and axes. Places that
+    lie further from the scan, or that face away, take the colour of the places around them.
+    """
+    from corporeal.geometry.pictures import picture_colours
+    from corporeal.geometry.surface_tree import SurfaceTree
+
+    texture = scan.texture
+    if texture is None or scan.triangles is None:
+        raise InputError("the scan has no texture; expected one to carry over.")
+    points, triangles = np.asarray(scan.points, np.float64), np.asarray(scan.triangles)
+    tree = SurfaceTree(points, triangles)
+    facing = triangle_area_vectors(points, triangles)
+    facing /= np.maximum(np.linalg.norm(facing, axis=1, keepdims=True), 1e-30)
+
+    def colours(places: NumpyArray, normals: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
+        feet, which = tree.closest(places)
+        near = np.linalg.norm(feet - places, axis=1) < reach
+        agree = np.sum(facing[which] * normals, axis=1)
+        # scans that are inside out face the other way everywhere
+        good = near & ((agree if np.median(agree) > 0 else -agree) > 0.0)
+        shares = barycentric(feet, points[triangles[which]])
+        uv = np.einsum("nk,nkc->nc", shares, texture.uv[texture.uv_triangles[which]])
+        return picture_colours(texture.pixels, uv.astype(np.float64)), good
+
+    return _baked(mesh, vertices, size, colours)
+
+
+def _baked(
+    mesh: Mesh,
+    vertices: Float64[NumpyArray, "V 3"],
+    size: int,
+    colours: Callable[[NumpyArray, NumpyArray], tuple[NumpyArray, NumpyArray]],
+) -> UInt8[NumpyArray, "s s 3"]:
+    """A texture from what tells the colours of places, and which of them are known."""
     from scipy.ndimage import distance_transform_edt
+    from scipy.spatial import KDTree
 
     if mesh.uv is None or mesh.uv_triangles is None:
         raise InputError("the mesh has no texture coordinates; the default body has.")
     owner, shares = _texels(np.asarray(mesh.uv), np.asarray(mesh.uv_triangles), size)
     rows, columns = np.nonzero(owner >= 0)
-    which = owner[rows, columns]
-    corners = np.asarray(mesh.triangles)[which]
-    weights = shares[rows, columns]
-    places = np.einsum("nk,nkc->nc", weights, vertices[corners])
+    corners = np.asarray(mesh.triangles)[owner[rows, columns]]
+    places = np.einsum("nk,nkc->nc", shares[rows, columns], vertices[corners])
     a, b, c = (vertices[corners[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    values, known = colours(places, normals)
+    if known.any() and not known.all():
+        near = KDTree(places[known]).query(places[~known], 4)[1]
+        values[~known] = values[known][near].mean(axis=1)
     image = np.zeros((size, size, 3))
-    image[rows, columns] = place_colours(surface, places, normals)
+    image[rows, columns] = values
     nearest = distance_transform_edt(owner < 0, return_distances=False, return_indices=True)
     rows, columns = np.asarray(nearest)
     image = image[rows, columns]

@@ -77,8 +77,10 @@ STAGES = (
     CoupledStage(2, 0.015, 1.0, 80, most_iterations=20),
     CoupledStage(2, 0.010, 0.5, 80, most_iterations=60),
     CoupledStage(2, 0.007, 0.2, 80, most_iterations=60),
+    CoupledStage(3, 0.007, 0.012, 0, slide=0.02, model=False, most_iterations=40),
 )
-"""Weights of the coupling decrease from stage to stage (section 3.4.1)."""
+"""Weights of the coupling decrease from stage to stage (section 3.4.1); the last moves the free
+mesh alone, down to the scan's own noise."""
 TRACKING = (CoupledStage(3, 0.008, 1.0, 0),)
 """One stage, few steps (section 3.4.2)."""
 

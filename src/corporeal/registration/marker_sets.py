@@ -36,13 +36,15 @@ class Spot(NamedTuple):
 _SIDED = {
     "FHD": Spot("head", "head", 0.0, (0.6, 0.0, 0.8), (0.0, 0.1, 0.0)),
     "BHD": Spot("head", "head", 0.0, (0.6, 0.0, -0.8), (0.0, 0.1, 0.0)),
-    "SHO": Spot("left_shoulder", "left_shoulder", 0.0, (0.0, 1.0, 0.0)),
+    "SHO": Spot("left_shoulder", "left_shoulder", 0.0, (0.0, 1.0, 0.0), (-0.035, 0.0, 0.0)),
     "UPA": Spot("left_shoulder", "left_elbow", 0.5, (0.0, 0.7, -0.7)),
     "ELB": Spot("left_elbow", "left_elbow", 0.0, (0.0, 0.2, -1.0)),
     "FRM": Spot("left_elbow", "left_wrist", 0.5, (0.0, 0.7, -0.7)),
     "WRA": Spot("left_wrist", "left_wrist", 0.0, (0.0, 0.0, 1.0)),
     "WRB": Spot("left_wrist", "left_wrist", 0.0, (0.0, 0.0, -1.0)),
     "FIN": Spot("left_wrist", "left_middle1", 0.85, (0.0, 1.0, 0.0)),
+    "IHAND": Spot("left_wrist", "left_index1", 0.9, (0.0, 0.6, 0.8)),
+    "OHAND": Spot("left_wrist", "left_pinky1", 0.9, (0.0, 0.6, -0.8)),
     "ASI": Spot("left_hip", "left_hip", 0.0, (0.3, 0.0, 1.0), (0.03, 0.07, 0.0)),
     "PSI": Spot("pelvis", "pelvis", 0.0, (0.0, 0.0, -1.0), (0.045, 0.03, 0.0)),
     "THI": Spot("left_hip", "left_knee", 0.55, (1.0, 0.0, 0.0)),
@@ -50,8 +52,9 @@ _SIDED = {
     "TIB": Spot("left_knee", "left_ankle", 0.5, (1.0, 0.0, 0.0)),
     "ANK": Spot("left_ankle", "left_ankle", 0.0, (1.0, 0.0, 0.0)),
     "HEE": Spot("left_ankle", "left_ankle", 0.0, (0.0, 0.0, -1.0), (0.0, -0.04, 0.0)),
-    "TOE": Spot("left_foot", "left_foot", 0.0, (0.0, 1.0, 0.2)),
-    "MT5": Spot("left_foot", "left_foot", 0.0, (1.0, 0.1, 0.0)),
+    "TOE": Spot("left_foot", "left_foot", 0.0, (0.0, 1.0, 0.2), (0.0, 0.0, -0.02)),
+    "MT5": Spot("left_foot", "left_foot", 0.0, (1.0, 0.1, 0.0), (0.0, 0.0, -0.03)),
+    "HLX": Spot("left_foot", "left_foot", 0.0, (0.0, 1.0, 0.4), (-0.02, -0.01, 0.045)),
 }
 _MIDDLE = {
     "C7": Spot("neck", "neck", 0.0, (0.0, 0.0, -1.0)),

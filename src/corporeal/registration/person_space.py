@@ -16,6 +16,7 @@ import numpy as np
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.anthropometry.population import people
 from corporeal.anthropometry.shape_space import SLIDERS, unknowns_of
+from corporeal.assets.archive import read_archive
 from corporeal.models.phenotype.model import PhenotypeModel
 
 COMPONENTS = 80
@@ -65,21 +66,29 @@ class PersonSpace:
         return self.mean_joints + np.tensordot(shape, self.joint_shapes, 1)
 
 
+@dataclass(frozen=True, eq=False)
+class SpaceCoefficients:
+    """The space in the targets' coefficients, small enough to ship."""
+
+    mean: Float64[NumpyArray, "S"]
+    """Of all people."""
+    shares: Float64[NumpyArray, "K S"]
+    """Change with one standard deviation."""
+    sex_slope: Float64[NumpyArray, "K"]
+    """See `PersonSpace`."""
+
+
 @cache
 def person_space(count: int = COMPONENTS, without: tuple[str, ...] = ()) -> PersonSpace:
     """The first `count` components of people on the default body's skin; made once.
 
     Unknowns named in `without` are held at their mean in all people, so that no direction of the
-    space knows them.
+    space knows them. Without any, and with the usual count, the coefficients are those that ship.
     """
     model = PhenotypeModel()
-    random = np.random.default_rng(5)
-    coefficients = np.concatenate(
-        [_survey(model, 0.0, random, without), _survey(model, 1.0, random, without)]
-        + ([] if without else [_even(model, random)])
-    )
-    used = np.flatnonzero(np.any(coefficients != 0, axis=0))
-    coefficients = coefficients[:, used]
+    shipped = count == COMPONENTS and not without
+    found = _shipped() if shipped else space_coefficients(model, count, without)
+    used = np.flatnonzero(np.any(found.shares != 0, axis=0) | (found.mean != 0))
     joint_count = len(model.base_joints)
     offsets = np.concatenate(
         [np.asarray(model.joint_offsets)[used], np.asarray(model.vertex_offsets)[used]], axis=1
@@ -87,27 +96,53 @@ def person_space(count: int = COMPONENTS, without: tuple[str, ...] = ()) -> Pers
     offsets -= offsets[:, :1].copy()
     base = np.concatenate([model.base_joints, model.base_vertices]).astype(np.float64)
     base -= base[:1].copy()
-    mean = coefficients.mean(axis=0)
-    spreads, axes = np.linalg.eigh(np.cov(coefficients.T, bias=True))
-    kept = spreads > 1e-10 * spreads[-1]
-    half = np.sqrt(spreads[kept])[:, None] * axes[:, kept].T  # Cov = halfᵀ half
-    some = offsets[:, joint_count::_APART].reshape(len(used), -1)
-    gram = half @ (some @ some.T).astype(np.float64) @ half.T
-    values, vectors = np.linalg.eigh(gram)
-    order = np.argsort(-values)[:count]
-    # component k: Oᵀ halfᵀ u_k has length √λ_k, one standard deviation
-    shares = (vectors[:, order].T @ half).astype(np.float32)
-    shapes = (shares @ offsets.reshape(len(used), -1)).reshape(len(order), -1, 3)
+    shares = found.shares[:, used].astype(np.float32)
+    shapes = (shares @ offsets.reshape(len(used), -1)).reshape(len(shares), -1, 3)
     shapes = shapes.astype(np.float64)
-    scores = ((coefficients - mean) @ axes[:, kept] / np.sqrt(spreads[kept])) @ vectors[:, order]
-    average = base + np.tensordot(mean.astype(np.float32), offsets, 1)
+    average = base + np.tensordot(found.mean[used].astype(np.float32), offsets, 1)
     return PersonSpace(
         average[joint_count:],
         average[:joint_count],
         np.ascontiguousarray(shapes[:, joint_count:]),
         np.ascontiguousarray(shapes[:, :joint_count]),
-        _discriminant(scores[: 2 * _SURVEYED]),
+        found.sex_slope,
     )
+
+
+def _shipped() -> SpaceCoefficients:
+    """As `tools/build_person_space.py` made them."""
+    stored = read_archive("person_space")
+    return SpaceCoefficients(
+        *(stored[key].astype(np.float64) for key in ("mean", "shares", "sex_slope"))
+    )
+
+
+def space_coefficients(
+    model: PhenotypeModel, count: int = COMPONENTS, without: tuple[str, ...] = ()
+) -> SpaceCoefficients:
+    """Draw people, and find their mean and principal components; seconds."""
+    random = np.random.default_rng(5)
+    coefficients = np.concatenate(
+        [_survey(model, 0.0, random, without), _survey(model, 1.0, random, without)]
+        + ([] if without else [_even(model, random)])
+    )
+    size = coefficients.shape[1]
+    used = np.flatnonzero(np.any(coefficients != 0, axis=0))
+    coefficients = coefficients[:, used]
+    some = np.asarray(model.vertex_offsets)[used][:, ::_APART].astype(np.float32)
+    some = (some - np.asarray(model.joint_offsets, np.float32)[used, :1]).reshape(len(used), -1)
+    mean = coefficients.mean(axis=0)
+    spreads, axes = np.linalg.eigh(np.cov(coefficients.T, bias=True))
+    kept = spreads > 1e-10 * spreads[-1]
+    half = np.sqrt(spreads[kept])[:, None] * axes[:, kept].T  # Cov = halfᵀ half
+    gram = half @ (some @ some.T).astype(np.float64) @ half.T
+    values, vectors = np.linalg.eigh(gram)
+    order = np.argsort(-values)[:count]
+    scores = ((coefficients - mean) @ axes[:, kept] / np.sqrt(spreads[kept])) @ vectors[:, order]
+    # component k: Oᵀ halfᵀ u_k has length √λ_k, one standard deviation
+    shares, whole = np.zeros((len(order), size)), np.zeros(size)
+    shares[:, used], whole[used] = vectors[:, order].T @ half, mean
+    return SpaceCoefficients(whole, shares, _discriminant(scores[: 2 * _SURVEYED]))
 
 
 def _discriminant(scores: Float64[NumpyArray, "n K"]) -> Float64[NumpyArray, "K"]:

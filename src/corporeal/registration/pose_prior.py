@@ -1,11 +1,14 @@
 """What poses are likely: a Gaussian a joint, and the joints' limits (Pons-Moll 2015, eq. 7).
 
     E_θ = Σ_j ‖(log R_j − μ_j)/τ_j‖² + Σ_j ‖excess of log R_j over its limits / 0.1‖²
+        + Σ_s ‖log R_s − log R_s+1‖²/0.05²
 
 Spreads τ cover the poses of the motion library and everyday ones (standing, sitting, arms raised);
-limits are those of `motions.limits`, but forearms may twist at the elbow. The root turns freely.
+limits are those of `motions.limits`, but forearms may twist at the elbow. The spine s bends evenly
+over its joints. The root turns freely.
 """
 
+import itertools
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +17,7 @@ import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.pose import RotationPose
-from corporeal.geometry.rotations import axis_angle_from_matrix
+from corporeal.geometry.rotations import axis_angle_from_matrix, logarithm_derivative
 from corporeal.motions.limits import joint_limits
 
 _LIKELY = {
@@ -36,6 +39,8 @@ _LIKELY = {
 }
 _TWIST = 1.2
 """Radians that a forearm twists either way."""
+EVENLY = 0.05
+"""Radians by which neighbours of the spine are likely to differ."""
 _BEYOND = 0.1
 """Radians past a limit that count as one standard deviation."""
 
@@ -52,6 +57,8 @@ class PosePrior:
     """Least turns, radians."""
     high: Float64[NumpyArray, "J 3"]
     """Greatest turns, radians."""
+    alike: tuple[tuple[int, int], ...] = ()
+    """Neighbours that bend alike: the spine's joints."""
 
     def excess(self, vectors: Float64[NumpyArray, "J 3"]) -> Float64[NumpyArray, "J 3"]:
         """How far rotation vectors are past their limits, signed, radians; the root never is."""
@@ -63,7 +70,10 @@ class PosePrior:
         """E_θ: squares of standard deviations."""
         vectors = axis_angle_from_matrix(pose.rotations)
         gauss = np.sum(((vectors - self.mean) / self.spread) ** 2)
-        return float(gauss + np.sum((self.excess(vectors) / _BEYOND) ** 2))
+        apart = sum(
+            float(np.sum((vectors[a] - vectors[b]) ** 2)) / EVENLY**2 for a, b in self.alike
+        )
+        return float(gauss + apart + np.sum((self.excess(vectors) / _BEYOND) ** 2))
 
     def add_to(
         self,
@@ -76,17 +86,24 @@ class PosePrior:
     ) -> None:
         """Add ½ weight E_θ to normal equations whose rotations (world axes) begin at `start`.
 
-        `frames` are the world rotations of the joints' parents; the logarithm's derivative is
-        taken as the identity, which the next step mends.
+        `frames` are the world rotations of the joints' parents.
         """
         vectors = axis_angle_from_matrix(pose.rotations)
         over = self.excess(vectors)
         stiff = 1.0 / self.spread**2 + (over != 0) / _BEYOND**2
         pull = (vectors - self.mean) / self.spread**2 + over / _BEYOND**2
-        for joint, above in enumerate(frames):
+        # ∂log R/∂δ = S Pᵀ, δ the turn in the world's axes
+        slopes = logarithm_derivative(vectors) @ np.swapaxes(frames, 1, 2)
+        for joint, slope in enumerate(slopes):
             place = slice(start + 3 * joint, start + 3 * joint + 3)
-            matrix[place, place] += weight * (above * stiff[joint]) @ above.T
-            right[place] -= weight * above @ pull[joint]
+            matrix[place, place] += weight * slope.T @ (stiff[joint][:, None] * slope)
+            right[place] -= weight * slope.T @ pull[joint]
+        for a, b in self.alike:
+            row = np.zeros((3, len(right)))
+            row[:, start + 3 * a : start + 3 * a + 3] = slopes[a]
+            row[:, start + 3 * b : start + 3 * b + 3] = -slopes[b]
+            matrix += (weight / EVENLY**2) * row.T @ row
+            right -= (weight / EVENLY**2) * row.T @ (vectors[a] - vectors[b])
 
 
 @cache
@@ -100,7 +117,8 @@ def pose_prior(names: tuple[str, ...]) -> PosePrior:
         if name.endswith("_elbow"):
             # forearms twist; the motions' table leaves that to the wrist
             low[joint, 0], high[joint, 0] = -_TWIST, _TWIST
-    return PosePrior(mean, rows[:, 1], low, high)
+    spine = [names.index(name) for name in ("spine1", "spine2", "spine3") if name in names]
+    return PosePrior(mean, rows[:, 1], low, high, tuple(itertools.pairwise(spine)))
 
 
 def _kind(name: str) -> str:

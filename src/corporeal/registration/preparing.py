@@ -23,6 +23,8 @@ SIZES_M = (0.85, 2.75)
 """Largest extent of a person in any pose, metres."""
 LEAST_POINTS = 500
 """Fewer tell no body."""
+MOST_DENSE = 150_000
+"""Points of the scan itself that the free mesh is laid onto at last."""
 FINE = 60_000
 """Points that are kept."""
 _SPREAD = 120_000
@@ -62,6 +64,8 @@ class PreparedScan:
     """Which way is up, where a floor told; unit."""
     remarks: tuple[str, ...]
     """What was found and done, in words."""
+    dense: Float64[NumpyArray, "d 3"]
+    """Points as the scan has them, metres: means over cubes lie inside of what is round."""
 
 
 def prepare(scan: RawScan, unit: str = "auto") -> PreparedScan:
@@ -73,6 +77,7 @@ def prepare(scan: RawScan, unit: str = "auto") -> PreparedScan:
         )
     if not np.ptp(points, axis=0).max() > 0:
         raise InputError("all points of the scan lie in one place; expected a person.")
+    every = points[:: max(1, len(points) // MOST_DENSE)]
     _, fine = thinned(points, FINE, *values.values())
     points, values = fine[0], dict(zip(values, fine[1:], strict=True))
     _, (coarse,) = thinned(points, _COARSE)
@@ -102,7 +107,16 @@ def prepare(scan: RawScan, unit: str = "auto") -> PreparedScan:
         length,
         up_hint,
         tuple(remarks),
+        _beside(length * every, points, spacing),
     )
+
+
+def _beside(every: NumpyArray, kept: NumpyArray, spacing: float) -> NumpyArray:
+    """Points of the scan itself that lie by those that were kept."""
+    from scipy.spatial import KDTree
+
+    away = KDTree(kept).query(every, distance_upper_bound=3.0 * spacing)[0]
+    return every[np.isfinite(away)]
 
 
 def _finite(scan: RawScan) -> tuple[NumpyArray, dict[str, NumpyArray], list[str]]:

@@ -112,7 +112,8 @@ def register_scan(
     clock.stop("model stage")
     require_human(model, surface, fit)
     say("drawing the skin onto the scan")
-    coupled, unsound = sound_coupling(model, surface, fit)
+    dense = surface.with_points(prepared.dense @ rotation.T)
+    coupled, unsound = sound_coupling(model, surface, fit, dense=dense)
     clock.stop("coupled stage")
     say("checking")
     remarks = (*prepared.remarks, words)
@@ -198,10 +199,17 @@ def sound_coupling(
     surface: ScanSurface,
     fit: ModelFit,
     stages: tuple[CoupledStage, ...] = STAGES,
+    dense: ScanSurface | None = None,
 ) -> tuple[Coupled, int]:
-    """The coupled stage, solved again more stiffly where its mesh folds or crosses itself."""
+    """The coupled stage, solved again more stiffly where its mesh folds or crosses itself.
+
+    The last stage, and what is solved again, are laid onto `dense` where that is given.
+    """
     triangles = np.asarray(model.template.mesh.triangles)
-    coupled = couple(model, surface, fit.state, stages)
+    coupled = couple(model, surface, fit.state, stages[:-1])
+    surface = surface if dense is None else dense
+    free = coupled.vertices - coupled.model_vertices
+    coupled = couple(model, surface, coupled.state, stages[-1:], free)
     stiffness = np.ones(len(coupled.vertices))
     for _ in range(2):
         found = unsound_triangles(coupled.vertices, coupled.model_vertices, triangles)
@@ -254,7 +262,7 @@ def register_together(
 ) -> tuple[list[RegisteredScan], Identity]:
     """Register several scans of one person: one shape for all, then the person's own mesh."""
     model = person_model() if model is None else model
-    surfaces, placements, states, remarks = [], [], [], []
+    surfaces, placements, states, remarks, clouds = [], [], [], [], []
     for scan in scans:
         prepared = prepare(scan, unit)
         starts, surface, rotation, words = started(model, prepared, up)
@@ -263,13 +271,16 @@ def register_together(
         placements.append(Placement(prepared.unit_length, rotation))
         states.append(min(firsts, key=lambda found: found.energy).state)
         remarks.append((*prepared.remarks, words))
+        clouds.append(surface.with_points(prepared.dense @ rotation.T))
     fits = fit_together(model, surfaces, states)
     registered: list[RegisteredScan] = []
     meshes: list[Coupled] = []
-    for surface, placement, fit, said in zip(surfaces, placements, fits, remarks, strict=True):
+    for surface, placement, fit, said, dense in zip(
+        surfaces, placements, fits, remarks, clouds, strict=True
+    ):
         require_human(model, surface, fit)
         held = tuple(stage._replace(shapes=0) for stage in STAGES)
-        coupled, unsound = sound_coupling(model, surface, fit, held)
+        coupled, unsound = sound_coupling(model, surface, fit, held, dense)
         meshes.append(coupled)
         registered.append(
             RegisteredScan(finished(model, surface, coupled, unsound, said), surface, placement)

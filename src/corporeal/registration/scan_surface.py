@@ -24,6 +24,14 @@ class ScanSurface:
     landmarks: dict[str, Float64[NumpyArray, "3"]] = field(default_factory=dict)
     """Known places by name, metres."""
 
+    def with_points(self, points: Float64[NumpyArray, "m 3"]) -> "ScanSurface":
+        """Other points of the same surface, each with the normal and weight of its neighbour."""
+        from scipy.spatial import KDTree
+
+        near = np.asarray(KDTree(self.points).query(points)[1])
+        spacing = self.spacing * float(np.sqrt(len(self.points) / max(len(points), 1)))
+        return ScanSurface(points, self.normals[near], self.weights[near], spacing)
+
     def some(self, count: int, seed: int = 0) -> "ScanSurface":
         """About `count` of the points, spread evenly."""
         if count >= len(self.points):

@@ -81,8 +81,11 @@ def mended(
     rounds: int = 6,
 ) -> tuple[Float64[NumpyArray, "V 3"], int]:
     """The mesh brought back to the model where it is wrong, and how many triangles still are."""
+    found = unsound_triangles(vertices, model_vertices, triangles)
+    if found.count == 0:
+        return vertices, 0
     known = crossing_triangles(model_vertices, triangles)
-    found = unsound_triangles(vertices, model_vertices, triangles, known)
+    found = Unsound(found.folded, found.crossing[~known[found.crossing]])
     for attempt in range(rounds):
         if found.count == 0:
             break

@@ -23,7 +23,7 @@ from corporeal.registration.person_model import (
     person_model,
     with_identity,
 )
-from corporeal.registration.scan_surface import ScanSurface, thinned
+from corporeal.registration.scan_surface import ScanSurface, cell_means, thinned
 from corporeal.registration.soundness import mended
 from corporeal.registration.starts import best_starts
 
@@ -31,7 +31,7 @@ POINTS = 24_000
 """Points of a frame that are used."""
 FOLLOW = (
     ModelStage(2, 0.04, 0.2, 0, 2500, fingers=True, back=0.3),
-    ModelStage(2, 0.015, 0.05, 0, 4000, fingers=True, back=0.3),
+    ModelStage(1, 0.015, 0.05, 0, 4000, fingers=True, back=0.3),
 )
 """Pose alone, from the last frame's."""
 RECOVER = (
@@ -42,6 +42,10 @@ RECOVER = (
 """Pose alone, where a frame was lost."""
 COUPLED = (CoupledStage(2, 0.008, 0.5, 0, most_iterations=15),)
 """Pose and free mesh together; one stage."""
+_EVERY = 3
+"""Of so many vertices one takes part while the pose alone is followed."""
+_JUDGED = 6000
+"""Points that tell whether a frame is lost."""
 LOST = 0.006
 """Median distance of a frame's points from its mesh above which it counts as lost, metres."""
 
@@ -71,8 +75,10 @@ class Tracker:
         joints = np.asarray(identity.joints, np.float64)
         self.model = with_identity(model or person_model(), rest, joints)
         self._shaped = model or person_model()
+        self._coarse = self.model.cut(np.arange(0, len(rest), _EVERY))
         self._last: Coupled | None = None
         self._before: PersonState | None = None
+        self._cell: float | None = None
 
     def begin(self, pose: Pose) -> None:
         """Say where the person is, before the first frame."""
@@ -90,20 +96,33 @@ class Tracker:
     ) -> TrackedFrame:
         """Register the next frame; metres, y up."""
         weights = np.ones(len(points)) if confidence is None else confidence
-        size, (cloud, weights) = thinned(np.asarray(points, np.float64), POINTS, weights)
+        size, cloud, weights = self._thinned(np.asarray(points, np.float64), weights)
         if self._last is None:
             return self._from_nothing(cloud, weights, size)
         surface = self._oriented(cloud, weights, size, self._last.vertices)
         start = self._predicted()
-        fit = fit_model(self.model, surface, start, FOLLOW)
+        fit = fit_model(self._coarse, surface, start, FOLLOW[:1])
+        fit = fit_model(self.model, surface, fit.state, FOLLOW[1:])
         coupled, median = self._coupled(surface, fit.state)
         if median <= LOST:
             return self._kept(coupled, median, recovered=False)
-        fit = fit_model(self.model, surface, self._last.state, RECOVER)
+        fit = fit_model(self._coarse, surface, self._last.state, RECOVER[:2])
+        fit = fit_model(self.model, surface, fit.state, RECOVER[2:])
         again, other = self._coupled(surface, fit.state)
         if other <= LOST:
             return self._kept(again, other, recovered=True)
         return self._from_nothing(cloud, weights, size)
+
+    def _thinned(
+        self, points: NumpyArray, weights: NumpyArray
+    ) -> tuple[float, NumpyArray, NumpyArray]:
+        """About `POINTS` points; the cells of the last frame do for the next, if they still do."""
+        if self._cell is not None:
+            cloud, some = cell_means(points, self._cell, weights)
+            if 0.6 < len(cloud) / min(POINTS, len(points)) < 1.5:
+                return self._cell, cloud, some
+        self._cell, (cloud, some) = thinned(points, POINTS, weights)
+        return self._cell, cloud, some
 
     def _predicted(self) -> PersonState:
         """The last pose, moved on as it moved before (half of that: motions turn round)."""
@@ -117,11 +136,12 @@ class Tracker:
         )
 
     def _coupled(self, surface: ScanSurface, state: PersonState) -> tuple[Coupled, float]:
-        coupled = couple(self.model, surface, state, COUPLED)
-        near = matches(
-            coupled.vertices, np.asarray(self.model.template.mesh.triangles), surface.points
-        )
-        return coupled, float(np.median(np.linalg.norm(near.feet - surface.points, axis=1)))
+        last = self._last
+        free = None if last is None else last.vertices - last.model_vertices
+        coupled = couple(self.model, surface, state, COUPLED, free)
+        points = surface.points[:: max(1, len(surface.points) // _JUDGED)]
+        near = matches(coupled.vertices, np.asarray(self.model.template.mesh.triangles), points)
+        return coupled, float(np.median(np.linalg.norm(near.feet - points, axis=1)))
 
     def _kept(self, coupled: Coupled, median: float, recovered: bool) -> TrackedFrame:
         triangles = np.asarray(self.model.template.mesh.triangles)
