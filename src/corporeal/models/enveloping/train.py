@@ -40,6 +40,9 @@ ProgressCallback = Callable[[str, float], None]
 """Is told what was done, and the root mean square distance of vertices after it, metres."""
 _LEAST_DENSE = 6
 """Poses that somebody must have been scanned in, for key angles to be learned."""
+_LEAST_OFFSETS = (2e-3) ** 2
+"""σ_k², m², that eq. 12 may not fall below: the most probable offsets are smaller than likely ones,
+so that again and again re-estimated they would vanish (docs/design/enveloping.md)."""
 INFLUENCES = 4
 """Influences a vertex has in the end: what engines take."""
 
@@ -72,11 +75,11 @@ class EnvelopingTrainer:
     """How many of them the offsets depend on."""
     keys: KeySettings = field(default_factory=KeySettings)
     """How key angles are chosen."""
-    rounds: int = 3
+    rounds: int = 2
     """Rounds of all variables, for one person and for all."""
-    pose_iterations: int = 3
+    pose_iterations: int = 2
     """Gauss–Newton steps of poses in every round."""
-    pose_vertices: int = 2000
+    pose_vertices: int = 1500
     """Vertices, about, that poses and latents are found from."""
     linear: LinearSolve = field(default_factory=LinearSolve)
     """How dress shapes and offsets are solved for."""
@@ -330,7 +333,7 @@ def _variances(
         max(variance_of(float(squares.sum()), int(seen.sum()), 3), 1e-10),
         max(variance_of(skeleton_squares(problem, scans, estimate), joints, 3), 1e-10),
         max(variance_of(float(np.sum(bent**2)), int(problem.allowed.sum()), 1), 1e-10),
-        max(variance_of(held, int(seams), 3), 1e-12) if held > 0 else now.offsets,
+        max(variance_of(held, int(seams), 3), _LEAST_OFFSETS) if held > 0 else now.offsets,
     )
 
 

@@ -35,10 +35,12 @@ _SCANS_AT_ONCE = 64
 class LinearSolve:
     """How far conjugate gradients go."""
 
-    iterations: int = 25
+    iterations: int = 15
     """At most so many steps."""
     tolerance: float = 1e-4
     """Of the preconditioned residual, against that of the right-hand side."""
+    individual_hold: float = 10.0
+    """How much harder eq. 11 holds what latent coordinates add to offsets."""
 
 
 def with_linear_parts(
@@ -47,14 +49,20 @@ def with_linear_parts(
     estimate: Estimate,
     offset_rows: int,
     settings: LinearSolve | None = None,
+    offset_latents: Float[NumpyArray, "B s"] | None = None,
 ) -> Estimate:
     """The estimate with the best dress shapes and offsets; `offset_rows` is 0 to leave offsets
-    out, 1 for those of the mean character, or 1 and the latent coordinates they depend on."""
-    system = _System(problem, scans, estimate, offset_rows)
+    out, 1 for those of the mean character, or 1 and the latent coordinates they depend on.
+
+    `offset_latents` take the place of x where offsets are concerned, to try other dependences.
+    """
+    settings = settings or LinearSolve()
+    causes = estimate.x if offset_latents is None else offset_latents
+    system = _System(problem, scans, estimate, offset_rows, settings.individual_hold, causes)
     start = [np.asarray(estimate.dress, np.float32)]
     if offset_rows:
         start += [_rows(k, offset_rows) for k in estimate.offsets]
-    found = _conjugate_gradients(system, start, settings or LinearSolve())
+    found = _conjugate_gradients(system, start, settings)
     offsets = tuple(found[1:]) if offset_rows else estimate.offsets
     return replace(estimate, dress=found[0], offsets=offsets)
 
@@ -70,19 +78,23 @@ class _System:
     """Normal equations, applied without being formed."""
 
     def __init__(
-        self, problem: Problem, scans: Scans, estimate: Estimate, offset_rows: int
-    ) -> None:
+        self, problem: Problem, scans: Scans, estimate: Estimate, offset_rows: int, hold: float,
+        causes: NumpyArray,
+    ) -> None:  # fmt: skip
         self.problem = problem
         count, size = scans.confidence.shape
         y = coordinates(estimate.x)[scans.people].astype(np.float32)
         self.y, self.features = y, []
         if offset_rows:
+            own = coordinates(causes)[scans.people].astype(np.float32)
             self.features = [
-                driver_features(omega, y[:, :offset_rows])
+                driver_features(omega, own[:, :offset_rows])
                 for omega in problem.key_weights(estimate.rotations)
             ]
         self.offset_rows = offset_rows
-        self.smooth = np.float32(estimate.variances.observation / estimate.variances.offsets)
+        smooth = estimate.variances.observation / estimate.variances.offsets
+        self.smooth = np.full(offset_rows, hold * smooth, np.float32)
+        self.smooth[:1] = smooth
         self.blended = np.empty((count, size, 3, 3), np.float32)
         self.missing = np.empty((count, size, 3), np.float32)
         for first in range(0, count, _SCANS_AT_ONCE):
@@ -97,12 +109,13 @@ class _System:
     def _factor(self, share: float) -> None:
         """Cholesky factors of the features' Gram matrices; `share` of the surface is seen."""
         grams = [self.y.T @ self.y, *(f.T @ f for f in self.features)]
-        holds = [0.0, *([6 * float(self.smooth)] * len(self.features))]
+        holds = [
+            np.zeros(len(grams[0])),
+            *(6 * np.repeat(self.smooth, d.key_count) for d in self.problem.drivers),
+        ]
         self.factors = [
-            cho_factor(
-                share * gram + (hold + 1e-6 * np.trace(gram) / len(gram) + 1e-9) * np.eye(len(gram))
-            )
-            for gram, hold in zip(grams, holds, strict=True)
+            cho_factor(share * gram + np.diag(hold + 1e-6 * np.trace(gram) / len(gram) + 1e-9))
+            for gram, hold in zip(grams, holds, strict=False)
         ]
 
     def offsets(self, unknown: Unknown) -> Float[NumpyArray, "N V 3"]:
@@ -139,7 +152,8 @@ class _System:
             rows = unknown[place + 1]
             flat = np.moveaxis(rows, 2, 0).reshape(rows.shape[2], -1)
             held = (laplacian @ flat).reshape(rows.shape[2], *rows.shape[:2], 3)
-            found[place + 1] += self.smooth * np.moveaxis(held, 0, 2).astype(np.float32)
+            held = np.moveaxis(held, 0, 2).astype(np.float32)
+            found[place + 1] += self.smooth[:, None, None, None] * held
         return symmetric(self.problem, found)
 
     def preconditioned(self, values: Unknown) -> Unknown:

@@ -39,7 +39,7 @@ class KeySettings:
     """Radians within which every observed angle has a key."""
     shoulder_distance: float = 0.3
     """The same for shoulders, which would otherwise have too many."""
-    most: int = 24
+    most: int = 10
     """Keys of one joint at most; the paper has no such limit."""
     softness: float = 0.2
     """ε of the radial basis √(d² + ε²), radians."""
