@@ -14,6 +14,7 @@ from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.assets.default_body import load_default_body
 from corporeal.assets.learned_enveloping import learned_enveloping
 from corporeal.body.animation import Animation
+from corporeal.body.character import ENGINE_INFLUENCES
 from corporeal.body.controls import Controls, GivenControls, control
 from corporeal.body.deformer import Traits, controls_for
 from corporeal.body.enveloping import EnvelopingModel, coordinates
@@ -221,11 +222,10 @@ def _extended(model: EnvelopingModel, rig: EnvelopingRig, template: Template) ->
     parents = skeleton.parents + rig.parents[count:]
     joints = np.asarray(skeleton.joints)
     places = np.concatenate([joints, joints[rig.helper_joints]])
-    width = int((dense > 0).sum(axis=1).max())
     return Template(
         template.mesh,
         Skeleton(names, parents, places),
-        SkinWeights.from_dense(dense / dense.sum(axis=1, keepdims=True), width),
+        SkinWeights.from_dense(dense / dense.sum(axis=1, keepdims=True), ENGINE_INFLUENCES),
         template.part_names,
         template.part_labels,
     )
