@@ -124,7 +124,7 @@ def small_enveloping(template: Template) -> EnvelopingModel:
     drivers = []
     for name, kind in (("left_elbow", "swing"), ("left_elbow", "twist"), ("left_hip", "rotation")):
         joint = view.skeleton.index(name)
-        turns = np.array([[0.0, 0, 0], [0, -0.9, 0], [0.7, 0.2, 0]])
+        turns = np.array([[0.0, 0, 0], [0.5, -0.9, 0], [-0.7, 0.2, 0]])
         if kind != "rotation":
             turns = driver_rotations(kind, matrix_from_axis_angle(turns), rig.axes[joint])
         keys = turns if kind != "rotation" else matrix_from_axis_angle(turns)
