@@ -24,7 +24,7 @@ from corporeal.geometry.rotations import (
     quaternion_from_matrix,
 )
 from corporeal.models.enveloping.keys import RadialBasis, driver_rotations
-from corporeal.models.enveloping.model import EnvelopingSkinning
+from corporeal.models.enveloping.model import EnvelopingControls, EnvelopingSkinning
 from corporeal.pipelines.bake import bake
 from corporeal.pipelines.exports import write_character
 from corporeal.pipelines.results import engine_colours
@@ -62,7 +62,7 @@ def live_keys(
     deformer: EnvelopingSkinning, identity: Identity, controls: GivenControls = None
 ) -> LiveKeys:
     """The person's offsets, key by key."""
-    told = controls_for(deformer.name, deformer.Controls, controls)
+    told = controls_for(deformer.name, EnvelopingControls, controls)
     model, count = deformer.model, deformer.model.vertex_count
     random = matrix_from_axis_angle(np.random.default_rng(0).normal(0, _TURN, (_SAMPLES, 3)))
     names, rows, low, high = [], [], [], []

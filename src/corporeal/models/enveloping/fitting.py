@@ -164,8 +164,8 @@ class PersonFitter:
                 f"scans have the shape {vertices.shape}; expected scans × "
                 f"{self.model.vertex_count} vertices × 3, in the model's order."
             )
-        finite = np.isfinite(vertices).all(axis=-1)
-        seen = finite * (1.0 if confidence is None else np.asarray(confidence))
+        finite = np.asarray(np.isfinite(vertices).all(axis=-1))
+        seen = np.asarray(finite * (1.0 if confidence is None else np.asarray(confidence)))
         if seen.mean(axis=1).min() < _LEAST_SEEN:
             raise InputError(
                 f"a scan shows {100 * seen.mean(axis=1).min():.1f} % of the surface; expected at "
@@ -173,7 +173,10 @@ class PersonFitter:
             )
         places = np.where(finite[..., None], vertices, 0.0).astype(np.float32)
         return Scans(
-            places, seen.astype(np.float32), np.zeros(len(places), np.int64), np.zeros(1, np.int64)
+            places,
+            np.asarray(seen, np.float32),
+            np.zeros(len(places), np.int64),
+            np.zeros(1, np.int64),
         )
 
     def _first(self, scans: Scans) -> RotationPose:

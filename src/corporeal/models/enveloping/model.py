@@ -149,7 +149,7 @@ class EnvelopingSkinning(Traits):
         controls: GivenControls = None,
     ) -> Float[NumpyArray, "*batch V 3"]:
         """Posed skin, metres; `out` is a contiguous array of the result's shape to write to."""
-        told = controls_for(self.name, self.Controls, controls)
+        told = controls_for(self.name, EnvelopingControls, controls)
         self._plain.require_fit(identity, pose)
         skin = self._prepared(identity, np.asarray(pose.joint_rotations).dtype, told.individual)
         return skin.vertices(pose, told.corrections, out)

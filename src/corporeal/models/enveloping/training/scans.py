@@ -66,7 +66,7 @@ def _seen(vertices: NumpyArray, given: NumpyArray | None, who: str) -> NumpyArra
             f"scan {worst} of {who} shows {100 * shares[worst]:.1f} % of the surface; expected at "
             f"least {100 * _LEAST_SEEN:.0f} %. Leave it out."
         )
-    return seen.astype(np.float32)
+    return np.asarray(seen, np.float32)
 
 
 def filled(
