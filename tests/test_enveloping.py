@@ -257,7 +257,7 @@ def test_a_known_character_is_found_again():
 
 
 def test_poses_are_found_again():
-    """Gauss–Newton with exact derivatives: the truth's own character, poses a little off, comes back
+    """Gauss–Newton with exact derivatives: the known character, its poses a little off, comes back
     to its scans to a hundredth of a millimetre."""
     problem, truth, scans = known_character()
     random, few = np.random.default_rng(10), np.arange(4)

@@ -13,9 +13,10 @@ import numpy as np
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.assets.default_body import load_default_body
 from corporeal.assets.learned_enveloping import learned_enveloping
+from corporeal.body import controls as body_controls
 from corporeal.body.animation import Animation
 from corporeal.body.character import ENGINE_INFLUENCES
-from corporeal.body.controls import Controls, GivenControls, control
+from corporeal.body.controls import GivenControls, control
 from corporeal.body.deformer import Traits, controls_for
 from corporeal.body.enveloping import EnvelopingModel, coordinates
 from corporeal.body.identity import Identity
@@ -43,7 +44,7 @@ _SPARSE = 37
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnvelopingControls(Controls):
+class EnvelopingControls(body_controls.Controls):
     """How much the skin is corrected, and how much that depends on the person."""
 
     corrections: float = control(
@@ -63,7 +64,7 @@ class EnvelopingSkinning(Traits):
     references = ("allen2006correlated",)
     accepts_custom_mesh = False
     accepts_trained = True
-    Controls = EnvelopingControls
+    Controls: type[body_controls.Controls] = EnvelopingControls
 
     def __init__(self, template: Template, trained: EnvelopingModel | None = None) -> None:
         """`trained` is the model, the one that ships if None."""
