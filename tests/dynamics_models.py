@@ -13,7 +13,7 @@ from corporeal.body.dynamics import (
     Predictors,
     TriangleDynamics,
 )
-from corporeal.body.enveloping import EnvelopingModel, KeyedOffsets
+from corporeal.body.enveloping import DriverKind, EnvelopingModel, KeyedOffsets
 from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
@@ -122,7 +122,10 @@ def small_enveloping(template: Template) -> EnvelopingModel:
     bones = np.zeros((3, rig.layout.size))
     bones[0] = rig.layout.fit(np.asarray(view.skeleton.joints))
     drivers = []
-    for name, kind in (("left_elbow", "swing"), ("left_elbow", "twist"), ("left_hip", "rotation")):
+    driving: tuple[tuple[str, DriverKind], ...] = (
+        ("left_elbow", "swing"), ("left_elbow", "twist"), ("left_hip", "rotation"),
+    )  # fmt: skip
+    for name, kind in driving:
         joint = view.skeleton.index(name)
         turns = np.array([[0.0, 0, 0], [0.5, -0.9, 0], [-0.7, 0.2, 0]])
         if kind != "rotation":

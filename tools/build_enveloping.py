@@ -33,7 +33,7 @@ TESTED = 12
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="trained model (.npz)")
     parser.add_argument("--made-by", default="", help="command that made it, if it has no manifest")
     parser.add_argument("--out", type=Path, default=PACKAGE_DATA, help="folder to write into")
@@ -96,7 +96,7 @@ def write_asset(
 ) -> None:
     """Write the arrays as an xz-packed npz, and the manifest that vouches for it."""
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, allow_pickle=False, **arrays)
     data = lzma.compress(buffer.getvalue(), preset=9 | lzma.PRESET_EXTREME)
     path = folder / "enveloping.npz.xz"
     path.write_bytes(data)
