@@ -6,20 +6,27 @@ from typing import Any
 import numpy as np
 
 from corporeal.assets.default_body import load_default_body
+from corporeal.assets.smpl_view import smpl_template
 from corporeal.body.dynamics import (
     DynamicBlendShapes,
     DynamicDeformations,
     Predictors,
     TriangleDynamics,
 )
+from corporeal.body.enveloping import DriverKind, EnvelopingModel, KeyedOffsets
 from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.triangle_model import TriangleModel
+from corporeal.body.weights import SkinWeights
 from corporeal.dynamics.control_vector import control_size, driving_joints, driving_names
 from corporeal.dynamics.neural import network
 from corporeal.dynamics.neural.person import PERSON_SIZE
+from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.blendscape.train import initial_model
+from corporeal.models.enveloping.keys import driver_rotations
+from corporeal.models.enveloping.regions import first_weights
+from corporeal.models.enveloping.rig import EnvelopingRig
 
 
 def small_predictors(
@@ -119,11 +126,46 @@ def small_neural(template: Template) -> NeuralFlesh:
     )
 
 
+def small_enveloping(template: Template) -> EnvelopingModel:
+    """Two latent coordinates that fatten and stretch, and bumps at three key angles of the left
+    elbow and hip; joints are SMPL's."""
+    view = smpl_template(template) if template.skeleton.joint_count == 52 else template
+    rig, random = EnvelopingRig.of(view.skeleton), np.random.default_rng(13)
+    rest = np.asarray(view.mesh.vertices, np.float64)
+    dense = np.asarray(view.weights.dense(), np.float64)
+    weights, _ = first_weights(dense, rig, rest)
+    dress = np.stack([rest, 0.02 * rest * [1, 0, 1], 0.02 * rest * [0, 1, 0]])
+    bones = np.zeros((3, rig.layout.size))
+    bones[0] = rig.layout.fit(np.asarray(view.skeleton.joints))
+    drivers = []
+    driving: tuple[tuple[str, DriverKind], ...] = (
+        ("left_elbow", "swing"), ("left_elbow", "twist"), ("left_hip", "rotation"),
+    )  # fmt: skip
+    for name, kind in driving:
+        joint = view.skeleton.index(name)
+        turns = np.array([[0.0, 0, 0], [0.5, -0.9, 0], [-0.7, 0.2, 0]])
+        if kind != "rotation":
+            turns = driver_rotations(kind, matrix_from_axis_angle(turns), rig.axes[joint])
+        keys = turns if kind != "rotation" else matrix_from_axis_angle(turns)
+        near = np.linalg.norm(rest - np.asarray(view.skeleton.joints)[joint], axis=1)
+        region = np.flatnonzero(near < 0.15)
+        fade = np.exp(-((near[region] / 0.06) ** 2))[:, None]
+        offsets = (fade * random.normal(0, 0.01, (3, 2, 1, 3))).astype(np.float32)
+        drivers.append(KeyedOffsets(joint, kind, keys, region, offsets))
+    return EnvelopingModel(
+        np.asarray(view.mesh.triangles, np.int64), view.skeleton.names, view.skeleton.parents,
+        np.asarray(view.skeleton.joints, np.float64), rig.helper_joints, rig.helper_shares,
+        SkinWeights.from_dense(weights, 4), dress.astype(np.float32), bones, tuple(drivers), 0.2,
+        random.normal(size=(6, 2)), np.linspace(1.5, 1.9, 6), np.linspace(50.0, 100.0, 6),
+    )  # fmt: skip
+
+
 @cache
 def trained_for(name: str) -> Any:
     """A model for a deformer that needs one, on the default body; None for the others."""
     template = load_default_body().template
     makers = {
+        "enveloping": small_enveloping,
         "blendscape": small_blendscape,
         "dyna": small_dyna,
         "dmpl": small_dmpl,

@@ -9,6 +9,7 @@ from tyro.conf import Positional
 
 from corporeal.cli.console import say, tell_made
 from corporeal.cli.train_dynamics import METHODS
+from corporeal.cli.train_enveloping import TrainEnveloping
 from corporeal.pipelines.train_smpl import TrainedFile, TrainSmplConfig, train_smpl
 from corporeal.runtime.manifest import require_known, require_verb
 
@@ -17,7 +18,7 @@ from corporeal.runtime.manifest import require_known, require_verb
 class Train(TrainSmplConfig):
     """Learn a body model from registrations: shapes, joints, skin weights, pose blend shapes.
 
-    Other methods: blendscape, dyna, dmpl (corporeal train dmpl --help).
+    Other methods: enveloping, blendscape, dyna, dmpl, neural (corporeal train dmpl --help).
 
     Examples:
       corporeal train smpl --poses multipose.zarr --shapes multishape.zarr --out my_smpl.npz
@@ -39,8 +40,9 @@ class Train(TrainSmplConfig):
     def for_flags(cls, flags: Sequence[str]) -> type:
         """The verb of the method that flags name first."""
         named = next((flag for flag in flags if not flag.startswith("-")), "smpl")
-        if flags and flags[0] == named and named in METHODS:
-            return METHODS[named]
+        methods = {**METHODS, "enveloping": TrainEnveloping}
+        if flags and flags[0] == named and named in methods:
+            return methods[named]
         return cls
 
     @staticmethod

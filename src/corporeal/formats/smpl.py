@@ -17,6 +17,8 @@ key                 shape          what it is here (`LinearBodyModel`)
 `bs_type`           text           `lrotmin`: written for others, not read
 `hands_components*` 45×45          with 52 joints: `l` and `r`, the identity; not read
 `hands_mean*`       45             with 52 joints: zero, flat hands; not read
+`shape_pose_shares` n×B×9K         `.npz` alone: `ShapeCorrectives`, read by a function of its own
+`shape_pose_dirs`   V×3×B          likewise
 =================== ============== ========================================================
 
 Other keys are left out by name. Nothing pickled is run: see `pickled`. Files of STAR and of SMPL-X
@@ -31,6 +33,7 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.body.linear_model import Blending, LinearBodyModel
+from corporeal.body.shape_correctives import ShapeCorrectives
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.amass import BODY_JOINTS, HAND_JOINTS
@@ -65,10 +68,37 @@ def read_smpl(path: str | Path) -> LinearBodyModel:
         raise FormatError(f"{path}: {error}") from error
 
 
-def write_smpl(path: str | Path, model: LinearBodyModel) -> None:
-    """Write a model with SMPL's keys: `.npz`, or the plain-array `.pkl` that `smplx` loads."""
+def read_shape_correctives(path: str | Path) -> ShapeCorrectives | None:
+    """Pose correctives that depend on shape, where a model's file has them."""
+    path = Path(path)
+    if path.suffix.lower() != ".npz":
+        return None
+    with open_npz(path, object_arrays="skip") as archive:
+        if "shape_pose_shares" not in archive.headers:
+            return None
+        shares = archive.array("shape_pose_shares", "f", ("n", "B", "P"))
+        offsets = archive.array("shape_pose_dirs", "f", ("V", 3, "B"))
+    names = _NAMES.get(shares.shape[2] // 9 + 1)
+    if names is None:
+        raise FormatError(f"{path}: shape_pose_shares has {shares.shape[2]} columns; expected 207.")
+    rows = np.ascontiguousarray(np.moveaxis(offsets, -1, 0))
+    return ShapeCorrectives(names[1:], shares, rows)
+
+
+def write_smpl(
+    path: str | Path, model: LinearBodyModel, dependent: ShapeCorrectives | None = None
+) -> None:
+    """Write a model with SMPL's keys: `.npz`, or the plain-array `.pkl` that `smplx` loads.
+
+    `dependent` goes into keys of its own (`.npz` alone), which other programs leave out.
+    """
     path = Path(path)
     arrays = _keys(model)
+    if dependent is not None:
+        if path.suffix.lower() != ".npz":
+            raise InputError(f"cannot write shape-dependent correctives as {path}; expected .npz.")
+        arrays["shape_pose_shares"] = np.asarray(dependent.shares, np.float64)
+        arrays["shape_pose_dirs"] = np.moveaxis(np.asarray(dependent.offsets, np.float32), 0, -1)
     if path.suffix.lower() == ".pkl":
         write_pickled_arrays(path, arrays)
     elif path.suffix.lower() == ".npz":

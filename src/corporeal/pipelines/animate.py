@@ -22,13 +22,19 @@ from corporeal.dynamics.neural.deformer import NeuralSkinning
 from corporeal.errors import InputError
 from corporeal.formats.native import read_body
 from corporeal.formats.registry import format_to_read
+from corporeal.models.enveloping.model import EnvelopingSkinning
 from corporeal.pipelines.controls import read_controls
 from corporeal.pipelines.custom_mesh import CustomBody, custom_body_again, load_custom_body
 from corporeal.pipelines.deformer_options import deformer_for, painted_map
 from corporeal.pipelines.deformers import deformer_class, require_place
 from corporeal.pipelines.exaggeration import exaggerated, require_offsets
 from corporeal.pipelines.layered_body import layers_for, stored_layers
-from corporeal.pipelines.live_character import require_live, write_live_character
+from corporeal.pipelines.live_character import (
+    require_character,
+    require_live,
+    write_live_character,
+)
+from corporeal.pipelines.live_enveloping import write_live_enveloping
 from corporeal.pipelines.make_body import shaped_body
 from corporeal.pipelines.motion_source import is_motion_file, motion_for, motion_for_skeleton
 from corporeal.pipelines.options import AnimateOptions
@@ -137,6 +143,11 @@ def animate(config: AnimateConfig) -> Animated:
     moved = animate_body(load_subject(config), config.motion, config, config.controls)
     animation, report, deformer = moved.animation, moved.report, moved.deformer
     if config.live:
+        if isinstance(deformer, EnvelopingSkinning):
+            require_character(config.out)
+            report |= write_live_enveloping(config.out, deformer, animation, dict(config.controls))
+            finish_run(run, [config.out], report)
+            return _animated(config, animation, deformer, report)
         parts = attachments_of(animation.template, animation.identity)
         live = require_live(config.out, deformer)
         soft = deformer if isinstance(deformer, DmplSkinning | NeuralSkinning) else None
@@ -148,6 +159,12 @@ def animate(config: AnimateConfig) -> Animated:
             config.out, animation, moved.body.measurements, config.frame, config
         )
     finish_run(run, [config.out], report)
+    return _animated(config, animation, deformer, report)
+
+
+def _animated(
+    config: AnimateConfig, animation: Animation, deformer: Deformer, report: dict[str, Any]
+) -> Animated:
     return Animated(
         out=config.out,
         manifest=manifest_path(config.out),

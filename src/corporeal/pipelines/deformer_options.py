@@ -77,6 +77,10 @@ def read_trained(options: AnimateOptions) -> Any:
         from corporeal.formats.neural import read_neural
 
         return read_neural(path)
+    if options.deformer == "enveloping":
+        from corporeal.formats.enveloping import read_enveloping
+
+        return read_enveloping(path)
     from corporeal.formats.blendscape import read_blendscape
 
     return read_blendscape(path)

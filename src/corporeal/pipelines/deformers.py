@@ -27,6 +27,7 @@ DEFORMERS: dict[str, str] = {
     "dqs": "corporeal.skinning.dual_quaternion:DualQuaternionSkinning",
     "smpl": "corporeal.models.smpl.shipped:SmplSkinning",
     "smpl-sparse": "corporeal.models.smpl.shipped:SparseSmplSkinning",
+    "enveloping": "corporeal.models.enveloping.model:EnvelopingSkinning",
     "blendscape": "corporeal.models.blendscape.model:BlendScape",
     "dyna": "corporeal.dynamics.dyna.model:DynaSkinning",
     "dmpl": "corporeal.dynamics.dmpl.model:DmplSkinning",

@@ -35,18 +35,23 @@ MOST_TARGETS = 64
 """Morph targets of a character."""
 
 
-def require_live(path: Path, deformer: Deformer) -> CorrectedSkinning:
-    """The deformer, if it has correctives that engines can play and `path` can hold them."""
+def require_character(path: Path) -> None:
+    """Refuse a file that holds no character."""
     if path.suffix.lower() not in CHARACTER_WRITERS:
         raise InputError(
             f"--live writes a character; {path} is none. Expected {', '.join(CHARACTER_WRITERS)}."
         )
+
+
+def require_live(path: Path, deformer: Deformer) -> CorrectedSkinning:
+    """The deformer, if it has correctives that engines can play and `path` can hold them."""
+    require_character(path)
     if isinstance(deformer, DmplSkinning | NeuralSkinning):
         return deformer.static
     if not isinstance(deformer, CorrectedSkinning) or deformer.correctives is None:
         raise InputError(
             f"--live came with the deformer {deformer.name!r}, which has no pose correctives. Use "
-            f"--deformer smpl, dmpl or neural, or a --model."
+            f"--deformer smpl, enveloping, dmpl or neural, or a --model."
         )
     if not isinstance(deformer.skinning, LinearBlendSkinning):
         raise InputError(

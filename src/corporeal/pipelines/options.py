@@ -79,8 +79,9 @@ class ModelOptions:
     """A person of a trained body model instead of a body."""
 
     model: Path | None = None
-    """Trained body model (.npz or .pkl with SMPL's keys; smpl and smpl-sparse ship with the
-    package), which makes the person and moves it, unless another deformer is named."""
+    """Trained body model (.npz or .pkl with SMPL's keys, or an .npz of train enveloping; smpl,
+    smpl-sparse and enveloping ship with the package), which makes the person and moves it, unless
+    another deformer is named."""
     shape: str = ""
     """Shape coefficients of the model's person, with commas, such as 2.0,-1.0."""
     live: bool = False
@@ -107,8 +108,8 @@ class AnimateOptions(LightOptions, ModelOptions, MeshOptions, MotionOptions):
     exaggeration_map: Path | None = None
     """Painted factors of how far the skin goes from plain skinning, one a vertex (.npy)."""
     trained: Path | None = None
-    """Trained model of the deformer (.npz): blendscape, dyna or dmpl; the one that ships unless
-    given."""
+    """Trained model of the deformer (.npz): enveloping, blendscape, dyna, dmpl or neural; the one
+    that ships unless given."""
     scene: Path | None = None
     """Colliders and wind around the body (.json); see the documentation of the command line."""
 

@@ -8,15 +8,29 @@ import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.assets.default_body import grounded, load_default_body
+from corporeal.assets.learned_enveloping import learned_enveloping
 from corporeal.assets.learned_smpl import LearnedName, learned_smpl
 from corporeal.body.body import Body
+from corporeal.body.deformer import Deformer
+from corporeal.body.enveloping import EnvelopingModel
 from corporeal.body.identity import Identity
 from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.shape_correctives import ShapeCorrectives
 from corporeal.errors import InputError
-from corporeal.formats.smpl import read_smpl, write_smpl
-from corporeal.models.smpl.embedding import SMPLH_JOINTS, embedded_model, is_embeddable
+from corporeal.formats.enveloping import is_enveloping, read_enveloping
+from corporeal.formats.smpl import read_shape_correctives, read_smpl, write_smpl
+from corporeal.models.enveloping.model import EnvelopingSkinning
+from corporeal.models.smpl.embedding import (
+    SMPLH_JOINTS,
+    embedded_model,
+    embedded_shape_correctives,
+    is_embeddable,
+)
 from corporeal.models.smpl.model import SmplModel
+from corporeal.models.smpl.shape_dependent import ShapeDependentSmpl
 
+ENVELOPING = "enveloping"
+"""Name that the corrective enveloping ships under."""
 _MOST = 10.0
 """Largest shape coefficient, in standard deviations."""
 
@@ -25,7 +39,7 @@ _MOST = 10.0
 class ModelPerson:
     """A person of a model, standing on the ground, and what moves it."""
 
-    model: SmplModel
+    model: Deformer
     """The model that moves the person."""
     body: Body
     """The person at rest."""
@@ -33,7 +47,7 @@ class ModelPerson:
 
 def is_shipped(which: Path) -> bool:
     """Whether a model is named by what it ships under rather than by its file."""
-    return which.name in get_args(LearnedName)
+    return which.name in (*get_args(LearnedName), ENVELOPING)
 
 
 def model_file(which: Path | None) -> Path | None:
@@ -43,7 +57,7 @@ def model_file(which: Path | None) -> Path | None:
     if which.suffix.lower() not in (".npz", ".pkl"):
         raise InputError(
             f"there is no model {which}; expected a .npz or .pkl file with SMPL's keys, or "
-            f"{' or '.join(get_args(LearnedName))}, which ship with the package."
+            f"{', '.join(get_args(LearnedName))} or {ENVELOPING}, which ship with the package."
         )
     return which
 
@@ -53,6 +67,10 @@ def load_model(which: Path) -> LinearBodyModel:
     file = model_file(which)
     if file is not None:
         return read_smpl(file)
+    if which.name == ENVELOPING:
+        raise InputError(
+            "the model 'enveloping' has no SMPL keys; expected smpl, smpl-sparse or a file."
+        )
     name: LearnedName = "smpl" if which.name == "smpl" else "smpl-sparse"
     return learned_smpl(name).model()
 
@@ -91,8 +109,55 @@ def model_person(which: Path, shape: str = "") -> ModelPerson:
     A model of 24 joints on the default body's surface is given SMPL-H's fingers, so that every
     motion fits.
     """
+    if (envelope := enveloping_of(which)) is not None:
+        return enveloped_person(envelope, read_shape(shape, envelope.latent_count))
     data = load_model(which)
-    return person_of(data, read_shape(shape, data.shape_count))
+    file = model_file(which)
+    dependent = None if file is None else read_shape_correctives(file)
+    if dependent is None:
+        return person_of(data, read_shape(shape, data.shape_count))
+    return dependent_person(data, dependent, read_shape(shape, data.shape_count))
+
+
+def dependent_person(
+    data: LinearBodyModel, dependent: ShapeCorrectives, betas: Float64[NumpyArray, "n"]
+) -> ModelPerson:
+    """The person of a model with shape-dependent pose blend shapes, on the ground; with fingers
+    where they can be given."""
+    if is_embeddable(data):
+        data, dependent = embedded_model(data), embedded_shape_correctives(dependent)
+    known = load_default_body().template if _is_default_surface(data) else None
+    model = ShapeDependentSmpl(data, dependent, known)
+    made = model.prepare(betas if len(betas) else np.zeros(1))
+    rest, joints = grounded(
+        np.asarray(made.rest_vertices, np.float32), np.asarray(made.joints, np.float32)
+    )
+    identity = Identity(rest, joints, made.parameters)
+    measured = _measured(smpl_model(data), identity)
+    return ModelPerson(model, Body(model.template, identity, measured))
+
+
+def enveloping_of(which: Path) -> EnvelopingModel | None:
+    """The corrective enveloping that a file holds or that ships; None for other models."""
+    if which.name == ENVELOPING:
+        return learned_enveloping()
+    file = model_file(which)
+    return read_enveloping(file) if file is not None and is_enveloping(file) else None
+
+
+def enveloped_person(model: EnvelopingModel, x: Float64[NumpyArray, "n"]) -> ModelPerson:
+    """The person of an enveloping with these latent coordinates, on the ground; with fingers."""
+    template = load_default_body().template
+    deformer = EnvelopingSkinning(template, model)
+    made = deformer.prepare(x)
+    rest, joints = grounded(
+        np.asarray(made.rest_vertices, np.float32), np.asarray(made.joints, np.float32)
+    )
+    identity = Identity(rest, joints, made.parameters)
+    from corporeal.anthropometry.measure import measure
+
+    values = {k: float(v) for k, v in measure(identity, template).values.items()}
+    return ModelPerson(deformer, Body(template, identity, values))
 
 
 def smpl_model(data: LinearBodyModel) -> SmplModel:

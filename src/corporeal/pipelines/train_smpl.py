@@ -27,6 +27,8 @@ from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 ProgressCallback = Callable[[str, float], None]
 """Is told what was done, and the mean distance of vertices after it, metres."""
 Sex = Literal["female", "male", "both"]
+DEPENDENCE = 3
+"""Shape coefficients that pose blend shapes depend on, where they do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,8 @@ class TrainSmplOptions:
     """Let only the joints that move a vertex correct it."""
     shape_count: int = ShapeTraining.count
     """Shape coefficients."""
+    shape_dependent: bool = False
+    """Let pose blend shapes depend on the first shape coefficients: people bend differently."""
     sex: Sex = "both"
     """Whose registrations; both make one model of all."""
     test_too: bool = False
@@ -82,6 +86,10 @@ def train_smpl(config: TrainSmplConfig, callback: ProgressCallback | None = None
     """
     if config.out.suffix.lower() not in (".npz", ".pkl"):
         raise InputError(f"cannot write a model as {config.out}; expected .npz or .pkl.")
+    if config.shape_dependent and config.out.suffix.lower() != ".npz":
+        raise InputError(
+            f"cannot write shape-dependent pose blend shapes as {config.out}; expected .npz."
+        )
     require_writable(config.out)
     files = () if config.template is None else (config.template,)
     run = start_run("train smpl", config, files)
@@ -89,7 +97,7 @@ def train_smpl(config: TrainSmplConfig, callback: ProgressCallback | None = None
     shapes = RegistrationSet(str(config.shapes), read_dataset(config.shapes))
     checkpoint = config.out.with_name(config.out.name + ".checkpoint.npz")
     made, notes = train_smpl_model(poses, shapes, config, callback, checkpoint)
-    write_smpl(config.out, made.model)
+    write_smpl(config.out, made.model, made.dependent)
     finish_run(run, [config.out], made.report)
     checkpoint.unlink(missing_ok=True)
     return TrainedFile(config.out, manifest_path(config.out), notes, dict(made.report))
@@ -122,7 +130,8 @@ def train_smpl_model(
     template = _template(options, posed)
     trainer = SmplTrainer(
         replace(PoseTraining(), blending=options.skinning, sparse=options.sparse),
-        replace(ShapeTraining(), count=_count(options, posed, shaped)),
+        replace(ShapeTraining(), count=(count := _count(options, posed, shaped))),
+        min(DEPENDENCE, count) if options.shape_dependent else 0,
     )
     few = few_registrations(posed.held.frame_count, template)
     if few is not None:

@@ -17,6 +17,7 @@ from corporeal.assets.smpl_view import BODY_JOINT_COUNT, HANDS
 from corporeal.body.character import ENGINE_INFLUENCES
 from corporeal.body.correctives import FEATURES, PoseCorrectives
 from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.shape_correctives import ShapeCorrectives
 from corporeal.body.template import Template
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
@@ -87,6 +88,18 @@ def embedded_correctives(correctives: PoseCorrectives) -> PoseCorrectives:
         correctives,
         joint_names=tuple(correctives.joint_names[i] for i in kept),
         feature_weights=np.ascontiguousarray(correctives.feature_weights[:, columns]),
+    )
+
+
+def embedded_shape_correctives(correctives: ShapeCorrectives) -> ShapeCorrectives:
+    """Shape-dependent correctives without what the hand joints drive."""
+    hands = [f"{side}_hand" for side in HANDS]
+    kept = [i for i, name in enumerate(correctives.joint_names) if name not in hands]
+    columns = (FEATURES * np.asarray(kept)[:, None] + np.arange(FEATURES)).reshape(-1)
+    return replace(
+        correctives,
+        joint_names=tuple(correctives.joint_names[i] for i in kept),
+        shares=np.ascontiguousarray(correctives.shares[..., columns]),
     )
 
 

@@ -12,17 +12,23 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.linear_model import LinearBodyModel
 from corporeal.body.registrations import Registrations
+from corporeal.body.shape_correctives import ShapeCorrectives
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
 from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.models.smpl.training.checkpoints import Checkpoints
-from corporeal.models.smpl.training.estimate import PosedMeshes, distances
+from corporeal.models.smpl.training.estimate import Estimate, PosedMeshes, distances
 from corporeal.models.smpl.training.pose_training import (
     PoseModel,
     PoseTraining,
     ProgressCallback,
     train_pose,
+)
+from corporeal.models.smpl.training.shape_dependence import (
+    reduced_shape_correctives,
+    shape_coefficients,
+    solved_shape_dependence,
 )
 from corporeal.models.smpl.training.shape_training import ShapeTraining, train_shape
 
@@ -35,6 +41,8 @@ class TrainedSmpl:
     """The new model."""
     report: Mapping[str, Any]
     """Settings, data, mean distances after every stage (metres), variance explained."""
+    dependent: ShapeCorrectives | None = None
+    """Pose blend shapes that depend on shape coefficients, where they were asked for."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,10 @@ class SmplTrainer:
     """Settings of the training on many poses."""
     shape: ShapeTraining = field(default_factory=ShapeTraining)
     """Settings of the training on many people."""
+    shape_dependence: int = 0
+    """Shape coefficients that pose blend shapes depend on; 0 as in Loper 2015."""
+    dependence_ridge: float = 1e-2
+    """Ridge of that dependence, in registrations, of squared features times coefficients."""
 
     def fit(
         self,
@@ -74,6 +86,7 @@ class SmplTrainer:
         model, found = train_shape(standing, first, learned.initial.edges, self.shape, rest_shapes)
         if callback is not None:
             callback("shape space", float(found.explained[-1]))
+        dependent = self._dependent(meshes, learned.estimate, model)
         errors = distances(meshes, learned.estimate)
         report = {
             "settings": asdict(self),
@@ -87,7 +100,19 @@ class SmplTrainer:
             "training_distance": float(errors.mean()),
             "explained": found.explained.tolist(),
         }
-        return TrainedSmpl(model, report)
+        return TrainedSmpl(model, report, dependent)
+
+    def _dependent(
+        self, meshes: PosedMeshes, estimate: Estimate, model: LinearBodyModel
+    ) -> ShapeCorrectives | None:
+        """Pose blend shapes again, linear in shape coefficients as well."""
+        if not self.shape_dependence:
+            return None
+        betas = shape_coefficients(model, estimate.rest_shapes, self.shape_dependence)
+        shapes = solved_shape_dependence(
+            meshes, estimate, betas, ridge=self.pose.pose_ridge, dependence=self.dependence_ridge
+        )
+        return reduced_shape_correctives(model.joint_names[1:], shapes, estimate)
 
 
 def few_registrations(count: int, template: Template) -> str | None:

@@ -1,0 +1,393 @@
+"""Corrective enveloping on the budget of Allen 2006: few poses of most people, many of a few.
+
+    python benchmarks/enveloping.py --scans multipose.packed.npz
+    python benchmarks/enveloping.py --scans multipose.packed.npz --only budget,holes --limit 6
+
+Parts: `budget` (training, new people, one person's corrections transferred, identities permuted),
+`smpl` (SMPL and shape-dependent SMPL on the same scans), `holes` (30 and 60 % of the surface not
+seen), `posing` (time of a frame), `edits` (mass and stature). Each part is written when it is done
+and is not done again unless `--again`. `--limit` is the number of test poses of a new person.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.body.enveloping import EnvelopingModel
+from corporeal.body.registrations import Registrations
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "enveloping.json"
+PARTS = ("budget", "smpl", "holes", "posing", "edits")
+REACH = {"elbow": 0.10, "shoulder": 0.14, "knee": 0.13, "hip": 0.18}
+"""Metres around a joint that are its region."""
+OBSERVED = 2
+"""Scans of a new person that its shape is found from."""
+DENSE, POSES = 5, 16
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--scans", type=Path, help="held poses of many people")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
+    parser.add_argument("--limit", type=int, default=10, help="test poses of a new person")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of training")
+    parser.add_argument("--keep", type=Path, default=Path("enveloping_budget.npz"))
+    parser.add_argument("--again", action="store_true", help="do finished parts again")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    done = json.loads(given.out.read_text()) if given.out.exists() else {}
+    bench = Bench(given)
+    for part in given.only.split(","):
+        if part in done and not given.again:
+            continue
+        begin = time.process_time()
+        found = getattr(bench, part)()
+        found["cpu_seconds"] = round(time.process_time() - begin, 1)
+        found["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, shared with other work"
+        found["commit"] = commit()
+        found["date"] = datetime.now(UTC).isoformat(timespec="seconds")
+        done[part] = found
+        given.out.write_text(json.dumps(done, indent=1) + "\n")
+        print(part, json.dumps(found), flush=True)
+
+
+def commit() -> str:
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+class Bench:
+    """Data, split and the model on the budget."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        from corporeal.pipelines.dataset import read_dataset
+        from corporeal.pipelines.train_enveloping import default_rig, hand_confidence
+
+        if given.scans is None:
+            raise SystemExit("--scans is needed: a set of held poses (corporeal capture).")
+        self.given, self.held = given, read_dataset(given.scans)
+        self.template, self.regressor = default_rig()
+        self.confidence = hand_confidence(self.template)
+        facts = {n: s.facts for n, s in self.held.subjects.items()}
+        bmi = {n: float(f["mass"]) / float(f["stature"]) ** 2 for n, f in facts.items()}
+        order = sorted(bmi, key=lambda n: bmi[n])
+        self.counts = {t.subject: t.frame_count for t in self.held.takes}
+        self.new = order[3::7]
+        rest = [n for n in order if n not in self.new]
+        self.single = max(rest[8:20], key=lambda n: self.counts[n])
+        self.dense = [n for n in rest if n != self.single][2::6][:DENSE]
+        self.model: EnvelopingModel | None = None
+        rest_shape = np.asarray(self.template.mesh.vertices)
+        joints, names = np.asarray(self.template.skeleton.joints), self.template.skeleton.names
+        self.regions = {
+            kind: np.minimum.reduce(
+                [
+                    np.linalg.norm(rest_shape - joints[names.index(f"{side}_{kind}")], axis=1)
+                    for side in ("left", "right")
+                ]
+            )
+            < reach
+            for kind, reach in REACH.items()
+        }
+        self.regions["body"] = self.confidence > 0.5
+
+    def frames(self, name: str, count: int | None = None) -> np.ndarray:
+        take = next(t for t in self.held.takes if t.subject == name)
+        return np.asarray(take.vertices[0 : count or take.frame_count], np.float32)
+
+    def scans(self, holes: float = 0.0) -> Registrations:
+        """The budget's takes; `holes` is the share of the surface that is not seen."""
+        random, takes = np.random.default_rng(5), []
+        for take in self.held.takes:
+            if take.subject in self.new:
+                continue
+            count = POSES if take.subject in self.dense else OBSERVED
+            count = take.frame_count if take.subject == self.single else count
+            frames = self.frames(take.subject, count)
+            if holes:
+                frames = self.punched(frames, holes, random)
+            takes.append(replace(take, vertices=frames, truth=None))
+        return replace(self.held, takes=tuple(takes))
+
+    def punched(self, frames: np.ndarray, share: float, random) -> np.ndarray:
+        """Round holes of 8 cm until so much is missing; standing scans stay whole (as the paper
+        trusts them)."""
+        frames = frames.copy()
+        for n in range(1, len(frames)):
+            whole = frames[n].copy()
+            away = np.zeros(len(whole), bool)
+            while away.mean() < share:
+                centre = whole[random.integers(len(whole))]
+                away |= np.linalg.norm(whole - centre, axis=1) < 0.08
+            frames[n, away] = np.nan
+        return frames
+
+    def trainer(self):
+        from corporeal.models.enveloping.train import EnvelopingTrainer
+
+        return EnvelopingTrainer(rounds=self.given.rounds)
+
+    def trained(self, scans: Registrations, checkpoint: Path | None = None):
+        return self.trainer().fit(
+            scans, self.template, regressor=self.regressor, vertex_confidence=self.confidence,
+            callback=lambda s, e: print(f"  {s}: {1e3 * e:.2f} mm", flush=True),
+            checkpoint=checkpoint,
+        )  # fmt: skip
+
+    def budget(self) -> dict:
+        from corporeal.formats.enveloping import write_enveloping
+
+        begin = time.process_time()
+        made = self.trained(self.scans(), self.given.keep.with_suffix(".checkpoint.npz"))
+        seconds = time.process_time() - begin
+        write_enveloping(self.given.keep, made.model)
+        self.model = made.model
+        fits, rms = self.people(made.model)
+        one = replace(made.model, corrections=made.single.corrections)
+        permuted = self.permuted(made)
+        return {
+            "people": {
+                "single": [self.single, self.counts[self.single]],
+                "dense": self.dense, "two poses": len(made.report["data"]["people"]) - DENSE - 1,
+                "new": self.new,
+            },
+            "registrations": made.report["data"]["registrations"],
+            "keys": made.report["keys"], "stages": made.report["stages"],
+            "training_cpu_seconds": round(seconds, 1),
+            "training_rms_mm": round(1e3 * made.report["training_rms"], 3),
+            "new_people_rms_mm": rms,
+            "new_people": {
+                "enveloping": self.tried(made.model, fits),
+                "average corrections": self.tried(without_individual(made.model), fits),
+                "one person transferred": self.tried(one, fits),
+                "identities permuted": self.tried(permuted, fits),
+                "no corrections": self.tried(without_corrections(made.model), fits),
+            },
+            "individual": self.correlation(made.model, fits),
+        }  # fmt: skip
+
+    def permuted(self, made) -> EnvelopingModel:
+        """The same training data, with x of other people where offsets are learned."""
+        from corporeal.models.enveloping.train import model_of
+        from corporeal.models.enveloping.training.linear import with_linear_parts
+        from corporeal.models.enveloping.training.scans import scans_of
+
+        scans, _ = scans_of(self.scans(), self.template)
+        seen = (scans.confidence * self.confidence).astype(np.float32)
+        scans = replace(scans, confidence=seen)
+        order = np.random.default_rng(3).permutation(len(made.estimate.x))
+        # dress shapes and bones of x' = P x are the same people's: only offsets meet strangers
+        estimate = replace(made.estimate, offsets=tuple(0 * k for k in made.estimate.offsets))
+        rows = made.estimate.offset_count
+        shuffled = with_linear_parts(
+            made.problem, scans, estimate, rows, self.trainer().linear,
+            offset_latents=made.estimate.x[order],
+        )  # fmt: skip
+        kept = replace(made.estimate, offsets=shuffled.offsets)
+        return model_of(made.problem, kept, self.template, [{}] * len(order))
+
+    def people(self, model: EnvelopingModel):
+        """Everybody new, from two scans; and the model's distance from them without anything of
+        their own."""
+        from corporeal.models.enveloping.fitting import PersonFitter
+
+        fitter, fits, all_squares = PersonFitter(model), {}, []
+        for name in self.new:
+            frames = self.frames(name, OBSERVED)
+            seen = np.tile(self.confidence, (len(frames), 1))
+            fits[name] = fitter.fit(frames, seen)
+            off = np.sum((fits[name].vertices - frames) ** 2, axis=-1)
+            all_squares.append(off[:, self.regions["body"]].mean())
+        return fits, round(1e3 * float(np.sqrt(np.mean(all_squares))), 3)
+
+    def tried(self, model: EnvelopingModel, fits) -> dict:
+        """Root mean square distances of new people in new poses, millimetres: shape and dress
+        residual from two scans, then the pose alone."""
+        from corporeal.models.enveloping.fitting import PersonFitter
+
+        fitter, rows = PersonFitter(model), []
+        for name, person in fits.items():
+            frames = self.frames(name)[OBSERVED : OBSERVED + self.given.limit]
+            seen = np.tile(self.confidence, (len(frames), 1))
+            found = fitter.fit(
+                frames, seen, x=person.x[: model.latent_count], residual=person.residual,
+                iterations=6,
+            )  # fmt: skip
+            rows.append(self.errors(found.vertices, frames))
+        return self.pooled(rows)
+
+    def errors(self, made: np.ndarray, frames: np.ndarray) -> dict:
+        off = np.sum((made - frames) ** 2, axis=-1)
+        return {kind: float(off[:, where].mean()) for kind, where in self.regions.items()}
+
+    def pooled(self, rows: list[dict]) -> dict:
+        return {
+            kind: round(1e3 * float(np.sqrt(np.mean([row[kind] for row in rows]))), 3)
+            for kind in self.regions
+        }
+
+    def correlation(self, model: EnvelopingModel, fits) -> dict:
+        """Size of every new person's offsets at elbow and shoulder against their mass."""
+        masses = np.array([float(self.held.subjects[n].facts["mass"]) for n in fits])
+        sizes = {}
+        for kind in ("elbow", "shoulder", "hip", "knee"):
+            joint = model.joint_names.index(f"left_{kind}")
+            drivers = [d for d in model.corrections if d.joint == joint]
+            size = []
+            for person in fits.values():
+                y = np.concatenate([[1.0], person.x])
+                own = [np.tensordot(y[: len(d.offsets)], d.offsets, axes=1) for d in drivers]
+                size.append(np.sqrt(np.mean([np.mean(np.sum(o**2, axis=-1)) for o in own])))
+            sizes[kind] = {
+                "rms_offsets_mm": [round(1e3 * float(s), 3) for s in size],
+                "correlation_with_mass": round(float(np.corrcoef(size, masses)[0, 1]), 3),
+            }
+        return {"masses_kg": masses.round(1).tolist(), **sizes}
+
+    def smpl(self) -> dict:
+        from corporeal.models.smpl.train import SmplTrainer
+        from corporeal.models.smpl.training.pose_training import PoseTraining
+        from corporeal.models.smpl.training.shape_training import ShapeTraining
+
+        begin = time.process_time()
+        trainer = SmplTrainer(PoseTraining(joint_rounds=2, shape_rounds=2), ShapeTraining(9), 3)
+        scans = self.scans()
+        made = trainer.fit(scans, scans,
+                           self.template)  # fmt: skip
+        seconds = round(time.process_time() - begin, 1)
+        plain = self.smpl_tried(made.model, None)
+        return {
+            "training_cpu_seconds": seconds,
+            "new_people": {
+                "smpl": plain,
+                "smpl shape-dependent": self.smpl_tried(made.model, made.dependent),
+            },
+        }
+
+    def smpl_tried(self, model, dependent) -> dict:
+        from corporeal.models.smpl.fitting.edge_poses import first_poses
+        from corporeal.models.smpl.fitting.fit_pose import edge_differences, person_of
+        from corporeal.models.smpl.fitting.many_people import shaped_person, solve_people
+        from corporeal.models.smpl.fitting.many_poses import solve_poses
+        from corporeal.models.smpl.reduction import dense_offsets
+        from corporeal.skinning.gradients import influences_of, posed_blocks
+
+        edges, rows = edge_differences(model.triangles, model.vertex_count), []
+        for name in self.new:
+            frames = self.frames(name)[: OBSERVED + self.given.limit]
+            start = first_poses(frames[:OBSERVED], person_of(model, dtype=frames.dtype), edges)
+            fit = solve_people(model, frames[:1], start[:1], model.shape_count, iterations=8)
+            person = shaped_person(model, fit.betas[0], frames.dtype)
+            if dependent is not None:
+                own = dense_offsets(dependent.at(fit.betas[0])).astype(frames.dtype)
+                person = replace(person, pose_offsets=own)
+            poses = solve_poses(person, frames[:OBSERVED], start, iterations=8).poses
+            influences = influences_of(person.weights)
+            which = np.arange(OBSERVED)
+            points = person.corrected(poses.rotations)
+            blended, moved = posed_blocks(
+                "lbs", influences, points, which, person.kinematics(poses)
+            )
+            normal = np.sum(np.swapaxes(blended, -1, -2) @ blended, axis=0) + 0.05 * np.eye(3)
+            right = np.einsum("nvba,nvb->va", blended, frames[:OBSERVED] - moved)
+            own = np.linalg.solve(normal, right[..., None])[..., 0]
+            person = replace(person, rest=(person.rest + own).astype(frames.dtype))
+            tests = frames[OBSERVED:]
+            first = first_poses(tests, person, edges)
+            found = solve_poses(person, tests, first, iterations=8, tolerance=1e-4).poses
+            points, which = person.corrected(found.rotations), np.arange(len(tests))
+            made = posed_blocks("lbs", influences, points, which, person.kinematics(found))[1]
+            rows.append(self.errors(made, tests))
+        return self.pooled(rows)
+
+    def kept(self) -> EnvelopingModel:
+        from corporeal.formats.enveloping import read_enveloping
+
+        if self.model is None:
+            self.model = read_enveloping(self.given.keep)
+        return self.model
+
+    def holes(self) -> dict:
+        found = {}
+        for share in (0.0, 0.3, 0.6):
+            made = self.trained(self.scans(share)).model if share else self.kept()
+            fits, rms = self.people(made)
+            found[f"{round(100 * share)} %"] = {
+                "new_people_rms_mm": rms, "new_people": self.tried(made, fits),
+            }  # fmt: skip
+        return found
+
+    def posing(self) -> dict:
+        from corporeal.assets.default_body import load_default_body
+        from corporeal.body.pose import Pose
+        from corporeal.models.enveloping.model import EnvelopingSkinning
+
+        template = load_default_body().template
+        deformer = EnvelopingSkinning(template, self.kept())
+        made = deformer.prepare(np.ones(3))
+        identity = replace(
+            made, rest_vertices=np.asarray(made.rest_vertices, np.float32),
+            joints=np.asarray(made.joints, np.float32),
+        )  # fmt: skip
+        turns = np.random.default_rng(0).normal(0, 0.3, (200, template.skeleton.joint_count, 3))
+        poses = [Pose(t.astype(np.float32), np.zeros(3, np.float32)) for t in turns]
+        out = np.empty((template.mesh.vertex_count, 3), np.float32)
+        times = []
+        deformer.vertices(identity, poses[0], out)
+        for pose in poses:
+            begin = time.process_time()
+            deformer.vertices(identity, pose, out)
+            times.append(1e3 * (time.process_time() - begin))
+        return {
+            "vertices": template.mesh.vertex_count, "keys": self.kept().key_count,
+            "frame_cpu_ms": {"median": round(float(np.median(times)), 3),
+                             "least": round(float(np.min(times)), 3)},
+        }  # fmt: skip
+
+    def edits(self) -> dict:
+        from corporeal.anthropometry.measure import whole_body
+        from corporeal.models.enveloping.trends import edited
+
+        model, rows = self.kept(), []
+
+        def measure(vertices: np.ndarray) -> tuple[float, float]:
+            return float(np.ptp(vertices[:, 1])), whole_body(vertices, self.template)["mass"]
+
+        dress = np.asarray(model.dress, np.float64)
+        for person in range(0, len(model.latents), 6):
+            x = model.latents[person]
+            stature, mass = measure(np.tensordot(np.concatenate([[1], x]), dress, axes=1))
+            for more in (-15.0, 15.0):
+                new = edited(model, x, measure, mass=mass + more)
+                there = measure(np.tensordot(np.concatenate([[1], new]), dress, axes=1))
+                rows.append((1e3 * abs(there[0] - stature), abs(there[1] - mass - more)))
+        off = np.array(rows)
+        return {
+            "edits": len(rows), "largest_stature_change_mm": round(float(off[:, 0].max()), 4),
+            "largest_mass_miss_kg": round(float(off[:, 1].max()), 4),
+        }  # fmt: skip
+
+
+def without_individual(model: EnvelopingModel) -> EnvelopingModel:
+    """Everybody has the average person's corrections."""
+    drivers = tuple(replace(d, offsets=d.offsets[:1]) for d in model.corrections)
+    return replace(model, corrections=drivers)
+
+
+def without_corrections(model: EnvelopingModel) -> EnvelopingModel:
+    """Skeleton subspace deformation alone, with the same weights."""
+    drivers = tuple(replace(d, offsets=0 * d.offsets) for d in model.corrections)
+    return replace(model, corrections=drivers)
+
+
+if __name__ == "__main__":
+    main()

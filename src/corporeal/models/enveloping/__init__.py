@@ -1,0 +1,1 @@
+"""Corrective enveloping that depends on the person (Allen 2006)."""

@@ -1,0 +1,1 @@
+"""How character vectors are learned from registrations."""
