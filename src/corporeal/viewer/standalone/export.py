@@ -3,7 +3,8 @@
 import base64
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ from corporeal.skinning.playback import character_vertices
 from corporeal.viewer.frames import person_packet, tone_packet
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.standalone.cache import STEP, VertexCache, encoded
+from corporeal.viewer.standalone.live import LiveFlesh, live_flesh
 from corporeal.viewer.standalone.one_script import CLIENT, PAGE, one_script
 
+TEMPLATES = Path(str(files("corporeal.formats.runtime_scripts"))) / "templates"
 MOST_TAKES = 4
 MOST_NUMBERS = 400_000_000
 """Numbers of all takes: the page holds two bytes of each."""
@@ -35,6 +38,8 @@ _MODULES = (
     CLIENT / "room.js",
     CLIENT / "body_mesh.js",
     PAGE / "frames.js",
+    TEMPLATES / "dynamics.mjs.template",
+    PAGE / "live.js",
     PAGE / "player.js",
 )
 
@@ -51,6 +56,9 @@ class ExportViewerConfig:
     """Title of the page; the names of the files unless given."""
     tone: str = "light"
     """Skin tone."""
+    live: bool = False
+    """Let the page predict the flesh of each take's person and motion: the DMPL that ships, which
+    the hand can shake and exaggerate."""
     step_mm: float = 1e3 * STEP
     """Steps that positions are rounded to, millimetres: they are off by at most half of it."""
 
@@ -80,6 +88,7 @@ class _Take:
     fps: float
     animation: Animation | None
     triangles: NumpyArray
+    live: LiveFlesh | None = None
 
 
 def export_viewer(config: ExportViewerConfig) -> ExportedViewer:
@@ -87,6 +96,8 @@ def export_viewer(config: ExportViewerConfig) -> ExportedViewer:
     _require(config)
     run = start_run("export-viewer", config, list(config.takes))
     takes = [_read(path) for path in config.takes]
+    if config.live:
+        takes = [_lively(take) for take in takes]
     numbers = sum(take.vertices.size for take in takes)
     if numbers > MOST_NUMBERS:
         raise InputError(
@@ -131,6 +142,17 @@ def _read(path: Path) -> _Take:
     )
 
 
+def _lively(take: _Take) -> _Take:
+    if take.animation is None:
+        raise InputError(
+            f"{take.title} is a character; --live takes animations (.npz), which hold a person "
+            f"and a motion."
+        )
+    live = live_flesh(take.animation)
+    title = f"{take.title.rpartition(' · ')[0]} · dmpl, live"
+    return replace(take, title=title, vertices=live.vertices, live=live)
+
+
 def viewer_packet(
     takes: Sequence[_Take], tone: str, step: float
 ) -> tuple[Packet, list[VertexCache]]:
@@ -155,6 +177,8 @@ def viewer_packet(
         cache = encoded(vertices, step)
         for place, chunk in enumerate(cache.chunks):
             arrays[f"{name} chunk {place}"] = np.frombuffer(chunk, np.uint8)
+        if take.live is not None:
+            arrays |= {f"{name} {part}": array for part, array in take.live.arrays.items()}
         caches.append(cache)
         rows.append(
             {
@@ -166,6 +190,7 @@ def viewer_packet(
                 "vertices": cache.vertices,
                 "fps": float(take.fps),
                 "chunks": len(cache.chunks),
+                "live": None if take.live is None else take.live.fields,
             }
         )
     if any(row["own"] for row in rows):
