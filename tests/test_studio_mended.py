@@ -57,7 +57,8 @@ def test_space_on_a_button_presses_it_and_does_not_play(page: StudioPage):
     page.tab.locator("#tabs button[data-name=motion]").focus()
     page.tab.keyboard.press("Space")
     page.wait("document.querySelector('#tab-motion').getAttribute('aria-selected') === 'true'")
-    page.settle()
+    page.tell("studio.change(['speed'], 0.5)")
+    page.wait("studio.document.speed === 0.5")  # whatever the key sent before has been done
     assert not page.tell("studio.document.playing")
 
 

@@ -17,6 +17,7 @@ from corporeal.body.character import Character
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.loading import load
+from corporeal.pipelines.live_dynamics import MOST_DYNAMIC
 from corporeal.runtime.files import require_writable, write_bytes
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 from corporeal.scene.drape import Drape
@@ -59,6 +60,8 @@ class ExportViewerConfig:
     live: bool = False
     """Let the page predict the flesh of each take's person and motion: the DMPL that ships, which
     the hand can shake and exaggerate."""
+    live_shapes: int = MOST_DYNAMIC
+    """Dynamic shapes of a live page; more are closer to `--deformer dmpl`, about 0.1 MB each."""
     step_mm: float = 1e3 * STEP
     """Steps that positions are rounded to, millimetres: they are off by at most half of it."""
 
@@ -97,7 +100,7 @@ def export_viewer(config: ExportViewerConfig) -> ExportedViewer:
     run = start_run("export-viewer", config, list(config.takes))
     takes = [_read(path) for path in config.takes]
     if config.live:
-        takes = [_lively(take) for take in takes]
+        takes = [_lively(take, config.live_shapes) for take in takes]
     numbers = sum(take.vertices.size for take in takes)
     if numbers > MOST_NUMBERS:
         raise InputError(
@@ -121,6 +124,8 @@ def _require(config: ExportViewerConfig) -> None:
         raise InputError(f"cannot write a page to {config.out}; expected the suffix .html.")
     if config.tone not in SKIN_TONES:
         raise InputError(f"no skin tone {config.tone!r}; expected {', '.join(SKIN_TONES)}.")
+    if not 1 <= config.live_shapes <= 500:
+        raise InputError(f"{config.live_shapes} dynamic shapes came; expected 1 to 500.")
     if not 1e-3 <= config.step_mm <= 10.0:
         raise InputError(f"steps are {config.step_mm:g} mm; expected 0.001 to 10.")
     require_writable(config.out)
@@ -142,13 +147,13 @@ def _read(path: Path) -> _Take:
     )
 
 
-def _lively(take: _Take) -> _Take:
+def _lively(take: _Take, shapes: int) -> _Take:
     if take.animation is None:
         raise InputError(
             f"{take.title} is a character; --live takes animations (.npz), which hold a person "
             f"and a motion."
         )
-    live = live_flesh(take.animation)
+    live = live_flesh(take.animation, shapes)
     title = f"{take.title.rpartition(' · ')[0]} · dmpl, live"
     return replace(take, title=title, vertices=live.vertices, live=live)
 

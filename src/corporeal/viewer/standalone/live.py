@@ -21,7 +21,7 @@ from corporeal.errors import InputError
 from corporeal.formats.runtime_scripts.dynamics import dynamics_json
 from corporeal.geometry.rotations import quaternion_from_axis_angle
 from corporeal.pipelines.deformers import make_deformer
-from corporeal.pipelines.live_dynamics import live_dynamics
+from corporeal.pipelines.live_dynamics import MOST_DYNAMIC, live_dynamics
 
 _MOST = 32767
 
@@ -38,14 +38,14 @@ class LiveFlesh:
     """Shapes, weights, turns and places, by name."""
 
 
-def live_flesh(take: Animation) -> LiveFlesh:
-    """The person and the motion of a take, with the DMPL that ships."""
+def live_flesh(take: Animation, shapes: int = MOST_DYNAMIC) -> LiveFlesh:
+    """The person and the motion of a take, with the first `shapes` of the DMPL that ships."""
     deformer = make_deformer("dmpl", take.template)
     assert isinstance(deformer, DmplSkinning)
     if take.motion.skeleton.names != deformer.template.skeleton.names:
         raise InputError("the take has other joints than the default body; leave --live out.")
     static = deformer.animate(take.identity, take.motion, {"dynamics": False})
-    live = live_dynamics(deformer, take.identity)
+    live = live_dynamics(deformer, take.identity, shapes)
     predictors = deformer.predictors
     data = dynamics_json(
         predictors.joint_names,
