@@ -193,6 +193,10 @@ def test_all_words_of_the_page_are_in_its_table(page: StudioPage):
     texts = re.findall(r'^    "(.+)",$', table, re.MULTILINE)
     assert len(texts) > 200
     assert len(set(texts)) == len(texts)
+    german = re.findall(r'^      "(.+)": "(.+)",$', table, re.MULTILINE)
+    assert [text for text, _ in german] == texts
+    for text, other in german:
+        assert sorted(re.findall(r"{\w+}", text)) == sorted(re.findall(r"{\w+}", other))
 
 
 def test_tabs_go_by_arrow_keys(page: StudioPage):

@@ -1,5 +1,6 @@
 """A scan is dropped, registered beside the show, and moves as any body."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from corporeal.formats.native import write_body
 from corporeal.formats.registry import write_mesh
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.viewer.packets import Packet
+from corporeal.viewer.rig import Rig
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,25 @@ def test_a_registered_person_stands_on_the_stage(
     assert session.document.body.scan == ""
     visitor.ask("undo")
     np.testing.assert_allclose(session.stage.identity.rest_vertices, identity.rest_vertices)
+    session.background.close()
+
+
+def test_a_mesh_that_was_opened_may_be_a_scan(
+    model: PhenotypeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A mesh in the skeleton editor is registered where it lies, and the editor is closed."""
+    visitor = Visitor(tmp_path)
+    session = visitor.session
+    name = session.uploads.keep("me.ply", b"ply")
+    session.apply(replace(session.document, rig=Rig(mesh=name)))
+    done = []
+    monkeypatch.setattr(session.background, "spawn", lambda _, job, end: done.append((job, end)))
+    visitor.ask("rig scan")
+    ((job, end),) = done
+    write_body(Path(job.arguments[1]), Body(model.template, heavier(model), {}))
+    end(Packet("person", {"remarks": []}))
+    assert session.document.rig.mesh == ""
+    assert session.document.body.scan == "me-person.npz"
     session.background.close()
 
 

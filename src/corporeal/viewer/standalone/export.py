@@ -16,8 +16,8 @@ from corporeal.body.animation import Animation
 from corporeal.body.character import Character
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
-from corporeal.pipelines.loading import load
 from corporeal.pipelines.live_dynamics import MOST_DYNAMIC
+from corporeal.pipelines.loading import load
 from corporeal.runtime.files import require_writable, write_bytes
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 from corporeal.scene.drape import Drape
