@@ -185,7 +185,7 @@ def test_the_rim_of_the_brush_is_shown(page: StudioPage):
 
 def test_all_words_of_the_page_are_in_its_table(page: StudioPage):
     """So that another language needs no other file."""
-    for name in ("body", "motion", "deformers", "physics", "inside", "skeleton", "out"):
+    for name in ("body", "motion", "pose", "deformers", "physics", "inside", "skeleton", "out"):
         page.open_panel(name)
     page.settle()
     assert page.tell("[...missingWords]") == []
@@ -218,7 +218,7 @@ def test_no_serious_finding_of_an_accessibility_checker(page: StudioPage):
         pytest.skip("axe-core is not installed; CORPOREAL_NODE_MODULES says where it lies")
     page.tab.evaluate(script.read_text(encoding="utf-8"))
     found = {}
-    for name in ("body", "motion", "deformers", "physics", "inside", "skeleton", "out"):
+    for name in ("body", "motion", "pose", "deformers", "physics", "inside", "skeleton", "out"):
         page.open_panel(name)
         rows = page.tell(
             "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations"
@@ -241,6 +241,39 @@ def test_a_phone_has_everything_within_its_width(page: StudioPage):
     assert page.tell("stage.canvas.clientHeight") > 200
     assert page.tell("stage.canvas.clientWidth") == 390
     page.tab.set_viewport_size({"width": 700, "height": 480})
+
+
+def test_a_joint_is_dragged_within_its_limits(page: StudioPage):
+    """A pose is taken; the wrist, drawn far across the body, turns the elbow, and no further than
+    elbows go."""
+    page.seek(0)
+    page.open_panel("pose")
+    page.press("Take this pose")
+    page.wait("studio.document.keys.length === 1 && studio.document.motion.name === 'own-poses'")
+    page.settle()
+    wrist = """(() => {
+      const [part] = stage.parts();
+      const box = stage.canvas.getBoundingClientRect();
+      const joint = 16 * stage.model.joints.indexOf("left_wrist");
+      const place = stage.camera.position.clone();
+      place.set(stage.joints[joint + 3], stage.joints[joint + 7], stage.joints[joint + 11]);
+      place.project(stage.camera);
+      return [box.left + (place.x + 1) / 2 * part.width, box.top + (1 - place.y) / 2 * part.height];
+    })()"""
+    x, y = page.tell(wrist)
+    before = page.tell("studio.document.keys[0].turns.left_elbow ?? [0, 0, 0]")
+    page.tab.mouse.move(x, y)
+    page.tab.mouse.down()
+    page.tab.mouse.move(x - 40, y - 30, steps=3)
+    page.tab.mouse.up()
+    changed = f"JSON.stringify(studio.document.keys[0].turns.left_elbow) !== '{before}'"
+    page.wait(f"studio.document.keys[0].turns.left_elbow && {changed}")
+    page.settle()
+    turn = page.tell("studio.document.keys[0].turns.left_elbow")
+    low, high = page.tell("studio.catalogue.limits.left_elbow")
+    assert all(a - 1e-6 <= t <= b + 1e-6 for a, t, b in zip(low, turn, high, strict=True))
+    assert np.hypot(*(np.array(page.tell(wrist)) - (x, y))) > 5
+    assert page.complaints == []
 
 
 def test_a_reload_keeps_the_work(page: StudioPage):
