@@ -2,6 +2,7 @@
 
 import base64
 import html
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -234,7 +235,7 @@ def page_of(packet: Packet, title: str, about: str) -> bytes:
         "@TITLE@": html.escape(title),
         "@ABOUT@": html.escape(about),
         "@STYLE@": (PAGE / "style.css").read_text(encoding="utf-8"),
-        "@DATA@": base64.b64encode(packet.encode()).decode(),
+        "@DATA@": base64.b64encode(zlib.compress(packet.encode(), 9)).decode(),
         "@SCRIPT@": one_script(_MODULES),
     }
     page = (PAGE / "index.html").read_text(encoding="utf-8")

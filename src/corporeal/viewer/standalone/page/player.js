@@ -4,17 +4,17 @@ import { BufferAttribute, BufferGeometry, DataTexture, Group, LinearFilter, Matr
 import { BodyMesh, skinMaterial } from "./body_mesh.js";
 import { decode } from "./packets.js";
 import { makeRoom } from "./room.js";
-import { Frames } from "./frames.js";
+import { Frames, inflated } from "./frames.js";
 import { LiveFlesh } from "./live.js";
 
 const at = (id) => document.getElementById(id);
 
-function data() {
+async function data() {
   const text = atob(at("take").textContent.trim());
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
   at("take").remove();
-  return decode(bytes.buffer);
+  return decode((await inflated(bytes)).buffer);
 }
 
 class Body {
@@ -265,6 +265,8 @@ function extent(frames) {
   return { low: origin[1] + step * low, tall: step * (high - low), wide: step * wide };
 }
 
-const player = new Player(data());
-Object.assign(window, { player });
-player.begin();
+data().then((message) => {
+  const player = new Player(message);
+  Object.assign(window, { player });
+  return player.begin();
+}).catch((error) => { at("veil").hidden = false; at("veil").textContent = `This page cannot be shown here: ${error.message}`; });
