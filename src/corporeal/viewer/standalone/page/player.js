@@ -95,8 +95,10 @@ class Player {
     shake.setAttribute("aria-pressed", "false");
     const more = document.createElement("input");
     Object.assign(more, { type: "range", min: 0, max: 3, step: 0.1, value: 1, title: "Exaggeration", oninput: () => { for (const { live } of this.bodies) if (live) live.exaggeration = Number(more.value); } });
-    more.setAttribute("aria-label", "Exaggeration");
-    at("views").before(shake, more);
+    const label = document.createElement("label");
+    label.className = "more";
+    label.append("Exaggeration", more);
+    at("views").before(shake, label);
     const { canvas } = this;
     canvas.addEventListener("pointerdown", (event) => {
       if (!event.shiftKey && shake.getAttribute("aria-pressed") !== "true") return;
