@@ -42,9 +42,9 @@ export function aim(stage, direction, what) {
   const [part] = stage.parts();
   const half = Math.tan((stage.camera.fov * Math.PI) / 360);
   const aspect = part.width / part.height;
-  const size = what === "body" ? 1.1 * height(stage, tall) : ROOM[what] * tall;
+  const size = what === "body" ? 1.05 * height(stage, tall) : ROOM[what] * tall;
   const wide = what === "body" ? 2 * stage.room[1] + 0.1 * tall : 0.16 * tall;
-  const away = Math.max(size / (2 * half), wide / (2 * half * aspect)) + (what === "body" ? 0.1 : 0.03) * tall;
+  const away = Math.max(size / (2 * half), wide / (2 * half * aspect)) + 0.04 * tall;
   stage.controls.target.copy(target);
   stage.camera.position.copy(target).addScaledVector(new Vector3(...direction).normalize(), away);
   stage.controls.update();
@@ -52,8 +52,8 @@ export function aim(stage, direction, what) {
   stage.dirty = true;
 }
 
-// How high the body comes in the whole motion: its head, or its hands, a palm over their joints.
-const height = (stage, tall) => Math.max(tall, stage.room[0] + 0.07 * tall);
+// How high the body comes in the whole motion: its head, or its hands, a fingertip over their joints.
+const height = (stage, tall) => Math.max(tall, stage.room[0] + 0.03 * tall);
 
 function middle(stage, what, tall) {
   const at = (name) => {
@@ -62,5 +62,5 @@ function middle(stage, what, tall) {
   };
   if (what === "face") return at("head").add(new Vector3(0, 0.045 * tall, 0));
   if (what === "hands") return at("right_wrist").add(new Vector3(0, -0.045 * tall, 0));
-  return new Vector3(stage.pelvis.x, 0.48 * height(stage, tall), stage.pelvis.z);
+  return new Vector3(stage.pelvis.x, 0.485 * height(stage, tall), stage.pelvis.z);
 }
