@@ -132,16 +132,23 @@ def test_eyes_are_cut_with_the_skin(page: StudioPage):
 
 def test_skin_stays_solid_until_there_is_something_inside(page: StudioPage):
     """Bones take seconds to fit; meanwhile the body once looked like a ghost."""
-    page.tell(
-        "(() => { Object.assign(studio.document.look, { bone: true, skin_opacity: 0.35 });"
-        " stage.isInside = false; stage.follow(); })()"
-    )
-    assert page.tell("stage.bodies[0].material.opacity") == 1
-    page.tell("(() => { stage.isInside = true; stage.follow(); })()")
-    assert page.tell("stage.bodies[0].material.opacity") == 0.35
-    page.tell("(() => { stage.isInside = false; })()")
-    page.tell("studio.change(['look'], { bone: false })")
     page.settle()
+    shown = page.tell(
+        """(() => {
+          const { look } = studio.document;
+          studio.document.look = { ...look, bone: true, skin_opacity: 0.35 };
+          const shown = [false, true].map((isInside) => {
+            stage.isInside = isInside;
+            stage.follow();
+            return stage.bodies[0].material.opacity;
+          });
+          studio.document.look = look;
+          stage.isInside = false;
+          stage.follow();
+          return [...shown, stage.bodies[0].material.opacity];
+        })()"""
+    )
+    assert shown == [1, 0.35, 1]
 
 
 def test_a_view_is_chosen_by_key_and_fills_the_picture(page: StudioPage):
