@@ -151,7 +151,7 @@ COVERED = {
     "convert": "convert",
 }
 """Verb of the command line → the name at the top that does it."""
-TERMINAL_ONLY = {"demo", "studio", "doctor", "cite"}
+TERMINAL_ONLY = {"demo", "studio", "export-viewer", "doctor", "cite"}
 
 
 def test_every_verb_of_the_command_line_has_a_name():

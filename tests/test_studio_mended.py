@@ -57,7 +57,8 @@ def test_space_on_a_button_presses_it_and_does_not_play(page: StudioPage):
     page.tab.locator("#tabs button[data-name=motion]").focus()
     page.tab.keyboard.press("Space")
     page.wait("document.querySelector('#tab-motion').getAttribute('aria-selected') === 'true'")
-    page.settle()
+    page.tell("studio.change(['speed'], 0.5)")
+    page.wait("studio.document.speed === 0.5")  # whatever the key sent before has been done
     assert not page.tell("studio.document.playing")
 
 
@@ -131,16 +132,23 @@ def test_eyes_are_cut_with_the_skin(page: StudioPage):
 
 def test_skin_stays_solid_until_there_is_something_inside(page: StudioPage):
     """Bones take seconds to fit; meanwhile the body once looked like a ghost."""
-    page.tell(
-        "(() => { Object.assign(studio.document.look, { bone: true, skin_opacity: 0.35 });"
-        " stage.isInside = false; stage.follow(); })()"
-    )
-    assert page.tell("stage.bodies[0].material.opacity") == 1
-    page.tell("(() => { stage.isInside = true; stage.follow(); })()")
-    assert page.tell("stage.bodies[0].material.opacity") == 0.35
-    page.tell("(() => { stage.isInside = false; })()")
-    page.tell("studio.change(['look'], { bone: false })")
     page.settle()
+    shown = page.tell(
+        """(() => {
+          const { look } = studio.document;
+          studio.document.look = { ...look, bone: true, skin_opacity: 0.35 };
+          const shown = [false, true].map((isInside) => {
+            stage.isInside = isInside;
+            stage.follow();
+            return stage.bodies[0].material.opacity;
+          });
+          studio.document.look = look;
+          stage.isInside = false;
+          stage.follow();
+          return [...shown, stage.bodies[0].material.opacity];
+        })()"""
+    )
+    assert shown == [1, 0.35, 1]
 
 
 def test_a_view_is_chosen_by_key_and_fills_the_picture(page: StudioPage):
@@ -184,7 +192,7 @@ def test_the_rim_of_the_brush_is_shown(page: StudioPage):
 
 def test_all_words_of_the_page_are_in_its_table(page: StudioPage):
     """So that another language needs no other file."""
-    for name in ("body", "motion", "deformers", "physics", "inside", "skeleton", "out"):
+    for name in ("body", "motion", "pose", "deformers", "physics", "inside", "skeleton", "out"):
         page.open_panel(name)
     page.settle()
     assert page.tell("[...missingWords]") == []
@@ -192,6 +200,10 @@ def test_all_words_of_the_page_are_in_its_table(page: StudioPage):
     texts = re.findall(r'^    "(.+)",$', table, re.MULTILINE)
     assert len(texts) > 200
     assert len(set(texts)) == len(texts)
+    german = re.findall(r'^      "(.+)": "(.+)",$', table, re.MULTILINE)
+    assert [text for text, _ in german] == texts
+    for text, other in german:
+        assert sorted(re.findall(r"{\w+}", text)) == sorted(re.findall(r"{\w+}", other))
 
 
 def test_tabs_go_by_arrow_keys(page: StudioPage):
@@ -213,7 +225,7 @@ def test_no_serious_finding_of_an_accessibility_checker(page: StudioPage):
         pytest.skip("axe-core is not installed; CORPOREAL_NODE_MODULES says where it lies")
     page.tab.evaluate(script.read_text(encoding="utf-8"))
     found = {}
-    for name in ("body", "motion", "deformers", "physics", "inside", "skeleton", "out"):
+    for name in ("body", "motion", "pose", "deformers", "physics", "inside", "skeleton", "out"):
         page.open_panel(name)
         rows = page.tell(
             "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations"
@@ -236,6 +248,39 @@ def test_a_phone_has_everything_within_its_width(page: StudioPage):
     assert page.tell("stage.canvas.clientHeight") > 200
     assert page.tell("stage.canvas.clientWidth") == 390
     page.tab.set_viewport_size({"width": 700, "height": 480})
+
+
+def test_a_joint_is_dragged_within_its_limits(page: StudioPage):
+    """A pose is taken; the wrist, drawn far across the body, turns the elbow, and no further than
+    elbows go."""
+    page.seek(0)
+    page.open_panel("pose")
+    page.press("Take this pose")
+    page.wait("studio.document.keys.length === 1 && studio.document.motion.name === 'own-poses'")
+    page.settle()
+    wrist = """(() => {
+      const [part] = stage.parts();
+      const box = stage.canvas.getBoundingClientRect();
+      const joint = 16 * stage.model.joints.indexOf("left_wrist");
+      const place = stage.camera.position.clone();
+      place.set(stage.joints[joint + 3], stage.joints[joint + 7], stage.joints[joint + 11]);
+      place.project(stage.camera);
+      return [box.left + (place.x + 1) / 2 * part.width, box.top + (1 - place.y) / 2 * part.height];
+    })()"""
+    x, y = page.tell(wrist)
+    before = page.tell("studio.document.keys[0].turns.left_elbow ?? [0, 0, 0]")
+    page.tab.mouse.move(x, y)
+    page.tab.mouse.down()
+    page.tab.mouse.move(x - 40, y - 30, steps=3)
+    page.tab.mouse.up()
+    changed = f"JSON.stringify(studio.document.keys[0].turns.left_elbow) !== '{before}'"
+    page.wait(f"studio.document.keys[0].turns.left_elbow && {changed}")
+    page.settle()
+    turn = page.tell("studio.document.keys[0].turns.left_elbow")
+    low, high = page.tell("studio.catalogue.limits.left_elbow")
+    assert all(a - 1e-6 <= t <= b + 1e-6 for a, t, b in zip(low, turn, high, strict=True))
+    assert np.hypot(*(np.array(page.tell(wrist)) - (x, y))) > 5
+    assert page.complaints == []
 
 
 def test_a_reload_keeps_the_work(page: StudioPage):

@@ -122,7 +122,7 @@ def test_a_thousand_fuzzed_messages_leave_the_tab_alive(visitor: Visitor):
     heard = len(visitor.heard)
     for number in range(1000):
         session.handle(_packet(fuzzed(dice)), actions)
-        if number % 5 == 0:
+        if number % 10 == 0:
             session.tick()
             session._seen = session._sent
     refused = [

@@ -67,7 +67,7 @@ def test_a_held_root_and_the_body_are_exported_too(visitor):
         ({"view": 0, "format": "exe"}, "no file is made as .exe"),
         ({"view": 0, "format": "../glb"}, "no file is made as"),
         ({"view": 7, "format": "glb"}, "body 7 was asked for"),
-        ({"format": "glb"}, "not whole"),
+        ({"format": "glb"}, "lacks its field"),
     ],
 )
 def test_other_wishes_are_refused(visitor, fields, why):

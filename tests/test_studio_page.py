@@ -22,7 +22,7 @@ FROM_THE_FRONT = """
   for (const place of [stage.pelvis, stage.lights.position]) place.set(0, 0, 0);
   stage.camera.position.set(1.35, 1.35, 4.3);
   stage.controls.target.set(0, 0.93, 0);
-  stage.dirty = true;
+  stage.dirty = stage.wasTurned = true;
 """
 """The camera goes along with a body, frame by frame; this puts it back."""
 
@@ -128,9 +128,13 @@ def test_pictures_look_as_they_did(page: StudioPage):
     cell may be more than 12 of 255 off on average over its colours, and all less than 1."""
     page.tell("stage.adaptive = false; stage.renderer.setPixelRatio(1); stage.dirty = true")
     still(page, SKINNED, "offset", 96)
-    page.tell("for (const id of ['labels', 'toasts']) document.getElementById(id).hidden = true")
+    page.tell(
+        "for (const id of ['labels', 'toasts', 'views']) document.getElementById(id).hidden = true"
+    )
     now = page.canvas()
-    page.tell("for (const id of ['labels', 'toasts']) document.getElementById(id).hidden = false")
+    page.tell(
+        "for (const id of ['labels', 'toasts', 'views']) document.getElementById(id).hidden = false"
+    )
     kept = PICTURES / "compared.png"
     if TAKING:
         Image.fromarray(now.astype(np.uint8)).save(kept)

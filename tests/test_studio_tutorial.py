@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -31,7 +32,12 @@ TAKING = bool(os.environ.get("CORPOREAL_STUDIO_PICTURES"))
 def command() -> Iterator[Address]:
     """`corporeal studio`, started as a person does, with the address that it prints."""
     words = [sys.executable, "-m", "corporeal.cli.main", "studio", "--no-browser"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        TemporaryDirectory() as state,
+        subprocess.Popen(
+            words, stdout=subprocess.PIPE, text=True, env={**os.environ, "XDG_STATE_HOME": state}
+        ) as process,
+    ):
         assert process.stdout is not None
         found = re.match(r"studio: http://(.+):(\d+)/(.+)/$", process.stdout.readline())
         assert found is not None

@@ -17,9 +17,11 @@ class ExportViewer(ExportViewerConfig):
       corporeal export-viewer take.npz --out viewer.html
       corporeal export-viewer lbs.npz flesh.npz --out compared.html --title "Without and with flesh"
       corporeal export-viewer take.npz --step-mm 0.5 --out small.html
+      corporeal export-viewer take.npz --live --out live.html
 
     Turn it with the mouse or a finger, play, scrub, choose a speed. Every vertex of every frame is
-    in it, rounded to --step-mm. Up to four takes stand side by side, in step.
+    in it, rounded to --step-mm. Up to four takes stand side by side, in step. With --live the flesh
+    is predicted while the page plays: shake the body, exaggerate.
     """
 
     takes: Positional[tuple[Path, ...]]

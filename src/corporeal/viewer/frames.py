@@ -142,6 +142,7 @@ def frame_packet(
             "number": number,
             "place": round(stage.playhead.place, 4),
             "last": stage.playhead.last,
+            "room": [round(size, 3) for size in stage.playhead.room],
             "rate": round(rate, 3),
             "views": views,
             "grabbed": sorted(stage.hands),

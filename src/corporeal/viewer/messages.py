@@ -180,6 +180,7 @@ MESSAGES: dict[str, Message] = {
     "rig find": Message(),
     "rig write": Message({"format": _word}),
     "rig try": Message({"deformer": _word}),
+    "rig scan": Message(),
     "rig again": Message(),
     "rig close": Message(),
 }

@@ -1,12 +1,14 @@
 """Where in the motion everything is, and how time goes on there."""
 
 import math
+from functools import cached_property
 
 import numpy as np
 
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.motions.resample import resample, sampled
+from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.viewer.document import Root
 
 FPS = 60.0
@@ -21,6 +23,21 @@ class Playhead:
         self.place = 0.0
         self.wrapped = False
         """Whether the last step went over the seam of the loop."""
+
+    @cached_property
+    def room(self) -> tuple[float, float]:
+        """How high the joints come over the floor, and how far they go from the pelvis sideways or
+        forth, at most, metres: what a picture of the whole motion needs."""
+        skeleton, some = self.motion.skeleton, slice(None, None, 5)
+        frames = forward_kinematics(
+            np.asarray(self.motion.joint_rotations, np.float64)[some],
+            np.asarray(skeleton.joints, np.float64),
+            skeleton.parents,
+            np.asarray(self.motion.root_translation, np.float64)[some],
+        )
+        places = frames[..., :3, 3]
+        away = np.linalg.norm((places - places[:, :1])[..., [0, 2]], axis=-1)
+        return float(places[..., 1].max()), float(away.max())
 
     @property
     def last(self) -> float:

@@ -11,6 +11,7 @@ from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.job_process import MAKING, Job
 from corporeal.viewer.jobs.scan import register
 from corporeal.viewer.packets import Packet
+from corporeal.viewer.rig import Rig
 from corporeal.viewer.session import Session
 
 
@@ -22,8 +23,11 @@ def look_at_scan(session: Session, name: str) -> None:
 
     def done(answer: Packet) -> None:
         take_person(session, out)
+        document = replace(session.document, body=BodyChoice(scan=out))
+        if document.rig.mesh == name:
+            document = replace(document, rig=Rig())
+        session.apply(document)
         session.uploads.forget(name)
-        session.apply(replace(session.document, body=BodyChoice(scan=out)))
         session.tell("; ".join(answer.fields["remarks"]))
 
     session.background.spawn(name, Job(register, arguments, MAKING), done)

@@ -6,6 +6,7 @@ from pathlib import Path
 from corporeal.errors import InputError
 from corporeal.pipelines.deformers import deformers_where, in_words
 from corporeal.viewer.actions.out import made_at, place_for
+from corporeal.viewer.actions.scan import look_at_scan
 from corporeal.viewer.actions.upload import look_at, show_take, use_joints
 from corporeal.viewer.job_process import Job
 from corporeal.viewer.jobs.rig import RigOrder, RigTry, fit, move, save
@@ -64,6 +65,12 @@ def attempt(session: Session, packet: Packet) -> None:
     session.tell_busy()
 
 
+def scan(session: Session, packet: Packet) -> None:
+    """Register the open mesh as a scan of a person, who then stands on the stage."""
+    _mesh(session)
+    look_at_scan(session, session.document.rig.mesh)
+
+
 def again(session: Session, packet: Packet) -> None:
     """Send the open mesh once more, such as to a session that was loaded."""
     _mesh(session)
@@ -87,6 +94,7 @@ ACTIONS: dict[str, Action] = {
     "rig find": find,
     "rig write": write,
     "rig try": attempt,
+    "rig scan": scan,
     "rig again": again,
     "rig close": close,
 }

@@ -217,6 +217,7 @@ export class Stage {
       for (const eye of body.eyes.children) setMatrix(eye, joints, eye.userData.joint);
     });
     this.joints = joints;
+    this.room = frame.room;
     this.walk(joints);
     this.frames += 1;
     this.place = frame.place;

@@ -4,7 +4,7 @@ import { nameDeformers } from "./overlay.js";
 import { decode, encode } from "./packets.js";
 import { remembered } from "./remembered.js";
 import { showing } from "./widgets.js";
-import { say } from "./words.js";
+import { heard, say } from "./words.js";
 
 const FULL = 1013; // no room for one more tab
 const MOST_KEPT = 256 * 2 ** 20; // bytes of files that the page keeps for a server that is started anew
@@ -42,7 +42,7 @@ export class Studio {
     this.before = this.document ?? this.before;
     this.isOpen = false;
     if (code === FULL) {
-      this.emit("closed", say(reason));
+      this.emit("closed", heard(reason));
       return;
     }
     this.emit("closed", say("The studio does not answer. Start it again in its terminal: this page goes on with what it had."));

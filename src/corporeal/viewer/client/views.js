@@ -9,8 +9,8 @@ const PRESETS = [
   ["Face", [0.25, 0.02, 1], "face"], ["Hands", [0.35, 0.25, 1], "hands"],
 ];
 
-// Heights of what is framed, as shares of the stature; arms that go up need room over the head.
-const ROOM = { body: 1.24, face: 0.19, hands: 0.16 };
+// Heights of what is framed, as shares of the stature.
+const ROOM = { face: 0.19, hands: 0.16 };
 
 export function cameraButtons(studio, stage) {
   const home = document.getElementById("views");
@@ -22,13 +22,14 @@ export function cameraButtons(studio, stage) {
     const preset = /^Digit[1-5]$/.test(event.code) && !event.ctrlKey && !event.metaKey && PRESETS[Number(event.code[5]) - 1];
     if (preset) aim(stage, preset[1], preset[2]);
   });
-  let isAimed = false;
-  studio.on("frame", () => {
-    if (isAimed) return;
-    isAimed = true;
+  // Until the person has chosen a view, the whole motion is in the picture, and not more.
+  let shown = null;
+  studio.on("frame", ({ room }) => {
+    if (stage.wasTurned || (shown && Math.hypot(shown[0] - room[0], shown[1] - room[1]) < 0.05)) return;
+    shown = room;
     aim(stage, PRESETS[0][1], "body");
   });
-  studio.on("resized", () => { if (isAimed && !stage.wasTurned) aim(stage, PRESETS[0][1], "body"); });
+  studio.on("resized", () => { if (shown && !stage.wasTurned) aim(stage, PRESETS[0][1], "body"); });
 }
 
 // Put the camera where the body fills the picture, seen from `direction`.
@@ -41,15 +42,18 @@ export function aim(stage, direction, what) {
   const [part] = stage.parts();
   const half = Math.tan((stage.camera.fov * Math.PI) / 360);
   const aspect = part.width / part.height;
-  const size = ROOM[what] * tall;
-  const wide = what === "body" ? 0.72 * tall : what === "hands" ? 0.16 * tall : 0.16 * tall;
-  const away = Math.max(size / (2 * half), wide / (2 * half * aspect)) + 0.12 * (what === "body" ? tall : 0.3);
+  const size = what === "body" ? 1.05 * height(stage, tall) : ROOM[what] * tall;
+  const wide = what === "body" ? 2 * stage.room[1] + 0.1 * tall : 0.16 * tall;
+  const away = Math.max(size / (2 * half), wide / (2 * half * aspect)) + 0.04 * tall;
   stage.controls.target.copy(target);
   stage.camera.position.copy(target).addScaledVector(new Vector3(...direction).normalize(), away);
   stage.controls.update();
   stage.wasTurned = what !== "body";
   stage.dirty = true;
 }
+
+// How high the body comes in the whole motion: its head, or its hands, a fingertip over their joints.
+const height = (stage, tall) => Math.max(tall, stage.room[0] + 0.03 * tall);
 
 function middle(stage, what, tall) {
   const at = (name) => {
@@ -58,5 +62,5 @@ function middle(stage, what, tall) {
   };
   if (what === "face") return at("head").add(new Vector3(0, 0.045 * tall, 0));
   if (what === "hands") return at("right_wrist").add(new Vector3(0, -0.045 * tall, 0));
-  return new Vector3(stage.pelvis.x, (ROOM.body / 2 - 0.065) * tall, stage.pelvis.z);
+  return new Vector3(stage.pelvis.x, 0.485 * height(stage, tall), stage.pelvis.z);
 }

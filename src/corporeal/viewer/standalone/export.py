@@ -2,8 +2,10 @@
 
 import base64
 import html
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from corporeal.body.animation import Animation
 from corporeal.body.character import Character
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.pipelines.live_dynamics import MOST_DYNAMIC
 from corporeal.pipelines.loading import load
 from corporeal.runtime.files import require_writable, write_bytes
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
@@ -25,8 +28,10 @@ from corporeal.skinning.playback import character_vertices
 from corporeal.viewer.frames import person_packet, tone_packet
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.standalone.cache import STEP, VertexCache, encoded
+from corporeal.viewer.standalone.live import LiveFlesh, live_flesh
 from corporeal.viewer.standalone.one_script import CLIENT, PAGE, one_script
 
+TEMPLATES = Path(str(files("corporeal.formats.runtime_scripts"))) / "templates"
 MOST_TAKES = 4
 MOST_NUMBERS = 400_000_000
 """Numbers of all takes: the page holds two bytes of each."""
@@ -35,6 +40,8 @@ _MODULES = (
     CLIENT / "room.js",
     CLIENT / "body_mesh.js",
     PAGE / "frames.js",
+    TEMPLATES / "dynamics.mjs.template",
+    PAGE / "live.js",
     PAGE / "player.js",
 )
 
@@ -51,6 +58,11 @@ class ExportViewerConfig:
     """Title of the page; the names of the files unless given."""
     tone: str = "light"
     """Skin tone."""
+    live: bool = False
+    """Let the page predict the flesh of each take's person and motion: the DMPL that ships, which
+    the hand can shake and exaggerate."""
+    live_shapes: int = MOST_DYNAMIC
+    """Dynamic shapes of a live page; more are closer to `--deformer dmpl`, about 0.1 MB each."""
     step_mm: float = 1e3 * STEP
     """Steps that positions are rounded to, millimetres: they are off by at most half of it."""
 
@@ -80,6 +92,7 @@ class _Take:
     fps: float
     animation: Animation | None
     triangles: NumpyArray
+    live: LiveFlesh | None = None
 
 
 def export_viewer(config: ExportViewerConfig) -> ExportedViewer:
@@ -87,6 +100,8 @@ def export_viewer(config: ExportViewerConfig) -> ExportedViewer:
     _require(config)
     run = start_run("export-viewer", config, list(config.takes))
     takes = [_read(path) for path in config.takes]
+    if config.live:
+        takes = [_lively(take, config.live_shapes) for take in takes]
     numbers = sum(take.vertices.size for take in takes)
     if numbers > MOST_NUMBERS:
         raise InputError(
@@ -110,6 +125,8 @@ def _require(config: ExportViewerConfig) -> None:
         raise InputError(f"cannot write a page to {config.out}; expected the suffix .html.")
     if config.tone not in SKIN_TONES:
         raise InputError(f"no skin tone {config.tone!r}; expected {', '.join(SKIN_TONES)}.")
+    if not 1 <= config.live_shapes <= 500:
+        raise InputError(f"{config.live_shapes} dynamic shapes came; expected 1 to 500.")
     if not 1e-3 <= config.step_mm <= 10.0:
         raise InputError(f"steps are {config.step_mm:g} mm; expected 0.001 to 10.")
     require_writable(config.out)
@@ -129,6 +146,17 @@ def _read(path: Path) -> _Take:
         f"{path} holds no take; expected an animation or a character, such as 'corporeal animate "
         f"--out take.npz' writes."
     )
+
+
+def _lively(take: _Take, shapes: int) -> _Take:
+    if take.animation is None:
+        raise InputError(
+            f"{take.title} is a character; --live takes animations (.npz), which hold a person "
+            f"and a motion."
+        )
+    live = live_flesh(take.animation, shapes)
+    title = f"{take.title.rpartition(' · ')[0]} · dmpl, live"
+    return replace(take, title=title, vertices=live.vertices, live=live)
 
 
 def viewer_packet(
@@ -155,6 +183,8 @@ def viewer_packet(
         cache = encoded(vertices, step)
         for place, chunk in enumerate(cache.chunks):
             arrays[f"{name} chunk {place}"] = np.frombuffer(chunk, np.uint8)
+        if take.live is not None:
+            arrays |= {f"{name} {part}": array for part, array in take.live.arrays.items()}
         caches.append(cache)
         rows.append(
             {
@@ -166,6 +196,7 @@ def viewer_packet(
                 "vertices": cache.vertices,
                 "fps": float(take.fps),
                 "chunks": len(cache.chunks),
+                "live": None if take.live is None else take.live.fields,
             }
         )
     if any(row["own"] for row in rows):
@@ -204,7 +235,7 @@ def page_of(packet: Packet, title: str, about: str) -> bytes:
         "@TITLE@": html.escape(title),
         "@ABOUT@": html.escape(about),
         "@STYLE@": (PAGE / "style.css").read_text(encoding="utf-8"),
-        "@DATA@": base64.b64encode(packet.encode()).decode(),
+        "@DATA@": base64.b64encode(zlib.compress(packet.encode(), 9)).decode(),
         "@SCRIPT@": one_script(_MODULES),
     }
     page = (PAGE / "index.html").read_text(encoding="utf-8")

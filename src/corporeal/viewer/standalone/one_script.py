@@ -47,4 +47,4 @@ def _from_before(found: re.Match[str]) -> str:
 
 
 def _name(source: str) -> str:
-    return f"module_{Path(source).stem}"
+    return "module_" + re.sub(r"\W", "_", Path(source).stem)

@@ -20,7 +20,8 @@ function build(home, { studio, stage }) {
   const up = select([["+y", "Y"], ["+z", "Z"]], "+y", (value) => studio.change(["rig", "up"], value), "Up");
   const place = button("Place joints", () => studio.use(studio.tool === "joint" ? "orbit" : "joint"), { title: "Click on the mesh: a joint goes in the middle of what lies behind" });
   const work = element("div", {},
-    section("Mesh", about, line("Up", up), row(place, button("Fit a person's", () => studio.send("rig find"), { title: "Fit the default skeleton to a human surface" }))),
+    section("Mesh", about, line("Up", up), row(place, button("Fit a person's", () => studio.send("rig find"), { title: "Fit the default skeleton to a human surface" })),
+      row(button("It is a scan of a person", () => studio.send("rig scan"), { title: "Register it: the person then stands on the stage, and moves as any body" }))),
     edit,
     section("Joints", list),
     section("Save", row(...[["skel", ".skel"], ["json", ".json"], ["glb", ".glb"]].map(([format, text]) => button(text, () => studio.send("rig write", { format }), { named: true }))),

@@ -1,6 +1,6 @@
 // Frames of a take: see cache.py. Decoded once into 16 bits a number, then blended in time.
 
-async function inflated(bytes) {
+export async function inflated(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

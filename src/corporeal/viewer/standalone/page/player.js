@@ -1,19 +1,20 @@
 // The page of a take: bodies side by side under one camera, play, scrub, speed.
 
-import { BufferAttribute, BufferGeometry, DataTexture, Group, LinearFilter, Mesh, MeshStandardMaterial, NeutralToneMapping, OrbitControls, PCFShadowMap, PerspectiveCamera, RGBAFormat, Scene, UnsignedByteType, Vector3, WebGLRenderer } from "./vendor/three.js";
+import { BufferAttribute, BufferGeometry, DataTexture, Group, LinearFilter, Matrix4, Mesh, MeshStandardMaterial, NeutralToneMapping, OrbitControls, PCFShadowMap, PerspectiveCamera, RGBAFormat, Scene, UnsignedByteType, Vector3, WebGLRenderer } from "./vendor/three.js";
 import { BodyMesh, skinMaterial } from "./body_mesh.js";
 import { decode } from "./packets.js";
 import { makeRoom } from "./room.js";
-import { Frames } from "./frames.js";
+import { Frames, inflated } from "./frames.js";
+import { LiveFlesh } from "./live.js";
 
 const at = (id) => document.getElementById(id);
 
-function data() {
+async function data() {
   const text = atob(at("take").textContent.trim());
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
   at("take").remove();
-  return decode(bytes.buffer);
+  return decode((await inflated(bytes)).buffer);
 }
 
 class Body {
@@ -37,6 +38,7 @@ class Body {
       this.eyes = eyes.map((eye) => this.eye(eye, arrays, name));
     } else this.skin.paint(new Float32Array(3 * row.vertices).fill(0.5));
     this.matrices = arrays[`${name} eyes`];
+    this.live = row.live ? new LiveFlesh(row, arrays, name) : null;
   }
 
   eye({ name }, arrays, take) {
@@ -51,12 +53,16 @@ class Body {
     return made;
   }
 
-  show(seconds) {
-    const place = Math.round(this.frames.at(seconds, this.skin.positions));
+  // `passed` seconds after the last picture; 0 is a leap, after which flesh is at rest.
+  show(seconds, passed = 0, hand = [0, 0, 0]) {
+    const exact = this.frames.at(seconds, this.skin.positions);
+    if (this.live) this.live.step(exact, passed, hand, this.skin.positions);
+    const place = Math.round(exact);
     this.skin.moved();
     this.eyes.forEach((eye, number) => {
       const start = 12 * (place * this.eyes.length + number);
       eye.matrix.set(...this.matrices.subarray(start, start + 12), 0, 0, 0, 1);
+      if (this.live) eye.matrix.premultiply(new Matrix4().makeTranslation(...hand));
       eye.matrixWorldNeedsUpdate = true;
     });
   }
@@ -78,7 +84,36 @@ class Player {
     this.bodies = takes.map((row, number) => new Body(row, number, arrays, eyes));
     for (const body of this.bodies) this.scene.add(body.group);
     this.names = takes.map(({ title }) => title);
-    Object.assign(this, { time: 0, playing: true, speed: 1, drawn: 0, dirty: true });
+    Object.assign(this, { time: 0, playing: true, speed: 1, drawn: 0, dirty: true, hand: [0, 0, 0], grip: null });
+    if (this.bodies.some(({ live }) => live)) this.shakes();
+  }
+
+  // Live flesh: Shift and drag, or the button and drag, moves the body about; a slider exaggerates.
+  shakes() {
+    const shake = document.createElement("button");
+    Object.assign(shake, { type: "button", textContent: "Shake", title: "Drag to shake the body (or Shift and drag)", onclick: () => shake.setAttribute("aria-pressed", shake.getAttribute("aria-pressed") !== "true") });
+    shake.setAttribute("aria-pressed", "false");
+    const more = document.createElement("input");
+    Object.assign(more, { type: "range", min: 0, max: 3, step: 0.1, value: 1, title: "Exaggeration", oninput: () => { for (const { live } of this.bodies) if (live) live.exaggeration = Number(more.value); } });
+    const label = document.createElement("label");
+    label.className = "more";
+    label.append("Exaggeration", more);
+    at("views").before(shake, label);
+    const { canvas } = this;
+    canvas.addEventListener("pointerdown", (event) => {
+      if (!event.shiftKey && shake.getAttribute("aria-pressed") !== "true") return;
+      event.stopImmediatePropagation();
+      canvas.setPointerCapture(event.pointerId);
+      this.grip = { x: event.clientX, y: event.clientY, from: [...this.hand] };
+    }, { capture: true });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!this.grip) return;
+      event.stopImmediatePropagation();
+      const scale = this.camera.position.distanceTo(this.controls.target) / canvas.clientHeight / 2;
+      const right = new Vector3().setFromMatrixColumn(this.camera.matrixWorld, 0).multiplyScalar(scale * (event.clientX - this.grip.x));
+      this.hand = [this.grip.from[0] + right.x, this.grip.from[1] + scale * (this.grip.y - event.clientY), this.grip.from[2] + right.z];
+    }, { capture: true });
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { this.grip = null; }, { capture: true });
   }
 
   async begin() {
@@ -93,8 +128,9 @@ class Player {
     let last = performance.now();
     const draw = (now) => {
       requestAnimationFrame(draw);
-      if (this.playing) this.seek((this.time + (this.speed * Math.min(now - last, 100)) / 1000) % this.seconds);
+      const passed = Math.min(now - last, 100) / 1000;
       last = now;
+      this.go(passed);
       this.controls.update();
       if (this.dirty) this.draw();
     };
@@ -122,17 +158,33 @@ class Player {
     });
   }
 
-  seek(seconds) {
+  // Time goes on; where flesh is live, it does so while the motion stands still, too.
+  go(passed) {
+    const isLive = this.bodies.some(({ live }) => live);
+    if (!this.playing && !isLive) return;
+    this.loosen(passed);
+    const step = this.playing ? this.speed * passed : 0;
+    const next = this.time + step;
+    this.seek(next % this.seconds, next < this.seconds ? Math.max(step, isLive ? passed * this.speed : 0) : 0);
+  }
+
+  // What the hand has moved comes back on a spring once it lets go.
+  loosen(passed) {
+    if (this.grip) return;
+    this.hand = this.hand.map((value) => value * Math.exp(-8 * passed));
+  }
+
+  seek(seconds, passed = 0) {
     this.time = seconds;
-    this.show();
+    this.show(passed);
     at("place").value = seconds / this.seconds;
     at("time").value = `${seconds.toFixed(2)} / ${this.seconds.toFixed(2)} s`;
   }
 
-  show() {
-    for (const body of this.bodies) body.show(this.time % (body.frames.seconds + 1e-9));
+  show(passed = 0) {
+    for (const body of this.bodies) body.show(this.time % (body.frames.seconds + 1e-9), passed, this.hand);
     const [first] = this.bodies;
-    const centre = middle(first.skin.positions);
+    const centre = middle(first.skin.positions).sub(new Vector3(...(first.live ? this.hand : [0, 0, 0])));
     this.lights.position.set(centre.x, 0, centre.z);
     if (this.centre) for (const place of [this.camera.position, this.controls.target]) { place.x += centre.x - this.centre.x; place.z += centre.z - this.centre.z; }
     this.centre = centre.clone();
@@ -215,6 +267,8 @@ function extent(frames) {
   return { low: origin[1] + step * low, tall: step * (high - low), wide: step * wide };
 }
 
-const player = new Player(data());
-Object.assign(window, { player });
-player.begin();
+data().then((message) => {
+  const player = new Player(message);
+  Object.assign(window, { player });
+  return player.begin();
+}).catch((error) => { at("veil").hidden = false; at("veil").textContent = `This page cannot be shown here: ${error.message}`; });
