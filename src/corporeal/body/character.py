@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Bool, Float, NumpyArray
 from corporeal.body.attachment import Attachment
 from corporeal.body.checks import require_finite
+from corporeal.body.material import Material
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
@@ -45,9 +46,13 @@ class Character:
     morph_normals: Float[NumpyArray, "B V 3"] | None = None
     """Change of the unit vertex normals at weight 1."""
     attachments: tuple[Attachment, ...] = ()
-    """Rigid parts that follow one joint, such as eyeballs."""
+    """Loose parts: eyeballs, which follow one joint, and clothes, which follow the skin."""
     vertex_colours: Float[NumpyArray, "V 3"] | None = None
     """Linear RGB, 0 to 1."""
+    material: Material | None = None
+    """Pictures on the skin, instead of `vertex_colours`; None for those."""
+    hidden: Bool[NumpyArray, "F"] | None = None
+    """Triangles that worn things hide, which files leave out; None for none."""
 
     def check(self) -> None:
         """Raise `InputError` unless counts agree, numbers are finite and weights at most four."""

@@ -31,11 +31,7 @@ from corporeal.pipelines.live_character import require_live, write_live_characte
 from corporeal.pipelines.make_body import shaped_body
 from corporeal.pipelines.motion_source import is_motion_file, motion_for, motion_for_skeleton
 from corporeal.pipelines.options import AnimateOptions
-from corporeal.pipelines.results import (
-    attachments_of,
-    require_animation_output,
-    write_animation_result,
-)
+from corporeal.pipelines.results import require_animation_output, write_animation_result
 from corporeal.pipelines.smpl_models import ModelPerson, model_person
 from corporeal.runtime.manifest import Run, finish_run, is_current, manifest_path, start_run
 from corporeal.scene.casting import is_default_body
@@ -133,18 +129,23 @@ def animate(config: AnimateConfig) -> Animated:
     require_animation_output(config.out, config.frame)
     config.require_engine_file(config.out)
     _require(config, config.controls)
+    presentation = config.presentation()
     moved = animate_body(load_subject(config), config.motion, config, config.controls)
     animation, report, deformer = moved.animation, moved.report, moved.deformer
     if config.live:
-        parts = attachments_of(animation.template, animation.identity)
         live = require_live(config.out, deformer)
         soft = deformer if isinstance(deformer, DmplSkinning) else None
         report |= write_live_character(
-            config.out, live, animation, parts, soft, dict(config.controls)
+            config.out, live, animation, presentation, soft, dict(config.controls)
         )
     else:
         report |= write_animation_result(
-            config.out, animation, moved.body.measurements, config.frame, config
+            config.out,
+            animation,
+            moved.body.measurements,
+            config.frame,
+            config,
+            presentation=presentation,
         )
     finish_run(run, [config.out], report)
     return Animated(

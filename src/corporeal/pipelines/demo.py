@@ -15,7 +15,7 @@ from corporeal.body.template import Template
 from corporeal.errors import InputError, JobError
 from corporeal.pipelines.deformers import make_deformer, require_place
 from corporeal.pipelines.demo_kernels import KERNELS
-from corporeal.pipelines.results import attachments_of, write_engine_character, write_film
+from corporeal.pipelines.results import write_engine_character, write_film
 from corporeal.runtime.executors import local_workplace
 from corporeal.runtime.files import make_folder, require_writable
 from corporeal.runtime.manifest import finish_run, start_run
@@ -78,8 +78,7 @@ def run_demo(config: DemoConfig) -> DemoFiles:
         flesh = beside.executor.submit(_simulated, config)
         skinned = [_performance(name, person, config) for name in _SKINNED]
         measurements = {k: float(v) for k, v in measure(person.identity).values.items()}
-        parts = attachments_of(skinned[0].template, person.identity)
-        report = write_engine_character(glb, skinned[0], parts)
+        report = write_engine_character(glb, skinned[0])
         _compile_drawing(skinned[0])
         if config.device == "cpu":
             from corporeal.runtime.kernels import compile_ahead
@@ -89,8 +88,8 @@ def run_demo(config: DemoConfig) -> DemoFiles:
             animations = [*skinned, flesh.result()]
         except beside.crashes as error:
             raise JobError("the process that simulates flesh died; is memory short?") from error
-    contact_sheet(animations, png, attachments=[parts] * len(animations))
-    write_film(mp4, animations, parts)
+    contact_sheet(animations, png)
+    write_film(mp4, animations)
     names = tuple(animation.deformer for animation in animations)
     report |= {"deformers": names, "parameters": person.parameters, "measurements": measurements}
     finish_run(run, [glb, png, mp4], report)

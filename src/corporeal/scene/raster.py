@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray, UInt8
+from corporeal.body.colours import linear_from_srgb
 from corporeal.errors import InputError
 from corporeal.runtime.threads import thread_count
 from corporeal.scene.camera import focal_length
 from corporeal.scene.scene import Scene
 from corporeal.scene.stage import JoinedSurfaces, refined, set_stage
+from corporeal.scene.textures import levels_of, tangents
 from corporeal.scene.visibility import Mapper, ShadowQuality
 
 MAXIMUM_SAMPLES = 2**27
@@ -80,6 +82,10 @@ def _expose(
     surround = np.array([studio.sky, studio.bounce])
     paper = np.array([studio.backdrop.top, studio.backdrop.bottom])
     view = _view(scene, height)
+    frames = tangents(stage.attributes, stage.triangles)
+    levels = levels_of(corners, stage.attributes, stage.triangles, stage.pictures, stage.pool.table)
+    cut = np.where(stage.cutouts, stage.pictures, -1).astype(np.int32)
+    texels, table = stage.pool.texels, stage.pool.table
     picture = np.empty((height, width, 3), np.uint8)
 
     def band(first: int) -> None:
@@ -87,14 +93,17 @@ def _expose(
         seen = np.empty((rows * samples, width * samples), np.int32)
         depth = np.empty(seen.shape, np.float64)
         pixels = np.empty((rows, width, 3))
-        raster_cpu.cover(corners, stage.triangles, boxes, camera.near, first * samples, seen, depth)
+        raster_cpu.cover(
+            corners, stage.triangles, boxes, camera.near, first * samples, cut, levels,
+            stage.attributes, texels, table, seen, depth,
+        )  # fmt: skip
         shade_cpu.paint_backdrop(
             first, height, view, paper, studio.backdrop.vignette, stage.grounds, stage.grids, pixels
         )
         shade_cpu.shade(
             seen, first * samples, corners, stage.triangles, stage.attributes, stage.kinds,
-            stage.materials, stage.decals, lights, surround, view[0], studio.exposure, samples,
-            pixels,
+            stage.materials, stage.decals, stage.pictures, levels, frames, texels, table,
+            _light_curve(), lights, surround, view[0], studio.exposure, samples, pixels,
         )  # fmt: skip
         shade_cpu.encode(pixels, first, _srgb_curve(), picture[first : first + rows])
 
@@ -114,3 +123,9 @@ def _srgb_curve() -> Float64[NumpyArray, "n"]:
     """sRGB's transfer curve, from display light to signal, as a table."""
     light = np.linspace(0, 1, 4097)
     return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+@functools.cache
+def _light_curve() -> Float64[NumpyArray, "256"]:
+    """Light of the 256 levels of an sRGB picture."""
+    return linear_from_srgb(np.arange(256) / 255.0)
