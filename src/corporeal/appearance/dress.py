@@ -13,6 +13,7 @@ from corporeal.appearance.mouth_and_lashes import mouth_and_lashes
 from corporeal.appearance.resolving import ResolvedLook, resolve, wearer_of
 from corporeal.appearance.skin_paint import skin_material
 from corporeal.appearance.wardrobe import garments
+from corporeal.appearance.wear import wears_hair, worn_parts
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
@@ -44,12 +45,15 @@ def looks_of(
     offsets = face_offsets(appearance, look.wearer)
     rest = np.asarray(identity.rest_vertices, np.float64)
     faced = Identity((rest + offsets).astype(np.float32), identity.joints, identity.parameters)
-    parts = [*eyes(faced, look), *mouth_and_lashes(faced, look), *hair_parts(faced, look)]
+    worn, hidden = worn_parts(faced, look)
+    hair = () if wears_hair(look) else hair_parts(faced, look)
+    parts = [*eyes(faced, look), *mouth_and_lashes(faced, look), *hair, *worn]
     return Looks(
         material=skin_material(look, texture_size),
         parts=tuple(parts),
         offsets=offsets.astype(np.float32),
         coverage=_coverage(template, look),
+        hidden=hidden,
     )
 
 

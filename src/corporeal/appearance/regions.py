@@ -88,8 +88,8 @@ def scalp_field(
 ) -> Float[NumpyArray, "V"]:
     """Height above a hairline from the forehead over the temples and behind the ears to the nape,
     metres; far below it elsewhere. `vertices` may be of any shape in the default topology."""
-    forehead = _nearest(vertices, uv, 0.768, MIDDLE_LINE)
-    temple = _nearest(vertices, uv, 0.800, MIDDLE_LINE + 0.098)
+    forehead = _nearest(vertices, uv, 0.775, MIDDLE_LINE)
+    temple = _nearest(vertices, uv, 0.806, MIDDLE_LINE + 0.096)
     sideburn = _nearest(vertices, uv, 0.845, MIDDLE_LINE + 0.126)
     ear = _nearest(vertices, uv, 0.845, MIDDLE_LINE + 0.142)
     inside = (

@@ -43,6 +43,8 @@ class ResolvedLook:
     """Linear RGB, greyed by age."""
     brow_colour: Colour
     """Linear RGB of brows and beard, which grey later."""
+    brow_thickness: float
+    """0 to 1; women's are thinner for the same slider."""
     outfit: Outfit
     """What is worn."""
 
@@ -68,7 +70,9 @@ def resolve(appearance: Appearance, wearer: Wearer) -> ResolvedLook:
         outfit = "briefs" if wearer.is_male else "underwear"
     else:
         outfit = appearance.clothes
-    grey = appearance.grey if appearance.grey >= 0 else float(np.clip((age - 38) / 36, 0, 0.9))
+    grey = (
+        appearance.grey if appearance.grey >= 0 else float(np.clip((age - 36) / 44, 0, 0.95)) ** 1.5
+    )
     colour = HAIR[appearance.hair_colour]
     return ResolvedLook(
         appearance=appearance,
@@ -77,5 +81,6 @@ def resolve(appearance: Appearance, wearer: Wearer) -> ResolvedLook:
         hair_style=style,
         hair_colour=mixed(colour, GREY, grey),
         brow_colour=mixed(mixed(colour, HAIR["dark-brown"], 0.35), GREY, 0.6 * grey),
+        brow_thickness=(1.0 if wearer.is_male else 0.45) * appearance.brows,
         outfit=outfit,
     )

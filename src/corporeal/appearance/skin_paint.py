@@ -38,7 +38,7 @@ class Canvas:
         self.texels = texels
         count = len(texels.rows)
         self.colour = np.tile(np.asarray(colour, np.float32), (count, 1))
-        self.roughness = np.full(count, 0.50, np.float32)
+        self.roughness = np.full(count, 0.56, np.float32)
         self.height = np.zeros(count, np.float32)
 
     def lay(self, mask: Field, colour: NumpyArray | tuple[float, ...]) -> None:
@@ -141,7 +141,7 @@ def _blood(canvas: Canvas, look: ResolvedLook) -> None:
     canvas.lay(0.8 * aureolae, tone * (0.66, 0.46, 0.44))
     zone = np.zeros(len(palms), np.float32)
     zone[on_face] = face_paint.shine_zone(across, down)
-    canvas.polish(0.8 * zone, 0.40)
+    canvas.polish(0.8 * zone, 0.47)
 
 
 def _face_places(texels: Texels) -> tuple[NumpyArray, Field, Field]:
@@ -240,7 +240,7 @@ def _age(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> Non
     wobble = 0.0012 * _grain(texels, random, 6.0)[on_face]
     y = down + wobble
     furrow[on_face] = (
-        0.9 * face_paint.forehead_lines(across, y)
+        0.45 * face_paint.forehead_lines(across, y)
         + 0.9 * face_paint.crow_feet(across, y)
         + 1.0 * face_paint.mouth_folds(across, y)
         + 0.6 * face_paint.eye_bags(across, y)
@@ -260,10 +260,10 @@ def _face(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> No
     on_face, across, down = _face_places(texels)
     grain = _grain(texels, random, 0.8)[on_face]
     mask = np.zeros(len(texels.rows), np.float32)
-    mask[on_face] = face_paint.brows(across, down, look.appearance.brows, grain)
+    mask[on_face] = face_paint.brows(across, down, look.brow_thickness, grain)
     canvas.lay(0.92 * mask, np.asarray(look.brow_colour))
     canvas.polish(mask, 0.8)
-    canvas.height += 0.8 * mask
+    canvas.height += 0.4 * mask
     lash = np.zeros(len(texels.rows), np.float32)
     lash[on_face] = face_paint.lash_line(across, down)
     canvas.lay(0.85 * look.appearance.lashes * lash, 0.5 * np.asarray(look.brow_colour))

@@ -9,6 +9,7 @@ from corporeal._typing import Bool, Float, NumpyArray
 from corporeal.body.attachment import Attachment
 from corporeal.body.checks import require_finite
 from corporeal.body.material import Material
+from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
@@ -130,6 +131,19 @@ class Character:
         joints = np.asarray(self.template.skeleton.joints, np.float64)
         parents = list(self.template.skeleton.parents)
         return np.concatenate([joints[:1], joints[1:] - joints[parents[1:]]])
+
+
+def shown_mesh(character: Character) -> Mesh:
+    """The character's mesh without the faces that worn things hide."""
+    mesh = character.template.mesh
+    if character.hidden is None:
+        return mesh
+    kept = ~np.asarray(character.hidden)
+    if mesh.quads is not None:  # a quad goes with both of its triangles
+        kept = np.repeat(kept.reshape(-1, 2).any(axis=1), 2)
+    corners = None if mesh.uv_triangles is None else mesh.uv_triangles[kept]
+    quads = None if mesh.quads is None else mesh.quads[kept[::2]]
+    return replace(mesh, triangles=mesh.triangles[kept], quads=quads, uv_triangles=corners)
 
 
 def unsigned_weights(character: Character) -> Character:

@@ -83,9 +83,27 @@ class LookOptions:
         return (self.appearance, *(Path(path) for path in self.wear))
 
 
-def look_values(options: LookOptions) -> Mapping[str, Any]:
-    """The options of looks alone, by name."""
-    return {entry.name: getattr(options, entry.name) for entry in fields(LookOptions)}
+def look_values(options: LookOptions) -> dict[str, Any]:
+    """The options of looks that are not the defaults, by name, as JSON holds them."""
+    values: dict[str, Any] = {}
+    for entry in fields(LookOptions):
+        value = getattr(options, entry.name)
+        if value != entry.default:
+            values[entry.name] = str(value) if isinstance(value, Path) else value
+    return values
+
+
+def looks_from(values: Mapping[str, Any]) -> LookOptions:
+    """Options from what `look_values` gave, or a file kept of it."""
+    known = {entry.name for entry in fields(LookOptions)}
+    if unknown := sorted(set(values) - known):
+        raise InputError(f"looks have no {', '.join(unknown)}; they have {', '.join(known)}.")
+    read = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    if read.get("appearance") is not None:
+        read["appearance"] = Path(read["appearance"])
+    return LookOptions(**read)
 
 
 def _assigned(flag: str, words: tuple[str, ...]) -> dict[str, Any]:

@@ -200,10 +200,11 @@ def write_engine_character(
     of a vertex from `animation` over all frames, in millimetres; `light` asks for smaller files.
     """
     light.require_engine_file(path)
-    looks = looks_for(animation.template, animation.identity, presentation)
-    animation = with_face(animation, looks)
-    if colours is not None:
-        looks = replace(looks, material=None)
+    if colours is not None:  # a look of its own, such as a scan's: eyes are all that is added
+        looks = Looks(parts=attachments_of(animation.template, animation.identity))
+    else:
+        looks = looks_for(animation.template, animation.identity, presentation)
+        animation = with_face(animation, looks)
     is_glb = Path(path).suffix.lower() == ".glb"
     plain = is_linear_blend(animation.deformer) and light.is_plain
     if plain and is_glb and not presentation.expressions:

@@ -10,6 +10,7 @@ from corporeal._typing import Float, NumpyArray
 from corporeal.appearance.appearance import Appearance, skin_angle_deg
 from corporeal.appearance.dress import is_default_topology, looks_of, with_face
 from corporeal.appearance.following import soft_part_places
+from corporeal.appearance.wardrobe import underwear
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
@@ -95,7 +96,10 @@ class Wardrobe:
 
     def _make_up(self, performance: Performance, template: Template) -> Performance:
         animation, looks = performance.animation, performance.looks
-        if looks is None:
+        if performance.values is not None:  # numbers are seen all over: no paint, no hair
+            shown = underwear(template, animation.identity)
+            looks = Looks(parts=tuple(performance.attachments), coverage=shown)
+        elif looks is None:
             appearance = Appearance(skin=skin_angle_deg(performance.tone))
             looks = looks_of(template, animation.identity, appearance)
         animation = with_face(animation, looks)
