@@ -79,7 +79,7 @@ def test_srgb_comes_back_and_white_is_white():
 
 def test_an_appearance_survives_json(tmp_path: Path):
     asked = Appearance(
-        skin=-20.0, hair="bun", face=(("nose-hump", 0.5),), expression=(("jawOpen", 1),)
+        skin=-20.0, hair="bun", face=(("nose-hump", 0.5),), expression=(("jawOpen", 1.0),)
     )
     file = tmp_path / "look.json"
     file.write_text(json.dumps(asked.plain()))
@@ -191,7 +191,7 @@ def test_random_faces_are_bounded_repeatable_and_of_the_head_alone():
     assert random_face(0) == {}
     for name, value in random_face(9, 1.5).items():
         assert abs(value) <= min(1.0, 1.5 * 1.6 * face_sliders()[name].width + 1e-12)
-    offsets = face_offsets(Appearance(face_seed=7, african=1, asian=0, european=0), WOMAN)
+    offsets = face_offsets(Appearance(face_seed=7, african=1.0, asian=0.0, european=0.0), WOMAN)
     template = load_default_body().template
     for part in ("left_hand", "belly", "left_foot", "chest"):
         assert np.abs(offsets[template.part(part)]).max() < 2e-3
@@ -223,7 +223,8 @@ def test_a_face_turns_with_the_head(average: Identity):
     gap = np.asarray(with_face(plain, looks).vertices[0]) - np.asarray(plain.vertices[0])
     c, s = math.cos(turn), math.sin(turn)
     about_y = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
-    head = template.part("head")
+    head = np.flatnonzero(template.weights.dense()[:, template.skeleton.index("head")] > 0.9999)
+    assert len(head) > 1000
     assert looks.offsets is not None
     np.testing.assert_allclose(gap[head], looks.offsets[head] @ about_y.T, atol=2e-6)
 

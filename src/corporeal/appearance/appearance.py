@@ -124,13 +124,13 @@ class AppearanceControls(Controls):
     european: float = control(1.0, help="share of European features", low=0.0, high=1.0)
     smile: float = control(0.22, help="a friendly mouth, to a smile", low=0.0, high=1.0)
     face_seed: int = control(
-        0, help="which random face; 0 for the average one", low=0, high=2**31 - 1
+        0, help="which random face; 0 for the average one", low=0.0, high=2.0**31 - 1
     )
     face_variety: float = control(
         1.0, help="how much a random face differs from the average", low=0.0, high=1.5
     )
     seed: int = control(
-        0, help="random seed of freckles, strands and mottling", low=0, high=2**31 - 1
+        0, help="random seed of freckles, strands and mottling", low=0.0, high=2.0**31 - 1
     )
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from corporeal._typing import Float32, NumpyArray
+from corporeal._typing import Float, NumpyArray
 from corporeal.appearance.noise import step
 
-Field = Float32[NumpyArray, "n"]
+Field = Float[NumpyArray, "n"]
 
 
 def brows(across: Field, down: Field, thickness: float, grain: Field) -> Field:

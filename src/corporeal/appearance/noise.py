@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from corporeal._typing import Float32, NumpyArray
+from corporeal._typing import Float, NumpyArray
 
 _LATTICE = 64
 
 
 def lattice_noise(
-    points: Float32[NumpyArray, "n 3"], size: float, random: np.random.Generator
-) -> Float32[NumpyArray, "n"]:
+    points: Float[NumpyArray, "n 3"], size: float, random: np.random.Generator
+) -> Float[NumpyArray, "n"]:
     """Numbers around 0 with deviation about 0.6, smooth over `size` metres; the pattern repeats
     after 64 times that."""
     from scipy.ndimage import map_coordinates
@@ -20,7 +20,9 @@ def lattice_noise(
     return map_coordinates(lattice, places, order=1, mode="grid-wrap", output=np.float32)
 
 
-def step(field: NumpyArray, start: float, end: float) -> NumpyArray:
+def step(
+    field: NumpyArray, start: float | int | NumpyArray, end: float | int | NumpyArray
+) -> NumpyArray:
     """Smoothly from 0 at `start` to 1 at `end`."""
     x = np.clip((field - start) / (end - start), 0, 1)
     return x * x * (3 - 2 * x)

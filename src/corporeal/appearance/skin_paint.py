@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from corporeal._typing import Float32, NumpyArray
+from corporeal._typing import Float, NumpyArray
 from corporeal.appearance import face_paint
 from corporeal.appearance.hair_colours import CLOTH
 from corporeal.appearance.noise import lattice_noise, step
@@ -28,13 +28,13 @@ from corporeal.errors import InputError
 TEXTURE_SIZES = (512, 1024, 2048)
 """Texels along an edge that a skin may have."""
 
-Field = Float32[NumpyArray, "n"]
+Field = Float[NumpyArray, "n"]
 
 
 class Canvas:
     """Colour, roughness and height of the texels under the brush."""
 
-    def __init__(self, texels: Texels, colour: Float32[NumpyArray, "3"]) -> None:
+    def __init__(self, texels: Texels, colour: Float[NumpyArray, "3"]) -> None:
         self.texels = texels
         count = len(texels.rows)
         self.colour = np.tile(np.asarray(colour, np.float32), (count, 1))
@@ -93,8 +93,15 @@ def _material(canvas: Canvas, look: ResolvedLook) -> Material:
     return Material("skin", "skin", colour, roughness, normal)
 
 
-def _positions(texels: Texels) -> Float32[NumpyArray, "n 3"]:
+@lru_cache(maxsize=2)
+def _positions(texels: Texels) -> Float[NumpyArray, "n 3"]:
     return texels.values(np.asarray(load_default_body().template.mesh.vertices))
+
+
+def _blotches(texels: Texels, random: np.random.Generator, size: float) -> Field:
+    """Noise over the body, smooth over `size` metres, drawn on its vertices: no seam shows it."""
+    vertices = np.asarray(load_default_body().template.mesh.vertices)
+    return texels.values(lattice_noise(vertices, size, random))
 
 
 def _grain(texels: Texels, random: np.random.Generator, blur: float) -> Field:
@@ -109,9 +116,8 @@ def _grain(texels: Texels, random: np.random.Generator, blur: float) -> Field:
 
 def _mottle(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> None:
     """Blotches of more and less blood and pigment, and a fine grain."""
-    places = _positions(canvas.texels)
-    wide = lattice_noise(places, 0.035, random)
-    small = lattice_noise(places, 0.009, random)
+    wide = _blotches(canvas.texels, random, 0.035)
+    small = 0.6 * _grain(canvas.texels, random, 3.5)
     grain = _grain(canvas.texels, random, 0.9)
     old = np.clip((look.age - 30) / 50, 0, 1)
     canvas.tint(0.5 * wide + 0.35 * small, (1.015, 0.955, 0.945))
@@ -155,17 +161,17 @@ def _face_places(texels: Texels) -> tuple[NumpyArray, Field, Field]:
 def _marks(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> None:
     """Freckles, a few moles, age spots."""
     texels = canvas.texels
-    places, sun = _positions(texels), texels.values(regions().sun)
+    sun = texels.values(regions().sun)
     amount = look.appearance.freckles
     if amount > 0:
-        spots = _grain(texels, random, 1.5) + 0.5 * lattice_noise(places, 0.012, random)
+        spots = _grain(texels, random, 1.5) + 0.5 * _blotches(texels, random, 0.02)
         mask = step(spots, 1.9 - 0.9 * amount, 2.9 - 0.9 * amount) * sun
         canvas.tint(0.75 * mask * (0.5 + 0.5 * amount), (0.74, 0.56, 0.46))
     moles = step(_grain(texels, random, 1.4), 4.15, 4.35)
     canvas.tint(0.8 * moles, (0.45, 0.32, 0.28))
     old = np.clip((look.age - 50) / 35, 0, 1)
     if old > 0:
-        spots = lattice_noise(places, 0.006, random) + 0.6 * lattice_noise(places, 0.02, random)
+        spots = 0.6 * _grain(texels, random, 2.6) + 0.6 * _blotches(texels, random, 0.02)
         canvas.tint(0.6 * old * step(spots, 1.05, 1.5) * sun, (0.80, 0.70, 0.62))
 
 

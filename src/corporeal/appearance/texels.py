@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from corporeal._typing import Float32, Int, NumpyArray, UInt8
+from corporeal._typing import Float, Int, NumpyArray, UInt8
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.mesh import Mesh
 
@@ -24,16 +24,16 @@ class Texels:
     """Triangle of the surface."""
     corners: Int[NumpyArray, "n 3"]
     """Vertices of that triangle."""
-    shares: Float32[NumpyArray, "n 3"]
+    shares: Float[NumpyArray, "n 3"]
     """Barycentric coordinates in it."""
 
     @property
-    def u(self) -> Float32[NumpyArray, "n"]:
+    def u(self) -> Float[NumpyArray, "n"]:
         """Texture coordinate to the right."""
         return ((self.columns + 0.5) / self.size).astype(np.float32)
 
     @property
-    def v(self) -> Float32[NumpyArray, "n"]:
+    def v(self) -> Float[NumpyArray, "n"]:
         """Texture coordinate up."""
         return (1 - (self.rows + 0.5) / self.size).astype(np.float32)
 
@@ -48,8 +48,11 @@ class Texels:
             total = term if total is None else total + term
         return np.asarray(total)
 
-    def sampled(self, picture: Float32[NumpyArray, "m m"]) -> Float32[NumpyArray, "n"]:
+    def sampled(self, picture: Float[NumpyArray, "m m"]) -> Float[NumpyArray, "n"]:
         """A picture of the same texture space (rows down), at the texels."""
+        if len(picture) % self.size == 0:
+            every = len(picture) // self.size
+            return picture[every // 2 :: every, every // 2 :: every][self.rows, self.columns]
         from scipy.ndimage import map_coordinates
 
         scale = len(picture) / self.size
@@ -94,14 +97,14 @@ def body_texels(size: int) -> Texels:
     return surface_texels(load_default_body().template.mesh, size)
 
 
-def eight_bits(values: NumpyArray) -> UInt8[NumpyArray, "*n"]:
+def eight_bits(values: NumpyArray) -> UInt8[NumpyArray, "..."]:
     """0 … 1 as 0 … 255."""
     return np.round(255 * np.clip(values, 0, 1)).astype(np.uint8)
 
 
 def tangent_normals(
-    height: Float32[NumpyArray, "s s"], strength: float
-) -> UInt8[NumpyArray, "s s 3"]:
+    height: Float[NumpyArray, "h w"], strength: float
+) -> UInt8[NumpyArray, "h w 3"]:
     """Normals in tangent space of a height map (rows down), coded as pictures have them."""
     # n ∝ (−∂h/∂u, −∂h/∂v, 1); rows go down and v up
     across = np.gradient(height, axis=1) * strength

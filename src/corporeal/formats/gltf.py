@@ -44,6 +44,7 @@ from corporeal.formats.glb import (
     quantized,
 )
 from corporeal.formats.gltf_material import add_material
+from corporeal.formats.gltf_take import TakeTracks
 from corporeal.geometry.surface import vertex_normals
 from corporeal.geometry.tracks import local_rotation_tracks
 
@@ -107,7 +108,7 @@ def write_glb_character(
     )
     joints = template.skeleton.joint_count
     keys = every_frame(character.frame_count, joints) if keys is None else keys
-    tracks = _Tracks(document, np.arange(character.frame_count) / character.fps)
+    tracks = TakeTracks(document, np.arange(character.frame_count) / character.fps)
     for node, joint in zip(joint_nodes, range(joints), strict=True):
         rotations_wxyz = character.joint_rotations_wxyz[:, joint]
         tracks.add(node, "rotation", rotations_wxyz[:, [1, 2, 3, 0]], "VEC4", keys.rotations[joint])
@@ -374,64 +375,12 @@ def _fits_unit(character: Character) -> bool:
     return float(np.abs(character.morph_offsets).max(initial=0)) <= 1.0
 
 
-class _Tracks:
-    """The animated properties of one take, each with keys of its own."""
-
-    def __init__(self, document: GlbDocument, times: NumpyArray) -> None:
-        self._document = document
-        self._times = times
-        self._inputs: dict[bytes, int] = {}
-        self._samplers: list[dict[str, Any]] = []
-        self._channels: list[dict[str, Any]] = []
-
-    def add(
-        self,
-        node: int,
-        path: str,
-        values: NumpyArray,
-        kind: Kind,
-        keys: Int[NumpyArray, "n"] | None = None,
-    ) -> None:
-        """Let one property of a node follow `values`, straight from key to key."""
-        keys = np.arange(len(values)) if keys is None else keys
-        shown = values[keys].astype(np.float32)
-        rows = shown.ravel() if kind == "SCALAR" else shown
-        if self._document.packing != "none" and path in ("rotation", "weights"):
-            whole = quantized(rows, "int16" if path == "rotation" else "uint16")
-            output = self._document.add_accessor(whole, kind, normalized=True)
-        else:
-            output = self._document.add_accessor(rows, kind)
-        target = {"node": node, "path": path}
-        self._channels.append({"sampler": len(self._samplers), "target": target})
-        self._samplers.append(
-            {"input": self._input(keys), "output": output, "interpolation": "LINEAR"}
-        )
-
-    def _input(self, keys: Int[NumpyArray, "n"]) -> int:
-        """The accessor of some keys' times: tracks of the same keys share one."""
-        name = np.asarray(keys, np.int64).tobytes()
-        if name not in self._inputs:
-            times = self._times[keys].astype(np.float32)
-            self._inputs[name] = self._document.add_accessor(times, "SCALAR", bounds=True)
-        return self._inputs[name]
-
-    def finish(self, name: str, fps: float) -> None:
-        """Put the take into the document."""
-        take: dict[str, Any] = {
-            "name": name,
-            "samplers": self._samplers,
-            "channels": self._channels,
-            "extras": {"fps": fps, "frames": len(self._times)},
-        }
-        self._document.add("animations", take)
-
-
 def _add_animation(document: GlbDocument, animation: Animation, joint_nodes: list[int]) -> None:
     parents = animation.template.skeleton.parents
     rest = np.asarray(animation.identity.joints, np.float64)
     world = np.asarray(animation.world_from_joint, np.float64)
     rotations_wxyz = local_rotation_tracks(world, parents)
-    tracks = _Tracks(document, np.arange(len(world)) / animation.motion.fps)
+    tracks = TakeTracks(document, np.arange(len(world)) / animation.motion.fps)
     for joint, parent in enumerate(parents):
         tracks.add(joint_nodes[joint], "rotation", rotations_wxyz[:, joint, [1, 2, 3, 0]], "VEC4")
         places = _local_places(world, joint, parent)
