@@ -28,7 +28,12 @@ def draw(corners, triangles, width, height, near=0.01):
     raster_cpu.sample_boxes(corners, triangles, near, width, height, boxes)
     seen = np.empty((height, width), np.int32)
     inverse = np.empty((height, width))
-    raster_cpu.cover(corners, triangles, boxes, near, 0, seen, inverse)
+    none, still = np.full(len(triangles), -1, np.int32), np.zeros(len(triangles), np.int32)
+    places, texels = np.zeros((len(corners), 16), np.float32), np.zeros((1, 8), np.uint8)
+    table = np.zeros((0, 21), np.int64)
+    raster_cpu.cover(
+        corners, triangles, boxes, near, 0, none, still, places, texels, table, seen, inverse
+    )
     return seen, inverse
 
 

@@ -61,7 +61,7 @@ def _short(directions: NumpyArray, above: NumpyArray) -> NumpyArray:
     top = step(up, 0.25, 0.85)
     over = step(front, 0.15, 0.75) * top
     part = np.exp(-(((left - 0.40) / 0.045) ** 2)) * step(up, 0.5, 0.7) * step(front, -0.35, 0.1)
-    depth = 0.0065 + 0.0145 * top + 0.007 * over - 0.008 * part
+    depth = 0.0065 + 0.0100 * top + 0.004 * over - 0.006 * part
     return depth * step(above, -0.002, 0.020)
 
 
@@ -170,7 +170,7 @@ def _curtain(head: Head, faced: Identity, random: np.random.Generator) -> Mesh:
     radii, _ = head.seen(directions[0])
     sides = np.abs(a) / math.radians(112)
     rim = head.centre + (radii + 0.009)[None, :, None] * directions
-    length = 0.315 - 0.075 * sides**2 + 0.008 * _wave(a, random)
+    length = 0.285 - 0.055 * sides**2 + 0.008 * _wave(a, random)
     drop = t * length
     places = rim.copy()
     places[..., 1] -= drop

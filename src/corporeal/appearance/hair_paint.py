@@ -60,5 +60,5 @@ def _gone(
     across = np.arange(fine.shape[1])
     sides = np.minimum(across, across[::-1])[None] / fine.shape[1]
     rim = (sides < 0.015 + 0.012 * np.abs(fine)) & (v > 0.2)
-    gaps = (hairs < -1.3) & (v > 0.78 + 0.06 * wide)
+    gaps = (hairs < -1.5) & (v > 0.84 + 0.05 * wide)
     return (v > ragged) | rim | gaps

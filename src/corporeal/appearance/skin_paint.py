@@ -183,7 +183,7 @@ def _hair(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> No
     scalp = texels.values(where.scalp)
     bare = look.hair_style == "bald"
     edge = 0.010 if look.hair_style == "cropped" else 0.006
-    roots = step(scalp + 0.004 * grain, -1.2 * edge, 1.6 * edge)
+    roots = step(scalp + 0.0025 * grain, -2.0 * edge, 0.3 * edge)
     roots *= 1 - texels.sampled(masks()["ears"])
     cover = 0.10 if bare else 0.80
     canvas.lay(cover * roots * np.clip(0.86 + 0.16 * grain, 0, 1), np.asarray(look.hair_colour))
