@@ -374,7 +374,7 @@ def test_a_glb_carries_pictures_and_no_vertex_colours(tmp_path: Path, average: I
     apart = np.asarray(picture, float) - looks.material.colour[..., :3]
     assert np.abs(apart).mean() < 3  # JPEG
     skinned = [n["name"] for n in content["nodes"] if "skin" in n]
-    assert skinned == ["body", "hair_curtain"]
+    assert skinned == ["body", "upper_teeth", "lower_teeth", "tongue", "lashes", "hair_curtain"]
 
 
 def quad(material: Material) -> Surface:
@@ -406,3 +406,19 @@ def test_pictures_lie_where_their_coordinates_say():
         60,
     )
     assert whole[20, 20][0] > whole[20, 20][2] + 60
+
+
+def test_teeth_open_with_the_jaw_and_lashes_close_with_the_lid(average: Identity):
+    """Morph targets of the skin carry them: lower teeth go down, upper ones stay, and the lashes of
+    the lid that closes move while the others do not."""
+    template = load_default_body().template
+    count, look = template.mesh.vertex_count, Appearance()
+    parts = {p.name: p for p in looks_of(template, average, look, 512).parts}
+    jaw = expression_morph("jawOpen", look, count)
+    moved = {name: parts[name].binding.carried(jaw) for name in ("upper_teeth", "lower_teeth")}
+    assert moved["lower_teeth"][:, 1].max() < -0.008
+    assert np.abs(moved["upper_teeth"]).max() < 0.002
+    blink = parts["lashes"].binding.carried(expression_morph("eyeBlinkLeft", look, count))
+    left = np.asarray(parts["lashes"].mesh.vertices)[:, 0] > 0
+    assert np.abs(blink[left]).max() > 0.004
+    assert np.abs(blink[~left]).max() == 0

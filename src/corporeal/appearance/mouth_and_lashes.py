@@ -6,21 +6,24 @@ import numpy as np
 
 from corporeal._typing import Float, Int, NumpyArray
 from corporeal.appearance.appearance import Appearance
-from corporeal.appearance.faces import loose_offsets
+from corporeal.appearance.faces import expression_morph, loose_offsets
 from corporeal.appearance.resolving import ResolvedLook
 from corporeal.appearance.texels import eight_bits
 from corporeal.assets.default_body import load_default_body
 from corporeal.assets.looks import helper_places, loose_part
-from corporeal.body.attachment import Attachment
+from corporeal.body.attachment import Attachment, SkinBinding
 from corporeal.body.colours import srgb_from_linear
 from corporeal.body.identity import Identity
 from corporeal.body.material import Material, plain_material
 from corporeal.body.mesh import Mesh
+from corporeal.body.weights import SkinWeights
 from corporeal.skinning.followers import Follower, bind_follower
 
 _TEETH = (0.62, 0.57, 0.48)
 _TONGUE = (0.36, 0.10, 0.09)
 LASH_SIZE = 128
+_JAW = 8
+"""Skin vertices that teeth and tongue go with."""
 
 
 @cache
@@ -31,6 +34,34 @@ def _bound(name: str) -> tuple[Follower, Int[NumpyArray, "n"]]:
     rigid = np.full(len(rows), -1 if name == "lashes" else 0)
     skin = np.asarray(template.mesh.vertices, np.float64)
     return bind_follower(np.asarray(mesh.vertices), rigid, skin, template.mesh.triangles), rows
+
+
+@cache
+def _binding(name: str) -> SkinBinding:
+    """The skin that moves a part in expressions: lids for the lashes, each hair by the skin nearest
+    to it; for teeth and tongue, as rigid things, the skin near them that opens with the jaw as they
+    were sculpted to."""
+    from scipy.spatial import KDTree
+
+    template = load_default_body().template
+    mesh, rows = loose_part(name)
+    skin = np.asarray(template.mesh.vertices, np.float64)
+    count = len(skin)
+    head = template.skeleton.index("head")
+    weights = SkinWeights(
+        np.full((len(rows), 1), head, np.int32),
+        np.ones((len(rows), 1), np.float32),
+        template.skeleton.joint_count,
+    )
+    if name == "lashes":
+        _, near = KDTree(skin).query(np.asarray(mesh.vertices, np.float64))
+        return SkinBinding(weights, near[:, None].astype(np.int32), np.ones((len(rows), 1)))
+    jaw = expression_morph("jawOpen", Appearance(), count + len(helper_places()))
+    own = jaw[count:][rows].mean(axis=0)
+    _, close = KDTree(skin).query(np.asarray(mesh.vertices, np.float64).mean(axis=0), k=400)
+    alike = np.argsort(np.linalg.norm(jaw[close] - own, axis=1), kind="stable")[:_JAW]
+    carriers = np.tile(close[alike].astype(np.int32), (len(rows), 1))
+    return SkinBinding(weights, carriers, np.full(carriers.shape, 1.0 / _JAW))
 
 
 def part_places(name: str, identity: Identity, appearance: Appearance) -> NumpyArray:
@@ -119,4 +150,4 @@ def _part(
     uv, corners = mesh.uv, mesh.uv_triangles
     moved = Mesh(places.astype(np.float32), mesh.triangles, None, uv, corners)
     colours = np.broadcast_to(np.asarray(material.mean_colour, np.float32), places.shape).copy()
-    return Attachment(name, moved, colours, joint, material)
+    return Attachment(name, moved, colours, joint, material, _binding(name))

@@ -9,6 +9,7 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray, UInt8
 from corporeal.appearance.dress import faced_identity, looks_of, with_face
+from corporeal.appearance.faces import expression_names
 from corporeal.appearance.wardrobe import underwear
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
@@ -234,6 +235,8 @@ def write_engine_character(
         "max_error_mm": round(baked.max_error_mm, 5),
         "within_1mm": round(baked.within_1mm, 6),
     }
+    if presentation.expressions:
+        report["expressions"] = len(expression_names())
     if LODS[light.lod] is not None:
         character, apart = coarser(character, LODS[light.lod])
         report |= {"vertices": character.template.mesh.vertex_count, "surface_error_mm": apart}
