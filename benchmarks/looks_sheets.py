@@ -65,7 +65,7 @@ def somebody(seed):
     return sliders, random_appearance(seed, Wearer(sliders["gender"], sliders["age"]))
 
 
-def face(performance, azimuth_deg=14.0, lights=None, size=CELL, close_up=0.34, drop=0.0):
+def face(performance, azimuth_deg=14.0, lights=None, size=CELL, close_up=0.36, drop=0.0):
     """A picture of a head."""
     from corporeal.scene.casting import Wardrobe
     from corporeal.scene.raster import render

@@ -28,7 +28,7 @@ _PAIRS = (
 )
 _NOT_SLIDERS = ("neck/", "asym/", "head/head-age", "head/head-trans", "head/head-angle", "ears/")
 _EARS = ("ear-scale", "ear-wing", "ear-lobe", "ear-rot")
-LIMIT = 1.6
+LIMIT = 1.4
 """Deviations at which a random slider is cut."""
 _WIDTHS = {
     "head-fat": 0.16,
@@ -45,17 +45,17 @@ _WIDTHS = {
     "eye-epicanthus": 0.20,
     "eye-": 0.24,
     "nose-trans": 0.10,
-    "nose-scale": 0.22,
-    "nose-nostrils": 0.20,
-    "nose-": 0.30,
+    "nose-scale": 0.18,
+    "nose-nostrils": 0.12,
+    "nose-": 0.18,
     "cheek": 0.26,
     "mouth-trans": 0.10,
     "mouth-scale-vert": 0.14,
-    "mouth-": 0.24,
+    "mouth-": 0.17,
     "chin-jaw-drop": 0.10,
     "chin-prognathism": 0.14,
     "chin": 0.26,
-    "ear-": 0.22,
+    "ear-": 0.14,
 }
 """Standard deviation of random sliders, by how their names begin; the first that fits."""
 

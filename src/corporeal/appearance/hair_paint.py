@@ -55,7 +55,7 @@ def _gone(
     if kind == "coil":
         return np.zeros(fine.shape, bool)
     if kind in ("cap", "cropped"):
-        return (v - 0.955) / 0.035 + 0.45 * hairs + 0.15 * wide[:1] > 0.3
+        return (v - 0.968) / 0.03 + 0.45 * hairs + 0.15 * wide[:1] > 0.3
     ragged = 0.90 + 0.05 * wide[:1] + 0.035 * hairs
     across = np.arange(fine.shape[1])
     sides = np.minimum(across, across[::-1])[None] / fine.shape[1]

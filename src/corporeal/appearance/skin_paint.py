@@ -185,8 +185,8 @@ def _hair(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> No
     edge = 0.010 if look.hair_style == "cropped" else 0.006
     roots = step(scalp + 0.0025 * grain, -2.0 * edge, 0.3 * edge)
     roots *= 1 - texels.sampled(masks()["ears"])
-    cover = 0.10 if bare else 0.80
-    canvas.lay(cover * roots * np.clip(0.86 + 0.16 * grain, 0, 1), np.asarray(look.hair_colour))
+    cover = 0.10 if bare else 0.97
+    canvas.lay(cover * roots * np.clip(0.95 + 0.06 * grain, 0, 1), np.asarray(look.hair_colour))
     canvas.polish(0.9 * roots, 0.42 if bare else 0.75)
     if look.wearer.is_male:
         on_face, across, down = _face_places(texels)

@@ -33,8 +33,8 @@ VIEWS: Final[dict[str, View]] = {
     "front": View(azimuth=0.0),
     "side": View(azimuth=math.radians(90)),
     "back": View(azimuth=math.radians(180)),
-    "face": View(math.radians(14), math.radians(3), close_up=0.36),
-    "profile": View(math.radians(78), math.radians(3), close_up=0.36),
+    "face": View(math.radians(14), math.radians(3), close_up=0.38),
+    "profile": View(math.radians(78), math.radians(3), close_up=0.38),
     "upper": View(math.radians(20), math.radians(4), close_up=0.85, drop=0.22),
 }
 """Views by name."""
@@ -57,7 +57,7 @@ def head_camera(
     names = animation.template.skeleton.names
     joint = names.index("head") if "head" in names else len(names) - 1
     world = np.asarray(animation.world_from_joint[frame, joint], np.float64)
-    middle = world[:3, 3] + world[:3, :3] @ np.array([0.0, 0.075, 0.02])
+    middle = world[:3, 3] + world[:3, :3] @ np.array([0.0, 0.088, 0.02])
     middle[1] -= view.drop
     size = view.close_up * max(1.0, 0.8 / aspect)
     far = size / 2 / math.tan(_LENS / 2)
