@@ -62,6 +62,7 @@ def average() -> Identity:
     return Identity(template.mesh.vertices, template.skeleton.joints, told)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("angle_deg", [-70.0, -40.0, 0.0, 33.0, 60.0])
 @pytest.mark.parametrize("undertone", [-1.0, 0.5])
 def test_a_skin_colour_has_the_angle_that_was_asked_for(angle_deg: float, undertone: float):
