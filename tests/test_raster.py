@@ -11,7 +11,7 @@ from corporeal.errors import InputError
 from corporeal.scene import raster_cpu, shade_cpu
 from corporeal.scene.camera import Camera, focal_length
 from corporeal.scene.normals_cpu import angle_weighted_normals
-from corporeal.scene.raster import MAXIMUM_EDGE, render
+from corporeal.scene.raster import MAXIMUM_EDGE, cover_solid, render
 from corporeal.scene.refine import refine
 from corporeal.scene.scene import Actor, Garment, Scene, Surface
 from corporeal.scene.studio import Backdrop, Light, StudioLights
@@ -28,12 +28,7 @@ def draw(corners, triangles, width, height, near=0.01):
     raster_cpu.sample_boxes(corners, triangles, near, width, height, boxes)
     seen = np.empty((height, width), np.int32)
     inverse = np.empty((height, width))
-    none, still = np.full(len(triangles), -1, np.int32), np.zeros(len(triangles), np.int32)
-    places, texels = np.zeros((len(corners), 16), np.float32), np.zeros((1, 8), np.uint8)
-    table = np.zeros((0, 21), np.int64)
-    raster_cpu.cover(
-        corners, triangles, boxes, near, 0, none, still, places, texels, table, seen, inverse
-    )
+    cover_solid(corners, triangles, boxes, near, seen, inverse)
     return seen, inverse
 
 

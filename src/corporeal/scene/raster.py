@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray, UInt8
+from corporeal._typing import Float64, Int, NumpyArray, UInt8
 from corporeal.body.colours import linear_from_srgb
 from corporeal.errors import InputError
 from corporeal.runtime.threads import thread_count
 from corporeal.scene.camera import focal_length
 from corporeal.scene.scene import Scene
 from corporeal.scene.stage import JoinedSurfaces, refined, set_stage
-from corporeal.scene.textures import levels_of, tangents
+from corporeal.scene.textures import levels_of, pool, tangents
 from corporeal.scene.visibility import Mapper, ShadowQuality
 
 MAXIMUM_SAMPLES = 2**27
@@ -109,6 +109,25 @@ def _expose(
 
     list(run(band, range(0, height, _BAND_ROWS)))
     return picture
+
+
+def cover_solid(
+    corners: Float64[NumpyArray, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+    boxes: Int[NumpyArray, "F 4"],
+    near: float,
+    seen: Int[NumpyArray, "h w"],
+    inverse_depth: Float64[NumpyArray, "h w"],
+) -> None:
+    """Draw triangles without holes into a whole picture of samples; see `raster_cpu.cover`."""
+    from corporeal.scene import raster_cpu
+
+    none, whole = np.full(len(triangles), -1, np.int32), np.zeros(len(triangles), np.int32)
+    places, empty = np.zeros((len(corners), 16), np.float32), pool([])
+    raster_cpu.cover(
+        corners, triangles, boxes, near, 0, none, whole, places, empty.texels, empty.table, seen,
+        inverse_depth,
+    )  # fmt: skip
 
 
 def _view(scene: Scene, height: int) -> Float64[NumpyArray, "4 3"]:
