@@ -22,8 +22,8 @@ from corporeal.body.weights import SkinWeights
 
 _CROWN = np.array([0.0, 0.90, -0.42])
 _BUN = np.array([0.0, 0.34, -0.94])
-_ROWS, _COLUMNS = 44, 97
-_CURTAIN_ROWS, _CURTAIN_COLUMNS = 30, 73
+_ROWS, _COLUMNS = 34, 81
+_CURTAIN_ROWS, _CURTAIN_COLUMNS = 24, 55
 
 
 def hair_parts(faced: Identity, look: ResolvedLook) -> tuple[Attachment, ...]:

@@ -48,7 +48,8 @@ Report = dict[str, Any]
 
 _AS_IT_COMES = LightOptions()
 FILM_FPS = 30.0
-_FILM_SIZE = (848, 480)
+_FILM_SIZE = (720, 400)
+"""Of about so many pixels; the shape follows what is seen."""
 _BODY_PICTURE = (1280, 960)
 """Width and height, pixels."""
 

@@ -16,7 +16,7 @@ from corporeal.runtime.threads import thread_count
 from corporeal.scene.camera import focal_length
 from corporeal.scene.scene import Scene
 from corporeal.scene.stage import JoinedSurfaces, refined, set_stage
-from corporeal.scene.textures import levels_of, pool, tangents
+from corporeal.scene.textures import pool, textured_triangles
 from corporeal.scene.visibility import Mapper, ShadowQuality
 
 MAXIMUM_SAMPLES = 2**27
@@ -82,8 +82,9 @@ def _expose(
     surround = np.array([studio.sky, studio.bounce])
     paper = np.array([studio.backdrop.top, studio.backdrop.bottom])
     view = _view(scene, height)
-    frames = tangents(stage.attributes, stage.triangles)
-    levels = levels_of(corners, stage.attributes, stage.triangles, stage.pictures, stage.pool.table)
+    frames, levels = textured_triangles(
+        corners, stage.attributes, stage.triangles, stage.pictures, stage.pool.table
+    )
     cut = np.where(stage.cutouts, stage.pictures, -1).astype(np.int32)
     texels, table = stage.pool.texels, stage.pool.table
     picture = np.empty((height, width, 3), np.uint8)

@@ -79,45 +79,18 @@ def pool(materials: Sequence[Material]) -> TexturePool:
     return TexturePool(rows[0] if len(rows) == 1 else np.concatenate(rows), np.stack(tables))
 
 
-def tangents(
-    attributes: Float32[NumpyArray, "V a"], triangles: Int[NumpyArray, "F 3"]
-) -> Float32[NumpyArray, "F 6"]:
-    """Unit vectors along which u grows, and v grows (up), of every triangle; zero without uv."""
-    corners = attributes[triangles]
-    edge, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    a, b, c, d = edge[:, 11], edge[:, 12], other[:, 11], other[:, 12]
-    # columns 11 and 12 are u, and v downwards
-    side = np.where(a * d - b * c < 0, -1.0, 1.0).astype(np.float32)[:, None]
-    along = (d[:, None] * edge[:, :3] - b[:, None] * other[:, :3]) * side
-    up = (c[:, None] * edge[:, :3] - a[:, None] * other[:, :3]) * side
-    for axis in (along, up):
-        axis /= np.maximum(np.linalg.norm(axis, axis=1, keepdims=True), 1e-20)
-    return np.concatenate([along, up], axis=1)
-
-
-def levels_of(
+def textured_triangles(
     corners: Float[NumpyArray, "V 3"],
     attributes: Float32[NumpyArray, "V a"],
     triangles: Int[NumpyArray, "F 3"],
-    texture: Int[NumpyArray, "F"],
+    pictures: Int[NumpyArray, "F"],
     table: Int[NumpyArray, "t c"],
-) -> Int[NumpyArray, "F"]:
-    """The smaller copy that suits each triangle: about one texel a sample."""
+) -> tuple[Float32[NumpyArray, "F 6"], Int[NumpyArray, "F"]]:
+    """Of every triangle, unit vectors along which u grows and v grows (up), and the smaller copy
+    that has about one texel a sample; zeros without a picture. `corners` are as projected."""
+    from corporeal.scene.textures_cpu import lay_frames
+
+    frames = np.zeros((len(triangles), 6), np.float32)
     levels = np.zeros(len(triangles), np.int32)
-    used = np.flatnonzero(texture >= 0)
-    if len(used) == 0:
-        return levels
-    w = np.maximum(corners[:, 2], 1e-6)
-    flat = corners[:, :2] / w[:, None]
-    seen = _areas(flat[triangles[used]])
-    size = table[texture[used]]
-    texels = _areas(attributes[:, 11:13][triangles[used]].astype(np.float64))
-    texels *= size[:, 1] * size[:, 2]
-    ratio = np.maximum(texels, 1e-12) / np.maximum(seen, 1e-3)
-    levels[used] = np.clip(np.floor(0.5 * np.log2(ratio) + 0.35), 0, LEVELS - 1)
-    return levels
-
-
-def _areas(corners: Float[NumpyArray, "F 3 2"]) -> Float[NumpyArray, "F"]:
-    a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    return 0.5 * np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
+    lay_frames(corners, attributes, triangles, pictures, table, LEVELS, frames, levels)
+    return frames, levels

@@ -1,5 +1,7 @@
 """Reading texels: bilinear, by level."""
 
+import math
+
 from corporeal.runtime.kernels import kernel
 
 
@@ -28,3 +30,38 @@ def opacity_at(texels, table, n, level, u, v):
     i = min(max(int(u * width), 0), width - 1)
     j = min(max(int(v * height), 0), height - 1)
     return texels[first + j * width + i, 3]
+
+
+@kernel()
+def lay_frames(corners, attributes, triangles, pictures, table, count, frames, levels):
+    """Fill `frames` (F 6) and `levels` (F) of triangles with a picture; columns 11 and 12 of the
+    attributes are u, and v downwards."""
+    for t in range(triangles.shape[0]):
+        n = pictures[t]
+        if n < 0:
+            continue
+        i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        a, b = attributes[j, 11] - attributes[i, 11], attributes[j, 12] - attributes[i, 12]
+        c, d = attributes[k, 11] - attributes[i, 11], attributes[k, 12] - attributes[i, 12]
+        flat = a * d - b * c
+        side = -1.0 if flat < 0.0 else 1.0
+        along, up = 0.0, 0.0
+        for x in range(3):
+            edge = attributes[j, x] - attributes[i, x]
+            other = attributes[k, x] - attributes[i, x]
+            frames[t, x] = (d * edge - b * other) * side
+            frames[t, 3 + x] = (c * edge - a * other) * side
+            along += frames[t, x] * frames[t, x]
+            up += frames[t, 3 + x] * frames[t, 3 + x]
+        along, up = 1.0 / max(math.sqrt(along), 1e-20), 1.0 / max(math.sqrt(up), 1e-20)
+        for x in range(3):
+            frames[t, x] *= along
+            frames[t, 3 + x] *= up
+        wi, wj, wk = max(corners[i, 2], 1e-6), max(corners[j, 2], 1e-6), max(corners[k, 2], 1e-6)
+        xi, yi = corners[i, 0] / wi, corners[i, 1] / wi
+        xj, yj = corners[j, 0] / wj - xi, corners[j, 1] / wj - yi
+        xk, yk = corners[k, 0] / wk - xi, corners[k, 1] / wk - yi
+        seen = max(abs(xj * yk - yj * xk), 2e-3)
+        texels = max(abs(flat) * table[n, 1] * table[n, 2], 1e-12)
+        level = math.floor(0.5 * math.log2(texels / seen) + 0.35)
+        levels[t] = min(max(level, 0), count - 1)
