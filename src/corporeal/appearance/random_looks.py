@@ -49,7 +49,7 @@ def random_appearance(seed: int, wearer: Wearer, **fixed: Any) -> Appearance:
         "smile": round(float(random.uniform(0.1, 0.5)), 2),
         "face_seed": 1 + int(random.integers(2**30)),
         "seed": int(random.integers(2**30)),
-        "cloth_colour": str(random.choice(["charcoal", "navy", "teal", "wine", "sand"])),
+        "cloth_colour": str(random.choice(["charcoal", "navy", "teal", "wine"])),
         **{name: round(float(max(share, 0.001)), 3) for name, share in shares.items()},
     }
     return Appearance(**(drawn | fixed))
