@@ -98,7 +98,7 @@ def looks_from(values: Mapping[str, Any]) -> LookOptions:
     known = {entry.name for entry in fields(LookOptions)}
     if unknown := sorted(set(values) - known):
         raise InputError(f"looks have no {', '.join(unknown)}; they have {', '.join(known)}.")
-    read = {
+    read: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
     if read.get("appearance") is not None:

@@ -57,7 +57,7 @@ def head_camera(
     names = animation.template.skeleton.names
     joint = names.index("head") if "head" in names else len(names) - 1
     world = np.asarray(animation.world_from_joint[frame, joint], np.float64)
-    middle = world[:3, 3] + world[:3, :3] @ np.array([0.0, 0.088, 0.02])
+    middle = world[:3, 3] + world[:3, :3] @ np.array([0.0, 0.056, 0.02])
     middle[1] -= view.drop
     size = view.close_up * max(1.0, 0.8 / aspect)
     far = size / 2 / math.tan(_LENS / 2)
