@@ -423,3 +423,20 @@ def test_teeth_open_with_the_jaw_and_lashes_close_with_the_lid(average: Identity
     left = np.asarray(parts["lashes"].mesh.vertices)[:, 0] > 0
     assert np.abs(blink[left]).max() > 0.004
     assert np.abs(blink[~left]).max() == 0
+
+
+def test_clothes_smooth_the_skin_in_engine_files_too(average: Identity):
+    """Under painted cloth the exported rest shape is smoothed, by no more than 12 mm; bare skin is
+    not."""
+    from corporeal.pipelines.presentation import Presentation
+    from corporeal.pipelines.results import engine_looks, looks_for
+
+    template = load_default_body().template
+    shown = Presentation(Appearance(hair="bald"), 512)
+    plain, cloth = (f(template, average, shown) for f in (looks_for, engine_looks))
+    assert plain.offsets is not None
+    assert cloth.offsets is not None
+    assert plain.coverage is not None
+    moved = np.linalg.norm(cloth.offsets - plain.offsets, axis=1)
+    assert 0.001 < moved[template.part("left_breast")].max() <= 0.0125
+    assert moved[plain.coverage <= 0].max() == 0

@@ -35,7 +35,7 @@ from corporeal.pipelines.loading import load
 from corporeal.pipelines.make_body import shaped_body
 from corporeal.pipelines.motion_source import motion_for
 from corporeal.pipelines.options import AnimateOptions, MeshOptions, MotionOptions
-from corporeal.pipelines.results import looks_for
+from corporeal.pipelines.results import engine_looks
 from corporeal.pipelines.smpl_models import person_of, require_shape
 
 Movable = Body | LayeredBody | SmplModel | LinearBodyModel | Mesh | Character | Animation
@@ -207,7 +207,7 @@ def bake(
     most. `max_error_mm` is the largest distance, in millimetres, that any vertex may be off at any
     frame, whatever it takes; `morphs` gives the number of morph targets.
     """
-    looks = looks_for(take.template, take.identity)
+    looks = engine_looks(take.template, take.identity)
     return baked(
         with_face(take, looks),
         max_error_mm=None if max_error_mm is None else float(max_error_mm),

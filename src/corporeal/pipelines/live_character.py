@@ -25,7 +25,7 @@ from corporeal.pipelines.live_dynamics import (
     write_dynamics_runtime,
 )
 from corporeal.pipelines.presentation import Presentation
-from corporeal.pipelines.results import looks_for
+from corporeal.pipelines.results import engine_looks
 from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.skinning.playback import character_vertices
 
@@ -81,7 +81,7 @@ def write_live_character(
     if dynamics is not None:
         animation = deformer.animate(animation.identity, animation.motion)
     plain = LinearBlendSkinning(animation.template).animate(animation.identity, animation.motion)
-    looks = looks_for(animation.template, animation.identity, presentation)
+    looks = engine_looks(animation.template, animation.identity, presentation)
     animation = with_face(animation, looks)
     character, _ = bake(with_face(plain, looks), looks=looks)
     correctives = live_correctives(deformer)

@@ -96,7 +96,7 @@ def write_body_result(
     if suffix == ".npz":
         write_body(path, body)
     elif suffix == ".glb":
-        looks = looks_for(body.template, body.identity, presentation)
+        looks = engine_looks(body.template, body.identity, presentation)
         write_glb(path, body.template, faced_identity(body.identity, looks), looks=looks)
     elif suffix == ".png":
         _picture(path, body, presentation)
@@ -205,7 +205,7 @@ def write_engine_character(
     if colours is not None:  # a look of its own, such as a scan's: eyes are all that is added
         looks = Looks(parts=attachments_of(animation.template, animation.identity))
     else:
-        looks = looks_for(animation.template, animation.identity, presentation)
+        looks = engine_looks(animation.template, animation.identity, presentation)
         animation = with_face(animation, looks)
     is_glb = Path(path).suffix.lower() == ".glb"
     plain = is_linear_blend(animation.deformer) and light.is_plain
@@ -275,6 +275,20 @@ def looks_for(
 ) -> Looks:
     """The looks of a person; none for bodies of another topology."""
     return looks_of(template, identity, presentation.appearance, presentation.texture)
+
+
+def engine_looks(
+    template: Template, identity: Identity, presentation: Presentation = _PRESENTATION
+) -> Looks:
+    """The looks for engine files: what painted clothes smooth is part of the rest shape there."""
+    from corporeal.scene.drape import Drape
+
+    looks = looks_for(template, identity, presentation)
+    if looks.coverage is None or looks.offsets is None:
+        return looks
+    rest = np.asarray(faced_identity(identity, looks).rest_vertices, np.float64)
+    cloth = Drape(rest, template.mesh.triangles, looks.coverage).over(rest) - rest
+    return replace(looks, offsets=looks.offsets + cloth.astype(np.float32))
 
 
 def _shown_looks(animation: Animation, presentation: Presentation) -> Looks | None:
