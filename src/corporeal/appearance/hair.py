@@ -248,7 +248,7 @@ def _draped(name: str, mesh: Mesh, faced: Identity, look: ResolvedLook) -> Attac
     _, near = KDTree(skin).query(np.asarray(mesh.vertices, np.float64))
     binding = SkinBinding(
         SkinWeights.from_dense(dense, 4),
-        near[:, None].astype(np.int32),
+        np.asarray(near)[:, None].astype(np.int32),
         (share[:, None] > 0.5).astype(np.float64) * share[:, None],
     )
     texture = hair_material(look.hair_colour, "ends", look.appearance.seed)

@@ -55,12 +55,14 @@ def _binding(name: str) -> SkinBinding:
     )
     if name == "lashes":
         _, near = KDTree(skin).query(np.asarray(mesh.vertices, np.float64))
-        return SkinBinding(weights, near[:, None].astype(np.int32), np.ones((len(rows), 1)))
+        return SkinBinding(
+            weights, np.asarray(near)[:, None].astype(np.int32), np.ones((len(rows), 1))
+        )
     jaw = expression_morph("jawOpen", Appearance(), count + len(helper_places()))
     own = jaw[count:][rows].mean(axis=0)
     _, close = KDTree(skin).query(np.asarray(mesh.vertices, np.float64).mean(axis=0), k=400)
     alike = np.argsort(np.linalg.norm(jaw[close] - own, axis=1), kind="stable")[:_JAW]
-    carriers = np.tile(close[alike].astype(np.int32), (len(rows), 1))
+    carriers = np.tile(np.asarray(close)[alike].astype(np.int32), (len(rows), 1))
     return SkinBinding(weights, carriers, np.full(carriers.shape, 1.0 / _JAW))
 
 

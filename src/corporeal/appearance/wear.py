@@ -39,7 +39,7 @@ def _helpers() -> tuple[Follower, Int[NumpyArray, "h k"], Float[NumpyArray, "h k
     bound = bind_follower(places, np.full(len(places), -1), skin, template.mesh.triangles)
     apart, near = KDTree(skin).query(places, k=3)
     shares = 1 / (apart + 1e-3)
-    return bound, near, shares / shares.sum(axis=1, keepdims=True)
+    return bound, np.asarray(near), shares / shares.sum(axis=1, keepdims=True)
 
 
 def base_vertices(rest_vertices: Float[NumpyArray, "V 3"]) -> Float[NumpyArray, "b 3"]:
@@ -81,7 +81,7 @@ def worn_parts(
         parts.append(_worn(asset, base, look))
         hidden = asset.hidden[asset.hidden < len(gone)]
         gone[hidden] = True
-    triangles = gone[template.mesh.triangles].all(axis=1)
+    triangles = np.asarray(gone[template.mesh.triangles].all(axis=1))
     return tuple(parts), triangles if triangles.any() else None
 
 

@@ -245,7 +245,9 @@ def _carried_by(
     return tuple(
         part
         if part.binding is None
-        else replace(part, binding=replace(part.binding, carriers=near[part.binding.carriers]))
+        else replace(
+            part, binding=replace(part.binding, carriers=np.asarray(near)[part.binding.carriers])
+        )
         for part in parts
     )
 
