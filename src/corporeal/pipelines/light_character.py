@@ -241,13 +241,11 @@ def _carried_by(
 
     if all(part.binding is None for part in parts):
         return parts
-    _, near = KDTree(rest[kept]).query(rest)
+    near = np.asarray(KDTree(rest[kept]).query(rest)[1])
     return tuple(
         part
         if part.binding is None
-        else replace(
-            part, binding=replace(part.binding, carriers=np.asarray(near)[part.binding.carriers])
-        )
+        else replace(part, binding=replace(part.binding, carriers=near[part.binding.carriers]))
         for part in parts
     )
 
