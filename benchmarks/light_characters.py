@@ -87,16 +87,15 @@ def main() -> None:
     options = parser.parse_args()
     from corporeal.formats.gltf_read import read_glb_character
     from corporeal.pipelines.light_character import LightOptions
-    from corporeal.pipelines.results import attachments_of, write_engine_character
+    from corporeal.pipelines.results import write_engine_character
 
     take = take_of(options.take)
-    parts = attachments_of(take.template, take.identity)
     done = json.loads(options.out.read_text()) if options.out.is_file() else {}
     rows: dict[str, Any] = done.get("files", {})
     for case in options.cases:
         with TemporaryDirectory() as folder:
             glb = Path(folder) / f"{case.replace(' ', '_')}.glb"
-            report = write_engine_character(glb, take, parts, LightOptions(**CASES[case]))
+            report = write_engine_character(glb, take, LightOptions(**CASES[case]))
             character = read_glb_character(glb)
             if character.frame_count != take.motion.frame_count:
                 raise SystemExit(f"{case}: {character.frame_count} frames came back")

@@ -27,6 +27,9 @@ SETS = {
         "the CMU motion captures as BVH (Hahne's conversion of 2010)",
         "http://mocap.cs.cmu.edu and https://sites.google.com/a/cgspeed.com/cgspeed/motion-capture",
     ),
+    "makehuman": PublicSet(
+        "MakeHuman's arrays and eight community assets", "http://www.makehumancommunity.org"
+    ),
     "nhanes": PublicSet("NHANES 2017-2018", "https://wwwn.cdc.gov/nchs/nhanes/"),
     "visible-human": PublicSet(
         "the Visible Human's skin", "https://humanatlas.io/3d-reference-library"

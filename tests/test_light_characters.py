@@ -189,9 +189,9 @@ def test_a_level_of_detail_keeps_vertices_where_they_are():
 def test_flags_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     take = small_animation()
     with pytest.raises(InputError, match=r"for \.glb alone"):
-        write_engine_character(tmp_path / "a.fbx", take, (), LightOptions(compress="meshopt"))
+        write_engine_character(tmp_path / "a.fbx", take, LightOptions(compress="meshopt"))
     with pytest.raises(InputError, match="came together"):
-        write_engine_character(tmp_path / "a.glb", take, (), LightOptions(morphs=3, error_mm=1.0))
+        write_engine_character(tmp_path / "a.glb", take, LightOptions(morphs=3, error_mm=1.0))
     line = ["animate", "--motion", "jumping-jacks", "--lod", "2k", "--out", str(tmp_path / "a.npz")]
     assert main(line) == 2
     assert "they are for .glb, .fbx and .usd" in capsys.readouterr().err
@@ -199,7 +199,7 @@ def test_flags_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_linear_blending_can_be_light_too(tmp_path: Path):
     report = write_engine_character(
-        tmp_path / "a.glb", small_animation(30), (), LightOptions(compress="quantized")
+        tmp_path / "a.glb", small_animation(30), LightOptions(compress="quantized")
     )
     assert report["morphs"] == 0
     assert report["within_1mm"] == 1

@@ -154,6 +154,8 @@ def test_no_data_file_escapes_the_check():
         "default_body.npz.xz",
         "dmpl.npz.xz",
         "eyes.npz.xz",
+        "faces.npz.xz",
+        "looks.npz.xz",
         "neural.npz.xz",
         "people.npz",
         "person_space.npz.xz",

@@ -11,7 +11,7 @@ from corporeal.errors import InputError
 from corporeal.scene import raster_cpu, shade_cpu
 from corporeal.scene.camera import Camera, focal_length
 from corporeal.scene.normals_cpu import angle_weighted_normals
-from corporeal.scene.raster import MAXIMUM_EDGE, render
+from corporeal.scene.raster import MAXIMUM_EDGE, cover_solid, render
 from corporeal.scene.refine import refine
 from corporeal.scene.scene import Actor, Garment, Scene, Surface
 from corporeal.scene.studio import Backdrop, Light, StudioLights
@@ -28,7 +28,7 @@ def draw(corners, triangles, width, height, near=0.01):
     raster_cpu.sample_boxes(corners, triangles, near, width, height, boxes)
     seen = np.empty((height, width), np.int32)
     inverse = np.empty((height, width))
-    raster_cpu.cover(corners, triangles, boxes, near, 0, seen, inverse)
+    cover_solid(corners, triangles, boxes, near, seen, inverse)
     return seen, inverse
 
 

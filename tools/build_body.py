@@ -222,7 +222,11 @@ def carrier(joint: str, bones: tuple[str, ...]) -> str:
 
 
 def write_asset(
-    folder: Path, name: str, arrays: dict[str, np.ndarray], hashes: dict[str, str]
+    folder: Path,
+    name: str,
+    arrays: dict[str, np.ndarray],
+    hashes: dict[str, str],
+    built_by: str = "tools/build_body.py",
 ) -> None:
     """Write the arrays as an xz-packed npz, and the manifest that vouches for it."""
     packed = io.BytesIO()
@@ -234,7 +238,7 @@ def write_asset(
         "title": f"corporeal {name.replace('_', ' ')}",
         "licence": "CC0-1.0, see LICENSE-CC0.md",
         "origin": "MakeHuman hm08 base mesh, rig and shape targets (makehumancommunity.org)",
-        "built_by": "tools/build_body.py",
+        "built_by": built_by,
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
         "source_sha256": hashes,

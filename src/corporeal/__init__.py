@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from corporeal.api.scanning import make_avatar as make_avatar
     from corporeal.api.scanning import register as register
     from corporeal.api.showing import show as show
+    from corporeal.appearance.appearance import Appearance as Appearance
     from corporeal.body.animation import Animation as Animation
     from corporeal.body.body import Body as Body
     from corporeal.body.deformer import Deformer as Deformer
@@ -84,6 +85,7 @@ _HOME = {
     "transfer_fat": "corporeal.api.inside",
     # nouns
     "Animation": "corporeal.body.animation",
+    "Appearance": "corporeal.appearance.appearance",
     "Body": "corporeal.body.body",
     "CorporealError": "corporeal.errors",
     "Deformer": "corporeal.body.deformer",

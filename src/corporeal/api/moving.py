@@ -10,6 +10,7 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.api.numbers import Number
+from corporeal.appearance.dress import with_face
 from corporeal.body.animation import Animation
 from corporeal.body.body import Body
 from corporeal.body.character import Character
@@ -34,7 +35,7 @@ from corporeal.pipelines.loading import load
 from corporeal.pipelines.make_body import shaped_body
 from corporeal.pipelines.motion_source import motion_for
 from corporeal.pipelines.options import AnimateOptions, MeshOptions, MotionOptions
-from corporeal.pipelines.results import attachments_of, engine_colours
+from corporeal.pipelines.results import engine_looks
 from corporeal.pipelines.smpl_models import person_of, require_shape
 
 Movable = Body | LayeredBody | SmplModel | LinearBodyModel | Mesh | Character | Animation
@@ -206,14 +207,12 @@ def bake(
     most. `max_error_mm` is the largest distance, in millimetres, that any vertex may be off at any
     frame, whatever it takes; `morphs` gives the number of morph targets.
     """
-    parts = attachments_of(take.template, take.identity)
-    colours = engine_colours(take.template, take.identity)
+    looks = engine_looks(take.template, take.identity)
     return baked(
-        take,
+        with_face(take, looks),
         max_error_mm=None if max_error_mm is None else float(max_error_mm),
         morphs=morphs,
-        attachments=parts,
-        vertex_colours=colours,
+        looks=looks,
     )
 
 

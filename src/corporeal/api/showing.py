@@ -35,7 +35,7 @@ from corporeal.pipelines.dataset import animation_of
 from corporeal.pipelines.make_body import shaped_body
 from corporeal.pipelines.options import AnimateOptions
 from corporeal.pipelines.people_sheet import draw_people
-from corporeal.pipelines.results import attachments_of, write_body_result
+from corporeal.pipelines.results import write_body_result
 from corporeal.pipelines.smpl_models import person_of
 from corporeal.population.people_store import People
 from corporeal.runtime.files import require_writable
@@ -122,16 +122,14 @@ def _drawn(seen: Animation | Draw, about: str, fps: float, width: int, height: i
         if not isinstance(seen, Animation):
             seen(path)
         elif suffix == ".mp4":
-            parts = [attachments_of(seen.template, seen.identity)]
-            film([seen], path, fps=fps, width=width, height=height, attachments=parts)
+            film([seen], path, fps=fps, width=width, height=height)
         else:
             _picture(path, seen, width, height)
         return Shown(path.read_bytes(), suffix, about, width)
 
 
 def _picture(path: Path, seen: Animation, width: int, height: int) -> None:
-    performance = Performance(seen, attachments_of(seen.template, seen.identity))
-    picture([performance], path, width=width, height=height)
+    picture([Performance(seen)], path, width=width, height=height)
 
 
 def _animation(take: Animation) -> tuple[str, Animation]:

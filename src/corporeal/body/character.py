@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Bool, Float, NumpyArray
 from corporeal.body.attachment import Attachment
 from corporeal.body.checks import require_finite
+from corporeal.body.material import Material
+from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
@@ -45,9 +47,13 @@ class Character:
     morph_normals: Float[NumpyArray, "B V 3"] | None = None
     """Change of the unit vertex normals at weight 1."""
     attachments: tuple[Attachment, ...] = ()
-    """Rigid parts that follow one joint, such as eyeballs."""
+    """Loose parts: eyeballs, which follow one joint, and clothes, which follow the skin."""
     vertex_colours: Float[NumpyArray, "V 3"] | None = None
     """Linear RGB, 0 to 1."""
+    material: Material | None = None
+    """Pictures on the skin, instead of `vertex_colours`; None for those."""
+    hidden: Bool[NumpyArray, "F"] | None = None
+    """Triangles that worn things hide, which files leave out; None for none."""
 
     def check(self) -> None:
         """Raise `InputError` unless counts agree, numbers are finite and weights at most four."""
@@ -125,6 +131,19 @@ class Character:
         joints = np.asarray(self.template.skeleton.joints, np.float64)
         parents = list(self.template.skeleton.parents)
         return np.concatenate([joints[:1], joints[1:] - joints[parents[1:]]])
+
+
+def shown_mesh(character: Character) -> Mesh:
+    """The character's mesh without the faces that worn things hide."""
+    mesh = character.template.mesh
+    if character.hidden is None:
+        return mesh
+    kept = ~np.asarray(character.hidden)
+    if mesh.quads is not None:  # a quad goes with both of its triangles
+        kept = np.repeat(kept.reshape(-1, 2).any(axis=1), 2)
+    corners = None if mesh.uv_triangles is None else mesh.uv_triangles[kept]
+    quads = None if mesh.quads is None else mesh.quads[kept[::2]]
+    return replace(mesh, triangles=mesh.triangles[kept], quads=quads, uv_triangles=corners)
 
 
 def unsigned_weights(character: Character) -> Character:

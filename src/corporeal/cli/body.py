@@ -17,13 +17,14 @@ from corporeal.cli.flags import (
 from corporeal.errors import InputError
 from corporeal.pipelines.make_body import MakeBodyConfig, is_made, make_body
 from corporeal.pipelines.people_table import parse_gender, parse_number, read_people_table
+from corporeal.pipelines.presentation import LookOptions, look_values, looks_from
 from corporeal.runtime.input_files import resolved
 from corporeal.runtime.jobs import Failure, run_jobs
 from corporeal.runtime.manifest import require_known, require_verb
 
 
 @dataclass(frozen=True)
-class BodyVerb:
+class BodyVerb(LookOptions):
     """Make a body from measurements or from sliders, and report what it measures.
 
     Measurements are in metres and kilograms; give any of them, and the body meets them while the
@@ -61,7 +62,9 @@ class BodyVerb:
         require_known(content, MakeBodyConfig)
         config = content["config"]
         sliders = PhenotypeFlags(**{k: repr(v) for k, v in config.get("sliders", {}).items()})
-        return BodyVerb(config["out"], sliders, MeasurementFlags(**config.get("measurements", {})))
+        looks = look_values(looks_from(config.get("looks", {})))
+        measured = MeasurementFlags(**config.get("measurements", {}))
+        return BodyVerb(config["out"], sliders, measured, **looks)
 
     def run(self) -> int:
         """Make one body, or all of a table."""
@@ -71,7 +74,8 @@ class BodyVerb:
         if self.jobs is not None or self.scheduler is not None:
             raise InputError("--jobs and --scheduler came without --from; one body needs neither.")
         sliders = {name: _slider(name, text) for name, text in given(self.phenotype).items()}
-        config = MakeBodyConfig(Path(self.out), sliders, given(self.measurements))
+        looks = look_values(self)
+        config = MakeBodyConfig(Path(self.out), sliders, given(self.measurements), looks)
         say(f"making {self.out} from {'measurements' if config.measurements else 'sliders'}")
         made = make_body(config)
         if self.json:
@@ -89,7 +93,7 @@ class BodyVerb:
         measures |= {flag.full_name: flag.full_name for flag in measurement_flags()}
         people = read_people_table(table, self.out, sliders, measures)
         absolute = {
-            name: MakeBodyConfig(resolved(c.out), c.sliders, c.measurements)
+            name: MakeBodyConfig(resolved(c.out), c.sliders, c.measurements, look_values(self))
             for name, c in people.configs.items()
         }
         say(f"making {len(absolute)} bodies of {table}")

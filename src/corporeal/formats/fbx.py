@@ -3,8 +3,9 @@
 ================== ========================================================================
 survives           vertices and their order, quads, normals, texture coordinates with their
                    seams, vertex colours, skeleton, weights, joint animation, morph targets
-                   with normals and animated weights, rigid attachments (eyeballs)
-does not           part labels, mirror map; numbers of curves are rounded to float32
+                   with normals and animated weights, materials with base colour and normals,
+                   attachments (rigid eyeballs; soft clothes, without morph targets)
+does not           roughness, part labels, mirror map; numbers of curves are rounded to float32
 ================== ========================================================================
 
 Centimetres, y up, facing +z, morph weights in percent: what the vendor's own programs write.
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.body.attachment import Attachment
-from corporeal.body.character import Character, unsigned_weights
+from corporeal.body.character import Character, shown_mesh, unsigned_weights
 from corporeal.formats.fbx_animation import add_animation
 from corporeal.formats.fbx_document import INTEGER, FbxDocument, add_property
 from corporeal.formats.fbx_mesh import (
@@ -23,6 +24,7 @@ from corporeal.formats.fbx_mesh import (
     add_material,
     add_morphs,
     add_skin,
+    add_textured_material,
     centimetres,
     rest_matrices,
 )
@@ -39,13 +41,16 @@ def write_fbx(path: str | Path, character: Character) -> None:
     character = unsigned_weights(character)
     document = FbxDocument()
     joints = _add_joints(document, character)
-    mesh = character.template.mesh
+    mesh = shown_mesh(character)
     places = centimetres(mesh.vertices)
-    geometry = add_geometry(document, "body", mesh, places, character.vertex_colours)
+    colours = None if character.material is not None else character.vertex_colours
+    geometry = add_geometry(document, "body", mesh, places, colours)
     body = _add_model(document, "body", "Mesh", np.zeros(3), _ROOT)
     document.link(geometry, body)
-    colour = _SKIN_COLOUR if character.vertex_colours is None else _WHITE
-    add_material(document, "body", body, colour)
+    if character.material is not None:
+        add_textured_material(document, character.material, body)
+    else:
+        add_material(document, "body", body, _SKIN_COLOUR if colours is None else _WHITE)
     channels = add_morphs(document, character, geometry)
     add_skin(document, character, geometry, joints)
     _add_bind_pose(document, character, body, joints)
@@ -103,12 +108,19 @@ def _add_bind_pose(
 def _add_attachment(
     document: FbxDocument, character: Character, attachment: Attachment, joints: list[Int64]
 ) -> None:
-    """A rigid part, stored relative to the joint that it follows."""
-    mesh = attachment.mesh
-    local = np.asarray(mesh.vertices) - character.template.skeleton.joints[attachment.joint]
-    geometry = add_geometry(
-        document, attachment.name, mesh, centimetres(local), attachment.vertex_colours
-    )
-    model = _add_model(document, attachment.name, "Mesh", np.zeros(3), joints[attachment.joint])
+    """A rigid part, stored relative to the joint that it follows; or a soft one, skinned as the
+    body is."""
+    mesh, binding = attachment.mesh, attachment.binding
+    colours = None if attachment.material is not None else attachment.vertex_colours
+    shift = 0 if binding is not None else character.template.skeleton.joints[attachment.joint]
+    local = centimetres(np.asarray(mesh.vertices) - shift)
+    geometry = add_geometry(document, attachment.name, mesh, local, colours)
+    parent = _ROOT if binding is not None else joints[attachment.joint]
+    model = _add_model(document, attachment.name, "Mesh", np.zeros(3), parent)
     document.link(geometry, model)
-    add_material(document, attachment.name, model, _WHITE)
+    if binding is not None:
+        add_skin(document, character, geometry, joints, binding.weights)
+    if attachment.material is not None:
+        add_textured_material(document, attachment.material, model)
+    else:
+        add_material(document, attachment.name, model, _WHITE)

@@ -4,9 +4,12 @@ import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.character import Character
+from corporeal.body.material import Material
 from corporeal.body.mesh import Mesh
+from corporeal.body.weights import SkinWeights
 from corporeal.formats.fbx_document import COLOUR, FbxDocument, add_property
 from corporeal.formats.fbx_nodes import FbxNode, Int64
+from corporeal.formats.pictures import colour_picture, normal_picture
 from corporeal.formats.polygons import authored_faces, authored_uv
 from corporeal.geometry.surface import vertex_normals
 
@@ -57,16 +60,67 @@ def add_material(document: FbxDocument, name: str, model: Int64, colour: tuple[f
     document.link(number, model)
 
 
-def add_skin(
-    document: FbxDocument, character: Character, geometry: Int64, joints: list[Int64]
+def add_textured_material(document: FbxDocument, material: Material, model: Int64) -> None:
+    """A material with its pictures inside the file: base colour and normals."""
+    number, node = document.add("Material", material.name, "Material", "")
+    node.add("Version", 102)
+    node.add("ShadingModel", "phong")
+    node.add("MultiLayer", 0)
+    table = node.add("Properties70")
+    add_property(table, "DiffuseColor", COLOUR, 1.0, 1.0, 1.0)
+    add_property(table, "SpecularColor", COLOUR, 0.04, 0.04, 0.04)
+    document.link(number, model)
+    pictures = {"DiffuseColor": colour_picture(material), "NormalMap": normal_picture(material)}
+    for channel, picture in pictures.items():
+        if picture is not None:
+            _add_texture(document, material, number, channel, *picture)
+    if material.cutout:
+        _add_texture(document, material, number, "TransparentColor", *colour_picture(material))
+
+
+def _add_texture(
+    document: FbxDocument,
+    material: Material,
+    owner: Int64,
+    channel: str,
+    data: bytes,
+    suffix: str,
 ) -> None:
-    """The weights: one cluster for every joint that moves a vertex."""
+    name = f"{material.name}_{channel}"
+    file = f"{name}{suffix}"
+    video, node = document.add("Video", name, "Video", "Clip")
+    node.add("Type", "Clip")
+    add_property(node.add("Properties70"), "Path", ("KString", "XRefUrl", ""), file)
+    node.add("UseMipMap", 0)
+    node.add("Filename", file)
+    node.add("RelativeFilename", file)
+    node.add("Content", data)
+    texture, node = document.add("Texture", name, "Texture", "")
+    node.add("Type", "TextureVideoClip")
+    node.add("Version", 202)
+    node.add("TextureName", f"{name}\x00\x01Texture")
+    node.add("Media", f"{name}\x00\x01Video")
+    node.add("FileName", file)
+    node.add("RelativeFilename", file)
+    document.link(video, texture)
+    document.link(texture, owner, channel)
+
+
+def add_skin(
+    document: FbxDocument,
+    character: Character,
+    geometry: Int64,
+    joints: list[Int64],
+    weights: SkinWeights | None = None,
+) -> None:
+    """The weights, the character's unless others are given: one cluster for every joint that moves
+    a vertex."""
     number, node = document.add("Deformer", "skin", "Deformer", "Skin")
     node.add("Version", 101)
     node.add("Link_DeformAcuracy", 50.0)
     node.add("SkinningType", "Linear")
     document.link(number, geometry)
-    weights = character.template.weights
+    weights = character.template.weights if weights is None else weights
     for joint, rest in enumerate(rest_matrices(character)):
         rows, slots = np.nonzero((weights.joint_indices == joint) & (weights.values > 0))
         if not len(rows):

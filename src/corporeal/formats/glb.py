@@ -51,6 +51,8 @@ class GlbDocument:
     """Lists of the JSON chunk by key: `nodes`, `meshes`, `accessors`, …"""
     packing: Packing = "none"
     """What its readers must know."""
+    shared: dict[int, int] = field(default_factory=dict)
+    """Materials that were added, by the id of what they were made from."""
     _binary: bytearray = field(default_factory=bytearray)
     _unpacked: int = 0
 
@@ -98,6 +100,10 @@ class GlbDocument:
                 "values": {"bufferView": self._add_view(_little(array[places]).tobytes())},
             }
         return self.add("accessors", accessor)
+
+    def add_bytes(self, data: bytes) -> int:
+        """A buffer view of a file within the file, such as a picture."""
+        return self._add_view(data)
 
     def begin_with_zeros(self, count: int) -> None:
         """Let the first buffer view be `count` vectors of zeros, for sparse arrays in Godot 3."""

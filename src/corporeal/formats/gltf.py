@@ -1,9 +1,10 @@
 """glTF 2.0 (`.glb`): a character that a game engine takes as it is.
 
 ================== ========================================================================
-survives           triangles, normals, texture coordinates, vertex colours, skeleton, the four
-                   largest weights a vertex, joint animation, rigid attachments (eyeballs),
-                   morph targets with normals and animated weights
+survives           triangles, normals, texture coordinates, vertex colours, materials with their
+                   pictures, skeleton, the four largest weights a vertex, joint animation,
+                   attachments (rigid eyeballs, soft clothes), morph targets with normals and
+                   animated weights; `read_glb_character` reads neither pictures nor soft parts
 does not           quads (split), part labels, mirror map; of an animation that was not baked,
                    deformers other than linear blending: an engine plays the same joints with
                    linear blend skinning. Bake it, and write the character
@@ -15,7 +16,7 @@ are appended after the V originals, which keep their indices, and the mesh's
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,13 @@ from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
 from corporeal.body.character import ENGINE_INFLUENCES, Character, unsigned_weights
 from corporeal.body.identity import Identity
+from corporeal.body.looks import Looks
+from corporeal.body.material import Material
 from corporeal.body.mesh import Mesh
+from corporeal.body.seams import EngineSurface, split_seams
 from corporeal.body.template import Template
 from corporeal.body.track_keys import TrackKeys, every_frame
+from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.formats.glb import (
     ARRAY_BUFFER,
@@ -38,6 +43,8 @@ from corporeal.formats.glb import (
     Packing,
     quantized,
 )
+from corporeal.formats.gltf_material import add_material
+from corporeal.formats.gltf_take import TakeTracks
 from corporeal.geometry.surface import vertex_normals
 from corporeal.geometry.tracks import local_rotation_tracks
 
@@ -48,18 +55,6 @@ _STILL_M = 1e-6
 """A joint that stays within this distance of its rest place needs no translation track, metres."""
 
 
-@dataclass(frozen=True)
-class EngineSurface:
-    """A mesh as an engine wants it: one texture coordinate a vertex."""
-
-    source: Int[NumpyArray, "v"]
-    """Original vertex of every vertex; the first V are 0 … V−1."""
-    triangles: Int[NumpyArray, "F 3"]
-    """Corner indices into the v vertices."""
-    uv: Float[NumpyArray, "v 2"] | None
-    """Texture coordinates, v down."""
-
-
 def write_glb(
     path: str | Path,
     template: Template,
@@ -68,10 +63,12 @@ def write_glb(
     animation: Animation | None = None,
     attachments: Sequence[Attachment] = (),
     vertex_colours: Float[NumpyArray, "V 3"] | None = None,
+    looks: Looks | None = None,
 ) -> None:
     """Write one skinned character, moving if an `animation` is given.
 
-    `vertex_colours` are linear RGB, 0 to 1. Attachments follow their joints.
+    `vertex_colours` are linear RGB, 0 to 1. Attachments follow their joints. `looks` take the
+    place of both; their face is the identity's already.
     """
     if np.ndim(identity.rest_vertices) != 2:
         raise InputError(
@@ -79,7 +76,9 @@ def write_glb(
             f"(V, 3). Write a batch one by one."
         )
     document = GlbDocument()
-    joint_nodes, _ = _add_rig(document, template, identity, attachments, vertex_colours)
+    if looks is None:
+        looks = Looks(parts=tuple(attachments))
+    joint_nodes, _ = _add_rig(document, template, identity, looks, vertex_colours)
     if animation is not None:
         _add_animation(document, animation, joint_nodes)
     document.write(path)
@@ -103,44 +102,36 @@ def write_glb_character(
         document.begin_with_zeros(len(split_seams(character.template.mesh).source))
     template = character.template
     identity = Identity(template.mesh.vertices, template.skeleton.joints, {})
-    joint_nodes, body_node = _add_rig(
-        document, template, identity, character.attachments, character.vertex_colours
+    looks = Looks(character.material, character.attachments, hidden=character.hidden)
+    joint_nodes, body_nodes = _add_rig(
+        document, template, identity, looks, character.vertex_colours
     )
     joints = template.skeleton.joint_count
     keys = every_frame(character.frame_count, joints) if keys is None else keys
-    tracks = _Tracks(document, np.arange(character.frame_count) / character.fps)
+    tracks = TakeTracks(document, np.arange(character.frame_count) / character.fps)
     for node, joint in zip(joint_nodes, range(joints), strict=True):
         rotations_wxyz = character.joint_rotations_wxyz[:, joint]
         tracks.add(node, "rotation", rotations_wxyz[:, [1, 2, 3, 0]], "VEC4", keys.rotations[joint])
     path_of_root = character.joint_places[0] + character.root_translation
     tracks.add(joint_nodes[0], "translation", path_of_root, "VEC3", keys.root)
     if character.morph_count:
-        _add_morphs(document, character, document.content["nodes"][body_node]["mesh"])
-        tracks.add(body_node, "weights", character.morph_weights, "SCALAR", keys.weights)
+        for node, part in body_nodes:
+            _add_morphs(document, character, document.content["nodes"][node]["mesh"], part)
+            tracks.add(node, "weights", character.morph_weights, "SCALAR", keys.weights)
     tracks.finish(character.name, character.fps)
     document.write(path)
-
-
-def split_seams(mesh: Mesh) -> EngineSurface:
-    """Give every vertex one texture coordinate, by appending copies for further ones."""
-    count = mesh.vertex_count
-    if mesh.uv is None or mesh.uv_triangles is None:
-        return EngineSurface(np.arange(count), mesh.triangles, None)
-    corners = np.stack([mesh.triangles.ravel(), mesh.uv_triangles.ravel()], axis=1)
-    pairs, corner_pair = np.unique(corners, axis=0, return_inverse=True)
-    first = np.r_[True, pairs[1:, 0] != pairs[:-1, 0]]
-    slot = np.where(first, pairs[:, 0], count + np.cumsum(~first) - 1)
-    source = np.r_[np.arange(count), pairs[~first, 0]]
-    uv = np.zeros((len(source), 2), np.float32)
-    uv[slot] = mesh.uv[pairs[:, 1]] * [1, -1] + [0, 1]
-    return EngineSurface(source, slot[corner_pair].reshape(-1, 3), uv)
 
 
 def engine_weights(
     template: Template,
 ) -> tuple[Int[NumpyArray, "V 4"], Float[NumpyArray, "V 4"]]:
     """Four joints and weights a vertex, largest first, ties by joint order; unused joints are 0."""
-    weights = template.weights
+    return _four_weights(template.weights)
+
+
+def _four_weights(
+    weights: SkinWeights,
+) -> tuple[Int[NumpyArray, "V 4"], Float[NumpyArray, "V 4"]]:
     order = np.argsort(-weights.values, axis=1, kind="stable")[:, :ENGINE_INFLUENCES]
     values = np.take_along_axis(weights.values, order, axis=1).astype(np.float64)
     joints = np.where(values > 0, np.take_along_axis(weights.joint_indices, order, axis=1), 0)
@@ -153,19 +144,26 @@ def _add_rig(
     document: GlbDocument,
     template: Template,
     identity: Identity,
-    attachments: Sequence[Attachment],
+    looks: Looks,
     vertex_colours: Float[NumpyArray, "V 3"] | None,
-) -> tuple[list[int], int]:
-    """The scene at rest; gives back the nodes of the joints and the node of the body."""
+) -> tuple[list[int], list[tuple[int, Attachment | None]]]:
+    """The scene at rest; gives back the nodes of the joints, and the skinned nodes: the body, then
+    soft parts, each with the part that it is."""
     joint_nodes = _add_joints(document, template, identity)
-    mesh = _add_body_mesh(document, template, identity, vertex_colours)
+    mesh = _add_body_mesh(document, template, identity, looks, vertex_colours)
     skin = _add_skin(document, identity, joint_nodes)
-    body_node = document.add("nodes", {"name": "body", "mesh": mesh, "skin": skin})
-    for attachment in attachments:
-        _add_attachment(document, attachment, identity, joint_nodes)
-    document.add("scenes", {"nodes": [joint_nodes[0], body_node]})
+    body = document.add("nodes", {"name": "body", "mesh": mesh, "skin": skin})
+    skinned: list[tuple[int, Attachment | None]] = [(body, None)]
+    for part in looks.parts:
+        if part.binding is None:
+            _add_attachment(document, part, identity, joint_nodes)
+        else:
+            surface = _add_soft_part(document, part, template.skeleton.joint_count)
+            node = document.add("nodes", {"name": part.name, "mesh": surface, "skin": skin})
+            skinned.append((node, part))
+    document.add("scenes", {"nodes": [joint_nodes[0], *(node for node, _ in skinned)]})
     document.content["scene"] = 0  # pyright: ignore[reportArgumentType]
-    return joint_nodes, body_node
+    return joint_nodes, skinned
 
 
 def _add_joints(document: GlbDocument, template: Template, identity: Identity) -> list[int]:
@@ -187,14 +185,44 @@ def _add_body_mesh(
     document: GlbDocument,
     template: Template,
     identity: Identity,
+    looks: Looks,
     vertex_colours: Float[NumpyArray, "V 3"] | None,
 ) -> int:
     surface = split_seams(template.mesh)
-    joints, weights = engine_weights(template)
+    if looks.material is not None:
+        vertex_colours = None
     attributes = _surface_attributes(
         document, surface, np.asarray(identity.rest_vertices), template.mesh, vertex_colours
     )
-    joint_type = np.uint16 if template.skeleton.joint_count > 256 else np.uint8
+    _add_weights(document, attributes, surface, template.weights)
+    extras = {"source_vertices": surface.source[template.mesh.vertex_count :].tolist()}
+    if looks.hidden is not None:
+        surface = replace(surface, triangles=surface.triangles[~looks.hidden])
+    paint = _paint(document, "body", looks.material, vertex_colours is not None)
+    return _add_mesh(document, "body", surface, attributes, paint, extras)
+
+
+def _add_soft_part(document: GlbDocument, part: Attachment, joint_count: int) -> int:
+    """A part that is skinned as the body is."""
+    assert part.binding is not None
+    surface = split_seams(part.mesh)
+    colours = None if part.material else part.vertex_colours
+    attributes = _surface_attributes(
+        document, surface, np.asarray(part.mesh.vertices), part.mesh, colours
+    )
+    _add_weights(document, attributes, surface, part.binding.weights)
+    paint = _paint(document, part.name, part.material, True)
+    return _add_mesh(document, part.name, surface, attributes, paint, {})
+
+
+def _add_weights(
+    document: GlbDocument,
+    attributes: dict[str, int],
+    surface: EngineSurface,
+    skin: SkinWeights,
+) -> None:
+    joints, weights = _four_weights(skin)
+    joint_type = np.uint16 if skin.joint_count > 256 else np.uint8
     attributes["JOINTS_0"] = document.add_accessor(
         joints[surface.source].astype(joint_type), "VEC4", target=ARRAY_BUFFER
     )
@@ -202,8 +230,6 @@ def _add_body_mesh(
     attributes["WEIGHTS_0"] = document.add_accessor(
         packed[surface.source], "VEC4", target=ARRAY_BUFFER, normalized=document.packing != "none"
     )
-    extras = {"source_vertices": surface.source[template.mesh.vertex_count :].tolist()}
-    return _add_mesh(document, "body", surface, attributes, vertex_colours is not None, extras)
 
 
 def _whole_weights(weights: Float[NumpyArray, "V 4"]) -> NumpyArray:
@@ -218,7 +244,7 @@ def _add_mesh(
     name: str,
     surface: EngineSurface,
     attributes: dict[str, int],
-    coloured: bool,
+    material: int,
     extras: dict[str, Any],
 ) -> int:
     indices = document.add_accessor(
@@ -226,19 +252,20 @@ def _add_mesh(
         "SCALAR",
         target=ELEMENT_ARRAY_BUFFER,
     )
-    material = document.add(
-        "materials",
-        {
-            "name": name,
-            "pbrMetallicRoughness": {
-                "baseColorFactor": [1, 1, 1, 1] if coloured else [*_SKIN_COLOUR, 1],
-                "metallicFactor": 0,
-                "roughnessFactor": 0.6,
-            },
-        },
-    )
     primitive = {"attributes": attributes, "indices": indices, "material": material}
     return document.add("meshes", {"name": name, "primitives": [primitive], "extras": extras})
+
+
+def _paint(document: GlbDocument, name: str, material: Material | None, coloured: bool) -> int:
+    """The textured material, or a plain one for vertex colours or none."""
+    if material is not None:
+        return add_material(document, material)
+    plain = {
+        "baseColorFactor": [1, 1, 1, 1] if coloured else [*_SKIN_COLOUR, 1],
+        "metallicFactor": 0,
+        "roughnessFactor": 0.6,
+    }
+    return document.add("materials", {"name": name, "pbrMetallicRoughness": plain})
 
 
 def _index_type(document: GlbDocument, surface: EngineSurface) -> type:
@@ -309,25 +336,30 @@ def _add_attachment(
 ) -> None:
     surface = split_seams(attachment.mesh)
     local = np.asarray(attachment.mesh.vertices) - np.asarray(identity.joints)[attachment.joint]
-    attributes = _surface_attributes(
-        document, surface, local, attachment.mesh, attachment.vertex_colours
-    )
-    mesh = _add_mesh(document, attachment.name, surface, attributes, True, {})
+    colours = None if attachment.material else attachment.vertex_colours
+    attributes = _surface_attributes(document, surface, local, attachment.mesh, colours)
+    paint = _paint(document, attachment.name, attachment.material, True)
+    mesh = _add_mesh(document, attachment.name, surface, attributes, paint, {})
     node = document.add("nodes", {"name": attachment.name, "mesh": mesh})
     parent = document.content["nodes"][joint_nodes[attachment.joint]]
     parent.setdefault("children", []).append(node)
 
 
-def _add_morphs(document: GlbDocument, character: Character, mesh: int) -> None:
-    """Targets, sparse where they are zero in most places; whole numbers in light files."""
-    source = split_seams(character.template.mesh).source
+def _add_morphs(
+    document: GlbDocument, character: Character, mesh: int, part: Attachment | None
+) -> None:
+    """Targets, sparse where they are zero in most places; whole numbers in light files. A soft
+    part moves as the skin below it does."""
+    source = split_seams(part.mesh if part else character.template.mesh).source
     light = document.packing != "none" and _fits_unit(character)
     targets: list[dict[str, int]] = []
     for index, offsets in enumerate(character.morph_offsets):
+        if part is not None and part.binding is not None:
+            offsets = part.binding.carried(offsets)
         rows = offsets.astype(np.float32)[source]
         rows = quantized(rows, "int16") if light else rows
         target = {"POSITION": document.add_mostly_zero(rows, bounds=True, normalized=light)}
-        if character.morph_normals is not None:
+        if character.morph_normals is not None and part is None:
             rows = character.morph_normals[index].astype(np.float32)[source]
             rows = quantized(rows, "int8") if light else rows
             target["NORMAL"] = document.add_mostly_zero(rows, bounds=False, normalized=light)
@@ -343,64 +375,12 @@ def _fits_unit(character: Character) -> bool:
     return float(np.abs(character.morph_offsets).max(initial=0)) <= 1.0
 
 
-class _Tracks:
-    """The animated properties of one take, each with keys of its own."""
-
-    def __init__(self, document: GlbDocument, times: NumpyArray) -> None:
-        self._document = document
-        self._times = times
-        self._inputs: dict[bytes, int] = {}
-        self._samplers: list[dict[str, Any]] = []
-        self._channels: list[dict[str, Any]] = []
-
-    def add(
-        self,
-        node: int,
-        path: str,
-        values: NumpyArray,
-        kind: Kind,
-        keys: Int[NumpyArray, "n"] | None = None,
-    ) -> None:
-        """Let one property of a node follow `values`, straight from key to key."""
-        keys = np.arange(len(values)) if keys is None else keys
-        shown = values[keys].astype(np.float32)
-        rows = shown.ravel() if kind == "SCALAR" else shown
-        if self._document.packing != "none" and path in ("rotation", "weights"):
-            whole = quantized(rows, "int16" if path == "rotation" else "uint16")
-            output = self._document.add_accessor(whole, kind, normalized=True)
-        else:
-            output = self._document.add_accessor(rows, kind)
-        target = {"node": node, "path": path}
-        self._channels.append({"sampler": len(self._samplers), "target": target})
-        self._samplers.append(
-            {"input": self._input(keys), "output": output, "interpolation": "LINEAR"}
-        )
-
-    def _input(self, keys: Int[NumpyArray, "n"]) -> int:
-        """The accessor of some keys' times: tracks of the same keys share one."""
-        name = np.asarray(keys, np.int64).tobytes()
-        if name not in self._inputs:
-            times = self._times[keys].astype(np.float32)
-            self._inputs[name] = self._document.add_accessor(times, "SCALAR", bounds=True)
-        return self._inputs[name]
-
-    def finish(self, name: str, fps: float) -> None:
-        """Put the take into the document."""
-        take: dict[str, Any] = {
-            "name": name,
-            "samplers": self._samplers,
-            "channels": self._channels,
-            "extras": {"fps": fps, "frames": len(self._times)},
-        }
-        self._document.add("animations", take)
-
-
 def _add_animation(document: GlbDocument, animation: Animation, joint_nodes: list[int]) -> None:
     parents = animation.template.skeleton.parents
     rest = np.asarray(animation.identity.joints, np.float64)
     world = np.asarray(animation.world_from_joint, np.float64)
     rotations_wxyz = local_rotation_tracks(world, parents)
-    tracks = _Tracks(document, np.arange(len(world)) / animation.motion.fps)
+    tracks = TakeTracks(document, np.arange(len(world)) / animation.motion.fps)
     for joint, parent in enumerate(parents):
         tracks.add(joint_nodes[joint], "rotation", rotations_wxyz[:, joint, [1, 2, 3, 0]], "VEC4")
         places = _local_places(world, joint, parent)

@@ -3,8 +3,9 @@
 ================== ========================================================================
 survives           vertices and their order, quads, normals, texture coordinates with their
                    seams, vertex colours, skeleton, weights, joint animation, morph targets with
-                   normals and animated weights, rigid attachments (eyeballs); a cache keeps the
-                   surface of every frame (float32)
+                   normals and animated weights, materials whose pictures lie in a folder beside
+                   the file, attachments (rigid eyeballs; soft clothes, without morph targets); a
+                   cache keeps the surface of every frame (float32)
 does not           part labels, mirror map; joint and morph names are made USD identifiers
 ================== ========================================================================
 
@@ -18,11 +19,12 @@ import numpy as np
 
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.body.attachment import Attachment
-from corporeal.body.character import Character, unsigned_weights
+from corporeal.body.character import Character, shown_mesh, unsigned_weights
 from corporeal.body.checks import require_finite
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError, OutputError
 from corporeal.formats.polygons import authored_faces, authored_uv
+from corporeal.formats.usd_material import add_materials
 from corporeal.geometry.surface import vertex_normals
 from corporeal.runtime.extras import import_extra
 from corporeal.runtime.files import atomic_write, require_room
@@ -46,10 +48,14 @@ def write_usd(path: str | Path, character: Character) -> None:
     joints = _joint_paths(pxr, character)
     _add_skeleton(pxr, stage, character, joints)
     _add_take(pxr, stage, character, joints)
-    body = add_mesh(pxr, stage, f"{_ROOT}/body", character.template.mesh, character.vertex_colours)
+    colours = None if character.material is not None else character.vertex_colours
+    body = add_mesh(pxr, stage, f"{_ROOT}/body", shown_mesh(character), colours)
     _bind_body(pxr, stage, character, body)
+    painted = {body.GetPath(): (body, character.material)}
     for index, attachment in enumerate(character.attachments):
-        _add_attachment(pxr, stage, index, attachment)
+        prim = _add_attachment(pxr, stage, index, attachment)
+        painted[prim.GetPath()] = (prim, attachment.material)
+    add_materials(pxr, stage, _ROOT, [pair for pair in painted.values() if pair[1]], path)
     export_stage(stage, path)
 
 
@@ -245,14 +251,20 @@ def _bind_body(pxr: Pxr, stage: Any, character: Character, body: Any) -> None:
     binding.CreateBlendShapeTargetsRel().SetTargets([f"{_ROOT}/body/{word}" for word in words])
 
 
-def _add_attachment(pxr: Pxr, stage: Any, index: int, attachment: Attachment) -> None:
-    """A rigid part: every vertex has one joint with weight 1, which all readers play."""
+def _add_attachment(pxr: Pxr, stage: Any, index: int, attachment: Attachment) -> Any:
+    """A part: of a rigid one, every vertex has one joint with weight 1, which all readers play."""
     word = pxr.Tf.MakeValidIdentifier(attachment.name)
     place = f"{_ROOT}/{word}_{index}"
-    prim = add_mesh(pxr, stage, place, attachment.mesh, attachment.vertex_colours)
+    colours = None if attachment.material is not None else attachment.vertex_colours
+    prim = add_mesh(pxr, stage, place, attachment.mesh, colours)
     binding = pxr.UsdSkel.BindingAPI.Apply(prim.GetPrim())
     count = attachment.mesh.vertex_count
-    binding.CreateJointIndicesPrimvar(False, 1).Set(pxr.integers(np.full(count, attachment.joint)))
-    binding.CreateJointWeightsPrimvar(False, 1).Set(pxr.numbers(np.ones(count)))
+    joints, weights, influences = np.full(count, attachment.joint), np.ones(count), 1
+    if attachment.binding is not None:
+        soft = attachment.binding.weights
+        joints, weights, influences = soft.joint_indices, soft.values, soft.values.shape[1]
+    binding.CreateJointIndicesPrimvar(False, influences).Set(pxr.integers(joints.ravel()))
+    binding.CreateJointWeightsPrimvar(False, influences).Set(pxr.numbers(weights.ravel()))
     binding.CreateGeomBindTransformAttr(pxr.Gf.Matrix4d(1))
     binding.CreateSkeletonRel().SetTargets([_RIG])
+    return prim

@@ -38,11 +38,7 @@ from corporeal.pipelines.live_enveloping import write_live_enveloping
 from corporeal.pipelines.make_body import shaped_body
 from corporeal.pipelines.motion_source import is_motion_file, motion_for, motion_for_skeleton
 from corporeal.pipelines.options import AnimateOptions
-from corporeal.pipelines.results import (
-    attachments_of,
-    require_animation_output,
-    write_animation_result,
-)
+from corporeal.pipelines.results import require_animation_output, write_animation_result
 from corporeal.pipelines.smpl_models import ModelPerson, model_person
 from corporeal.runtime.manifest import Run, finish_run, is_current, manifest_path, start_run
 from corporeal.scene.casting import is_default_body
@@ -140,6 +136,7 @@ def animate(config: AnimateConfig) -> Animated:
     require_animation_output(config.out, config.frame)
     config.require_engine_file(config.out)
     _require(config, config.controls)
+    presentation = config.presentation()
     moved = animate_body(load_subject(config), config.motion, config, config.controls)
     animation, report, deformer = moved.animation, moved.report, moved.deformer
     if config.live:
@@ -148,15 +145,19 @@ def animate(config: AnimateConfig) -> Animated:
             report |= write_live_enveloping(config.out, deformer, animation, dict(config.controls))
             finish_run(run, [config.out], report)
             return _animated(config, animation, deformer, report)
-        parts = attachments_of(animation.template, animation.identity)
         live = require_live(config.out, deformer)
         soft = deformer if isinstance(deformer, DmplSkinning | NeuralSkinning) else None
         report |= write_live_character(
-            config.out, live, animation, parts, soft, dict(config.controls)
+            config.out, live, animation, presentation, soft, dict(config.controls)
         )
     else:
         report |= write_animation_result(
-            config.out, animation, moved.body.measurements, config.frame, config
+            config.out,
+            animation,
+            moved.body.measurements,
+            config.frame,
+            config,
+            presentation=presentation,
         )
     finish_run(run, [config.out], report)
     return _animated(config, animation, deformer, report)

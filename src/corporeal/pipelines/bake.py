@@ -16,7 +16,7 @@ and compressed: the result plays the same surface, to an error that is stated.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from corporeal._typing import Float, Float32, Float64, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
 from corporeal.body.character import ENGINE_INFLUENCES, Character
+from corporeal.body.looks import Looks
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
@@ -88,15 +89,19 @@ def bake(
     morphs: int | None = None,
     attachments: Sequence[Attachment] = (),
     vertex_colours: Float[NumpyArray, "V 3"] | None = None,
+    looks: Looks | None = None,
 ) -> tuple[Character, BakeReport]:
     """Make an engine character of an animation of one person.
 
     The fewest morph targets are kept that bring 99.9 % of the vertices of all frames within a
     millimetre, 40 at most. `morphs` gives their number instead; `max_error_mm` the largest
-    distance, in millimetres, that any vertex may be off at any frame, whatever it takes.
+    distance, in millimetres, that any vertex may be off at any frame, whatever it takes. `looks`
+    come along in the place of attachments and colours; their face is the animation's already.
     """
     _require_settings(max_error_mm, morphs)
     rig = _rig(animation, tuple(attachments), vertex_colours)
+    if looks is not None:
+        rig = replace(rig, attachments=looks.parts, material=looks.material, hidden=looks.hidden)
     offsets = rest_offsets(rig, np.asarray(animation.vertices))
     frame_basis = _frame_basis(offsets, _vertex_areas(rig.template.mesh))
     if morphs is not None:
@@ -275,6 +280,8 @@ def _with_morphs(
         morph_normals=normals,
         attachments=rig.attachments,
         vertex_colours=rig.vertex_colours,
+        material=rig.material,
+        hidden=rig.hidden,
     )
 
 

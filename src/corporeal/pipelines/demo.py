@@ -8,14 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.appearance.appearance import Appearance
+from corporeal.appearance.random_looks import random_appearance
+from corporeal.appearance.resolving import Wearer
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity
+from corporeal.body.looks import Looks
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.errors import InputError, JobError
 from corporeal.pipelines.deformers import make_deformer, require_place
 from corporeal.pipelines.demo_kernels import KERNELS
-from corporeal.pipelines.results import attachments_of, write_engine_character, write_film
+from corporeal.pipelines.presentation import Presentation
+from corporeal.pipelines.results import looks_for, write_engine_character, write_film
 from corporeal.runtime.executors import local_workplace
 from corporeal.runtime.files import make_folder, require_writable
 from corporeal.runtime.manifest import finish_run, start_run
@@ -78,9 +83,10 @@ def run_demo(config: DemoConfig) -> DemoFiles:
         flesh = beside.executor.submit(_simulated, config)
         skinned = [_performance(name, person, config) for name in _SKINNED]
         measurements = {k: float(v) for k, v in measure(person.identity).values.items()}
-        parts = attachments_of(skinned[0].template, person.identity)
-        report = write_engine_character(glb, skinned[0], parts)
-        _compile_drawing(skinned[0])
+        presentation = Presentation(_look(config.seed, person.parameters))
+        report = write_engine_character(glb, skinned[0], presentation=presentation)
+        looks = looks_for(person.template, person.identity, presentation)
+        _compile_drawing(skinned[0], looks)
         if config.device == "cpu":
             from corporeal.runtime.kernels import compile_ahead
 
@@ -89,8 +95,8 @@ def run_demo(config: DemoConfig) -> DemoFiles:
             animations = [*skinned, flesh.result()]
         except beside.crashes as error:
             raise JobError("the process that simulates flesh died; is memory short?") from error
-    contact_sheet(animations, png, attachments=[parts] * len(animations))
-    write_film(mp4, animations, parts)
+    contact_sheet(animations, png, looks=looks)
+    write_film(mp4, animations, presentation)
     names = tuple(animation.deformer for animation in animations)
     report |= {"deformers": names, "parameters": person.parameters, "measurements": measurements}
     finish_run(run, [glb, png, mp4], report)
@@ -130,12 +136,17 @@ def _simulated(config: DemoConfig) -> Animation:
     return _performance(_SIMULATED, _person(config.seed), config)
 
 
-def _compile_drawing(animation: Animation) -> None:
+def _compile_drawing(animation: Animation, looks: Looks) -> None:
     """Draw one small picture for nobody, so that the kernels are there when all come together."""
     from corporeal.scene.sheet import contact_sheet
 
     with TemporaryDirectory() as folder:
-        contact_sheet([animation], Path(folder) / "one.png", frames=1, width=100)
+        contact_sheet([animation], Path(folder) / "one.png", frames=1, width=100, looks=looks)
+
+
+def _look(seed: int, sliders: Mapping[str, float]) -> Appearance:
+    """How the person looks, drawn by the same seed."""
+    return random_appearance(seed, Wearer(sliders["gender"], sliders["age"]))
 
 
 def _drawn_person(random: np.random.Generator) -> dict[str, float]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.body.attachment import Attachment
 from corporeal.body.character import Character, unsigned_weights
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
@@ -131,6 +132,8 @@ def _of_vertices(character: Character, kept: Int[NumpyArray, "v"]) -> Character:
         morph_normals=None,
         attachments=(),
         vertex_colours=None,
+        material=None,
+        hidden=None,
     )
 
 
@@ -219,11 +222,32 @@ def coarser(character: Character, vertex_count: int) -> tuple[Character, dict[st
         vertex_colours=(
             None if character.vertex_colours is None else character.vertex_colours[kept]
         ),
+        hidden=None,
+        attachments=_carried_by(character.attachments, kept, rest),
     )
     closest, _ = SurfaceTree(rest[kept], small.triangles).closest(rest)
     apart = 1e3 * np.linalg.norm(closest - rest, axis=1)
     stated = {"mean": apart.mean(), "most": np.quantile(apart, 0.999), "largest": apart.max()}
     return light, {name: round(float(value), 3) for name, value in stated.items()}
+
+
+def _carried_by(
+    parts: tuple[Attachment, ...],
+    kept: Int[NumpyArray, "v"],
+    rest: Float64[NumpyArray, "V 3"],
+) -> tuple[Attachment, ...]:
+    """Soft parts on the vertices that stay: each takes the nearest to the one it lay on."""
+    from scipy.spatial import KDTree
+
+    if all(part.binding is None for part in parts):
+        return parts
+    near = np.asarray(KDTree(rest[kept]).query(rest)[1])
+    return tuple(
+        part
+        if part.binding is None
+        else replace(part, binding=replace(part.binding, carriers=near[part.binding.carriers]))
+        for part in parts
+    )
 
 
 def _shares(

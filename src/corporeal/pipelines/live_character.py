@@ -1,14 +1,13 @@
 """Characters whose pose correctives are morph targets that follow any pose, not one take alone."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from corporeal.appearance.dress import with_face
 from corporeal.body.animation import Animation
-from corporeal.body.attachment import Attachment
 from corporeal.body.controls import GivenControls
 from corporeal.body.correctives import PoseCorrectives
 from corporeal.body.deformer import Deformer
@@ -27,7 +26,8 @@ from corporeal.pipelines.live_dynamics import (
     write_dynamics_runtime,
 )
 from corporeal.pipelines.live_neural import live_neural, write_neural_runtime
-from corporeal.pipelines.results import engine_colours
+from corporeal.pipelines.presentation import Presentation
+from corporeal.pipelines.results import engine_looks
 from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.skinning.playback import character_vertices
 
@@ -75,7 +75,7 @@ def write_live_character(
     path: Path,
     deformer: CorrectedSkinning,
     animation: Animation,
-    parts: Sequence[Attachment],
+    presentation: Presentation,
     dynamics: DmplSkinning | NeuralSkinning | None = None,
     controls: GivenControls = None,
 ) -> dict[str, Any]:
@@ -88,8 +88,9 @@ def write_live_character(
     if dynamics is not None:
         animation = deformer.animate(animation.identity, animation.motion)
     plain = LinearBlendSkinning(animation.template).animate(animation.identity, animation.motion)
-    colours = engine_colours(animation.template, animation.identity)
-    character, _ = bake(plain, attachments=parts, vertex_colours=colours)
+    looks = engine_looks(animation.template, animation.identity, presentation)
+    animation = with_face(animation, looks)
+    character, _ = bake(with_face(plain, looks), looks=looks)
     correctives = live_correctives(deformer)
     character = attach_correctives(character, correctives)
     soft: tuple[Path, ...] = ()

@@ -9,6 +9,7 @@ import numpy as np
 
 from corporeal.body.body import Body
 from corporeal.errors import InputError
+from corporeal.pipelines.presentation import looks_from
 from corporeal.pipelines.results import require_body_output, write_body_result
 from corporeal.runtime.manifest import Run, finish_run, is_current, manifest_path, start_run
 
@@ -26,6 +27,8 @@ class MakeBodyConfig:
     """Phenotype by name; see `PhenotypeModel.parameters`."""
     measurements: Mapping[str, float] = field(default_factory=dict)
     """What was measured, SI units, by full name; see `anthropometry.definitions`."""
+    looks: Mapping[str, Any] = field(default_factory=dict)
+    """How the person looks in pictures and engine files; see `presentation.LookOptions`."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,9 @@ def make_body(config: MakeBodyConfig) -> MadeBody:
     """Shape a person, measure it and write it, with its manifest."""
     run = _run(config)
     require_body_output(config.out)
+    presentation = looks_from(config.looks).presentation()
     body, solver = _shaped(config.sliders, config.measurements)
-    written = write_body_result(config.out, body)
+    written = write_body_result(config.out, body, presentation)
     report = written | {"measurements": body.measurements, "solver": solver}
     finish_run(run, [config.out], report)
     return MadeBody(

@@ -6,6 +6,7 @@ from typing import Literal
 
 from corporeal.motions.incoming import IncomingOptions
 from corporeal.pipelines.light_character import LightOptions
+from corporeal.pipelines.presentation import LookOptions
 from corporeal.pipelines.smpl_models import model_file
 
 
@@ -90,7 +91,7 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnimateOptions(LightOptions, ModelOptions, MeshOptions, MotionOptions):
+class AnimateOptions(LightOptions, LookOptions, ModelOptions, MeshOptions, MotionOptions):
     """All that several animations of one batch share."""
 
     deformer: str = "lbs"
@@ -125,4 +126,5 @@ class AnimateOptions(LightOptions, ModelOptions, MeshOptions, MotionOptions):
             self.exaggeration_map,
             self.trained,
             self.scene,
+            *self.look_files(),
         )

@@ -1,11 +1,15 @@
 """A picture of people of a store, standing in rows."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from corporeal._typing import NumpyArray, UInt8
+from corporeal.appearance.dress import looks_of
+from corporeal.appearance.random_looks import random_appearance
+from corporeal.appearance.resolving import Wearer
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
@@ -20,7 +24,9 @@ from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 
 ROW: Final = 8
 """People side by side."""
-_WIDTH, _HEIGHT = 1120, 360
+TEXTURE: Final = 512
+"""Texels along an edge of their skins: enough for small pictures."""
+_WIDTH, _HEIGHT = 1120, 400
 """Of a row, pixels."""
 
 
@@ -33,16 +39,22 @@ def draw_people(people: People, path: str | Path, count: int = 24) -> None:
 
 
 def _row(people: People, members: range) -> UInt8[NumpyArray, "H W 3"]:
-    actors = [
-        Performance(
-            at_rest(
-                load_default_body().template, _standing(people.identity(i), float(people.age[i]))
-            ),
-            label=f"{people.sex[i][0]} {people.age[i]:.0f} y, BMI {people.bmi[i]:.0f}",
-        )
-        for i in members
-    ]
+    actors = [_performance(people, i) for i in members]
     return picture(actors, width=_WIDTH, height=_HEIGHT, azimuth=np.radians(12.0), samples=2)
+
+
+def _performance(people: People, i: int) -> Performance:
+    """One person, whose look depends on the crowd's seed and on its number alone."""
+    template = load_default_body().template
+    told = {"gender": np.float64(people.sex[i] == "male"), "age": np.float64(people.age[i])}
+    body = replace(_standing(people.identity(i), float(people.age[i])), parameters=told)
+    seed = 1000 * (people.seed or 0) + i
+    appearance = random_appearance(seed, Wearer(float(told["gender"]), float(told["age"])))
+    return Performance(
+        at_rest(template, body),
+        label=f"{people.sex[i][0]} {people.age[i]:.0f} y, BMI {people.bmi[i]:.0f}",
+        looks=looks_of(template, body, appearance, TEXTURE),
+    )
 
 
 def _standing(identity: Identity, age: float) -> Identity:

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray, UInt8
+from corporeal.appearance.dress import faced_identity, looks_of, with_face
+from corporeal.appearance.faces import expression_names
+from corporeal.appearance.wardrobe import underwear
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
 from corporeal.body.body import Body
 from corporeal.body.identity import Identity
+from corporeal.body.looks import Looks
 from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.errors import InputError
@@ -31,9 +35,12 @@ from corporeal.pipelines.exports import (
     write_cache,
     write_character,
 )
+from corporeal.pipelines.expressions import with_expressions
 from corporeal.pipelines.light_character import LODS, LightOptions, coarser, write_light_glb
+from corporeal.pipelines.presentation import Presentation
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.progress import Step, progress
+from corporeal.scene.views import view_named
 from corporeal.skinning.linear import LinearBlendSkinning
 
 Report = dict[str, Any]
@@ -41,12 +48,12 @@ Report = dict[str, Any]
 
 _AS_IT_COMES = LightOptions()
 FILM_FPS = 30.0
-_FILM_SIZE = (848, 480)
+_FILM_SIZE = (720, 400)
+"""Of about so many pixels; the shape follows what is seen."""
 _BODY_PICTURE = (1280, 960)
 """Width and height, pixels."""
 
-_FILM_AZIMUTH = np.deg2rad(20.0)
-"""Where the camera stands: radians from the front, towards the body's left."""
+_PRESENTATION = Presentation()
 
 
 @dataclass(frozen=True)
@@ -81,17 +88,18 @@ def require_animation_output(path: str | Path, frame: int | None) -> Path:
     return require_writable(path)
 
 
-def write_body_result(path: str | Path, body: Body) -> Report:
+def write_body_result(
+    path: str | Path, body: Body, presentation: Presentation = _PRESENTATION
+) -> Report:
     """Write a body at rest as `.npz`, `.glb`, `.png`, or as a surface (`.obj`, `.ply`, …)."""
     suffix = format_to_write(path, "body").suffix
     if suffix == ".npz":
         write_body(path, body)
     elif suffix == ".glb":
-        parts = attachments_of(body.template, body.identity)
-        colours = engine_colours(body.template, body.identity)
-        write_glb(path, body.template, body.identity, attachments=parts, vertex_colours=colours)
+        looks = engine_looks(body.template, body.identity, presentation)
+        write_glb(path, body.template, faced_identity(body.identity, looks), looks=looks)
     elif suffix == ".png":
-        _picture(path, body)
+        _picture(path, body, presentation)
     else:
         write_mesh(path, replace(body.template.mesh, vertices=body.identity.rest_vertices))
     return {}
@@ -104,16 +112,17 @@ def write_animation_result(
     frame: int | None = None,
     light: LightOptions = _AS_IT_COMES,
     colours: Float[NumpyArray, "V 3"] | None = None,
+    presentation: Presentation = _PRESENTATION,
 ) -> Report:
     """Write an animation by its suffix.
 
     `.npz` holds everything; `.glb`, `.fbx` and `.usd` a character; `.abc` and `.pc2` a cache;
     `.png` eight moments; `.mp4` and `.gif` a film; `.bvh` the motion; `.obj`, `.ply`, `.off` and
     `.stl` one frame. The report says what the file could not carry. `colours` (linear RGB a
-    vertex) take the place of the pictures' own in characters.
+    vertex) take the place of the looks' own in characters. `presentation` says how the person
+    looks and from where pictures are taken.
     """
     suffix = format_to_write(path, "animation").suffix
-    parts = attachments_of(animation.template, animation.identity)
     if suffix in SURFACE_SUFFIXES:
         vertices = np.asarray(animation.vertices)[_frame_index(animation, frame)]
         write_mesh(path, replace(animation.template.mesh, vertices=vertices))
@@ -121,7 +130,7 @@ def write_animation_result(
     if suffix == ".npz":
         write_animation(path, animation, measurements)
     elif suffix in CHARACTER_WRITERS:
-        return write_engine_character(path, animation, parts, light, colours)
+        return write_engine_character(path, animation, light, colours, presentation)
     elif suffix in CACHE_SUFFIXES:
         vertices = np.asarray(animation.vertices)
         rest = replace(animation.template.mesh, vertices=animation.identity.rest_vertices)
@@ -134,27 +143,40 @@ def write_animation_result(
     elif suffix == ".png":
         from corporeal.scene.sheet import contact_sheet
 
-        contact_sheet([animation], path, attachments=[parts])
+        looks, view = _shown_looks(animation, presentation), view_named(presentation.view)
+        near = view if view.close_up else None
+        contact_sheet([animation], path, looks=looks, azimuth=view.azimuth, close_up=near)
     else:
-        write_film(path, [animation], parts)
+        write_film(path, [animation], presentation)
     return {}
 
 
 def write_film(
-    path: str | Path, animations: Sequence[Animation], parts: Sequence[Attachment]
+    path: str | Path,
+    animations: Sequence[Animation],
+    presentation: Presentation = _PRESENTATION,
 ) -> None:
-    """Write an MP4 or GIF of one person's animations side by side, with a progress bar."""
+    """Write an MP4 or GIF of one person's animations side by side, with a progress bar.
+
+    The picture has the shape of what is seen over the whole take, so that bodies fill it.
+    """
     from corporeal.formats.gif import GIF_FPS, GIF_SIZE, write_gif
     from corporeal.formats.mp4 import write_mp4
     from corporeal.scene.film import film_frames
+    from corporeal.scene.lineup import line_up
     from corporeal.scene.performances import perform
+    from corporeal.scene.views import fitting_size
 
-    shown = perform(animations, [parts] * len(animations), None, "light", None, None)
+    looks = _shown_looks(animations[0], presentation)
+    shown = perform(animations, None, None, "light", None, None, looks)
+    view = view_named(presentation.view)
     seconds = max(a.motion.frame_count / a.motion.fps for a in animations)
     gif = Path(path).suffix.lower() == ".gif"
     fps, size, write = (GIF_FPS, GIF_SIZE, write_gif) if gif else (FILM_FPS, _FILM_SIZE, write_mp4)
+    if view.close_up is None:
+        size = fitting_size(line_up(shown, view.azimuth).points, view.azimuth, size[0] * size[1])
     with progress("film", round(seconds * fps), "frame") as step:
-        frames = film_frames(shown, fps, *size, azimuth=_FILM_AZIMUTH)
+        frames = film_frames(shown, fps, *size, azimuth=view.azimuth, close_up=view)
         write(path, _counted(frames, step), fps)
 
 
@@ -169,9 +191,9 @@ def _counted(
 def write_engine_character(
     path: str | Path,
     animation: Animation,
-    parts: Sequence[Attachment],
     light: LightOptions = _AS_IT_COMES,
     colours: Float[NumpyArray, "V 3"] | None = None,
+    presentation: Presentation = _PRESENTATION,
 ) -> Report:
     """Write a `.glb`, `.fbx` or `.usd` that any engine plays.
 
@@ -180,18 +202,21 @@ def write_engine_character(
     of a vertex from `animation` over all frames, in millimetres; `light` asks for smaller files.
     """
     light.require_engine_file(path)
-    template, identity = animation.template, animation.identity
-    if colours is None:
-        colours = engine_colours(template, identity)
+    if colours is not None:  # a look of its own, such as a scan's: eyes are all that is added
+        looks = Looks(parts=attachments_of(animation.template, animation.identity))
+    else:
+        looks = engine_looks(animation.template, animation.identity, presentation)
+        animation = with_face(animation, looks)
     is_glb = Path(path).suffix.lower() == ".glb"
-    if is_linear_blend(animation.deformer) and is_glb and light.is_plain:
+    plain = is_linear_blend(animation.deformer) and light.is_plain
+    if plain and is_glb and not presentation.expressions:
         write_glb(
             path,
-            template,
-            identity,
+            animation.template,
+            animation.identity,
             animation=animation,
-            attachments=parts,
             vertex_colours=colours,
+            looks=looks,
         )
         return {"morphs": 0, "mean_error_mm": 0.0, "max_error_mm": 0.0}
     from corporeal.pipelines.bake import bake
@@ -200,15 +225,19 @@ def write_engine_character(
         animation,
         max_error_mm=light.error_mm,
         morphs=light.morphs,
-        attachments=parts,
         vertex_colours=colours,
+        looks=looks,
     )
+    if presentation.expressions:
+        character = with_expressions(character, presentation.appearance)
     report: Report = {
         "morphs": baked.morph_count,
         "mean_error_mm": round(baked.mean_error_mm, 5),
         "max_error_mm": round(baked.max_error_mm, 5),
         "within_1mm": round(baked.within_1mm, 6),
     }
+    if presentation.expressions:
+        report["expressions"] = len(expression_names())
     if LODS[light.lod] is not None:
         character, apart = coarser(character, LODS[light.lod])
         report |= {"vertices": character.template.mesh.vertex_count, "surface_error_mm": apart}
@@ -227,16 +256,45 @@ def attachments_of(template: Template, identity: Identity) -> tuple[Attachment, 
 
 
 def engine_colours(template: Template, identity: Identity) -> Float[NumpyArray, "V 3"] | None:
-    """Linear RGB of skin and underwear a vertex, as the pictures show them."""
-    from corporeal.scene.casting import Performance, Wardrobe, is_default_body
+    """Linear RGB of skin and underwear a vertex, for programs that show no textures."""
+    from corporeal.scene.casting import is_default_body
+    from corporeal.scene.complexion import complexion
+    from corporeal.scene.materials import HAIR_COLOUR, skin_tone
+    from corporeal.scene.scene import Garment
 
     if not is_default_body(template):
         return None
-    surface = Wardrobe(Performance(still(template, identity, 0.0))).actor(0).surfaces[0]
-    colours = np.array(surface.colours, np.float32)
-    if surface.garment is not None:
-        colours[surface.garment.coverage > 0] = surface.garment.colour
+    colours = np.array(complexion(template, skin_tone("light"), HAIR_COLOUR).colours)
+    coverage = underwear(template, identity)
+    colours[coverage > 0] = Garment(coverage).colour
     return colours
+
+
+def looks_for(
+    template: Template, identity: Identity, presentation: Presentation = _PRESENTATION
+) -> Looks:
+    """The looks of a person; none for bodies of another topology."""
+    return looks_of(template, identity, presentation.appearance, presentation.texture)
+
+
+def engine_looks(
+    template: Template, identity: Identity, presentation: Presentation = _PRESENTATION
+) -> Looks:
+    """The looks for engine files: what painted clothes smooth is part of the rest shape there."""
+    from corporeal.scene.drape import Drape
+
+    looks = looks_for(template, identity, presentation)
+    if looks.coverage is None or looks.offsets is None:
+        return looks
+    rest = np.asarray(faced_identity(identity, looks).rest_vertices, np.float64)
+    cloth = Drape(rest, template.mesh.triangles, looks.coverage).over(rest) - rest
+    return replace(looks, offsets=looks.offsets + cloth.astype(np.float32))
+
+
+def _shown_looks(animation: Animation, presentation: Presentation) -> Looks | None:
+    """The looks for pictures, or None where bodies have none."""
+    looks = looks_for(animation.template, animation.identity, presentation)
+    return looks if looks.material is not None else None
 
 
 def still(template: Template, identity: Identity, turn: float) -> Animation:
@@ -258,13 +316,16 @@ def _frame_index(animation: Animation, frame: int | None) -> int:
     return frame
 
 
-def _picture(path: str | Path, body: Body) -> None:
+def _picture(path: str | Path, body: Body, presentation: Presentation) -> None:
     from corporeal.formats.png import write_png
     from corporeal.scene.film import film_frames
     from corporeal.scene.performances import perform
 
     shown = [still(body.template, body.identity, view.turn) for view in _VIEWS]
-    parts = attachments_of(body.template, body.identity)
     labels = [view.label for view in _VIEWS]
-    performances = perform(shown, [parts] * len(shown), labels, "light", None, None)
-    write_png(path, next(film_frames(performances, 1.0, *_BODY_PICTURE)))
+    looks = _shown_looks(shown[0], presentation)
+    performances = perform(shown, None, labels, "light", None, None, looks)
+    near, size = view_named(presentation.view), _BODY_PICTURE
+    if near.close_up is not None:
+        near, size = replace(near, azimuth=0.0), (1280, 560)
+    write_png(path, next(film_frames(performances, 1.0, *size, close_up=near)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.appearance.appearance import Appearance
 from corporeal.body.animation import Animation
 from corporeal.body.body import Body
 from corporeal.body.character import Character
@@ -29,6 +30,7 @@ from corporeal.formats.smpl import write_smpl
 from corporeal.models.smpl.model import SmplModel
 from corporeal.pipelines.dataset import write_dataset
 from corporeal.pipelines.exports import CACHE_SUFFIXES, write_cache, write_character
+from corporeal.pipelines.presentation import Presentation
 from corporeal.pipelines.results import (
     Report,
     require_animation_output,
@@ -67,14 +69,24 @@ def noun_of(thing: Any) -> Noun:
     )
 
 
-def save(thing: Any, path: str | Path, frame: int | None = None) -> Report:
+def save(
+    thing: Any,
+    path: str | Path,
+    frame: int | None = None,
+    *,
+    appearance: Appearance | None = None,
+) -> Report:
     """Write a thing in the format that the suffix of `path` names; gives what there is to tell.
 
     What each suffix can hold, what survives and what is lost: `list_formats`. `frame` chooses the
     one frame of an animation or character that a surface file (`.obj`, `.ply`, `.off`, `.stl`)
-    holds; negative ones count from the end.
+    holds; negative ones count from the end. `appearance` is how a body or an animation looks in
+    pictures, films and files for engines.
     """
     noun = noun_of(thing)
+    if appearance is not None and noun not in ("animation", "body"):
+        raise InputError(f"an appearance came with a {type(thing).__name__}, which has no looks.")
+    presentation = Presentation() if appearance is None else Presentation(appearance)
     path = Path(path)
     format_to_write(path, noun)
     if frame is not None and noun not in ("animation", "character"):
@@ -83,7 +95,10 @@ def save(thing: Any, path: str | Path, frame: int | None = None) -> Report:
         require_writable(path)
     if noun == "animation":
         require_animation_output(path, frame)
-        return write_animation_result(path, thing, thing.measurements, frame)
+        known = thing.measurements
+        return write_animation_result(path, thing, known, frame, presentation=presentation)
+    if noun == "body":
+        return write_body_result(path, thing, presentation)
     if noun == "character":
         return _save_character(path, thing, frame)
     return _SAVERS[noun](path, thing) or {}

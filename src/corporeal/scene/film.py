@@ -4,9 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from corporeal._typing import Float, NumpyArray, UInt8
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
+from corporeal.body.looks import Looks
 from corporeal.errors import InputError
 from corporeal.formats.mp4 import write_mp4
 from corporeal.runtime.files import require_writable
@@ -18,6 +21,8 @@ from corporeal.scene.lineup import frame_lineup, line_up
 from corporeal.scene.performances import perform
 from corporeal.scene.raster import render
 from corporeal.scene.scene import Scene
+from corporeal.scene.studio import Backdrop, StudioLights
+from corporeal.scene.views import View, head_camera
 
 
 def film(
@@ -33,6 +38,7 @@ def film(
     values: Sequence[Float[NumpyArray, "N V"]] | None = None,
     scale: ColourScale | None = None,
     azimuth: float = math.radians(20),
+    looks: Looks | None = None,
 ) -> None:
     """Write an MP4 of all animations at once, side by side, as long as the longest of them.
 
@@ -42,14 +48,22 @@ def film(
     require_writable(path)
     if not 0 < fps <= 1000:
         raise InputError(f"film has fps {fps}; expected above 0 and at most 1000.")
-    shown = perform(animations, attachments, labels, tone, values, scale)
+    shown = perform(animations, attachments, labels, tone, values, scale, looks)
     write_mp4(path, film_frames(shown, fps, width, height, azimuth), fps)
 
 
 def film_frames(
-    shown: Sequence[Performance], fps: float, width: int, height: int, azimuth: float = 0.0
+    shown: Sequence[Performance],
+    fps: float,
+    width: int,
+    height: int,
+    azimuth: float = 0.0,
+    close_up: View | None = None,
 ) -> Iterator[UInt8[NumpyArray, "H W 3"]]:
-    """The film's pictures, one by one."""
+    """The film's pictures, one by one; a `close_up` goes with the heads, in cells side by side."""
+    if close_up is not None and close_up.close_up is not None:
+        yield from _close_ups(shown, fps, width, height, close_up)
+        return
     lineup = line_up(shown, azimuth)
     labels = [performance.label for performance in shown]
     legend = shown[0].scale
@@ -65,6 +79,23 @@ def film_frames(
         scene = Scene(actors, camera, ground_height=lineup.ground_height)
         picture = label_bodies(render(scene, width, height), camera, labels, lineup.feet)
         yield picture if legend is None else draw_legend(picture, legend)
+
+
+def _close_ups(
+    shown: Sequence[Performance], fps: float, width: int, height: int, view: View
+) -> Iterator[UInt8[NumpyArray, "H W 3"]]:
+    dressed = [Wardrobe(performance) for performance in shown]
+    cell = 2 * (width // len(shown) // 2)
+    studio = StudioLights(backdrop=Backdrop(vignette=0.0))
+    for moment in range(_frame_count(shown, fps)):
+        cells = []
+        for wardrobe in dressed:
+            frame = _frame_at(wardrobe.performance, moment / fps)
+            animation = wardrobe.performance.animation
+            camera = head_camera(animation, frame, view, cell / height)
+            scene = Scene((wardrobe.actor(frame),), camera, studio, None)
+            cells.append(render(scene, cell, height, refinement=1))
+        yield np.concatenate(cells, axis=1)
 
 
 def _frame_count(shown: Sequence[Performance], fps: float) -> int:

@@ -19,11 +19,16 @@ class SurfaceMaterial:
     """Width of the highlight, 0 (mirror) to 1 (chalk)."""
     wrap: Colour
     """How far light creeps past the terminator, per channel: red travels furthest under skin."""
+    response: float = 0.0
+    """1 where light travels under the surface, 2 where it is reflected by strands, else 0."""
 
 
-SKIN: Final = SurfaceMaterial(specular=0.028, roughness=0.48, wrap=(0.23, 0.165, 0.13))
+SKIN: Final = SurfaceMaterial(
+    specular=0.028, roughness=0.48, wrap=(0.23, 0.165, 0.13), response=1.0
+)
 FABRIC: Final = SurfaceMaterial(specular=0.015, roughness=0.9, wrap=(0.12, 0.12, 0.12))
 EYE: Final = SurfaceMaterial(specular=0.04, roughness=0.12, wrap=(0.1, 0.1, 0.1))
+HAIR: Final = SurfaceMaterial(specular=0.05, roughness=0.35, wrap=(0.35, 0.33, 0.31), response=2.0)
 MATTE: Final = SurfaceMaterial(specular=0.012, roughness=0.8, wrap=(0.2, 0.2, 0.2))
 
 SKIN_TONES: Final[dict[str, Colour]] = {

@@ -7,6 +7,7 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
+from corporeal.body.looks import Looks
 from corporeal.errors import InputError
 from corporeal.scene.casting import Performance
 from corporeal.scene.colour_map import ColourScale
@@ -19,8 +20,10 @@ def perform(
     tone: str,
     values: Sequence[Float[NumpyArray, "N V"]] | None,
     scale: ColourScale | None,
+    looks: Looks | None = None,
 ) -> list[Performance]:
-    """One performance an animation; labels are the deformers' names unless given."""
+    """One performance an animation; labels are the deformers' names unless given, and `looks` are
+    those of all, who are one person."""
     for what, items in (("attachments", attachments), ("labels", labels), ("values", values)):
         if items is not None and len(items) != len(animations):
             raise InputError(
@@ -36,6 +39,7 @@ def perform(
             tone,
             None if values is None else values[i],
             None if values is None else scale,
+            looks,
         )
         for i, animation in enumerate(animations)
     ]

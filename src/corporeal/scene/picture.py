@@ -106,4 +106,5 @@ def _moment(performance: Performance, frame: int) -> Performance:
         performance.tone,
         None if values is None else values[only],
         performance.scale,
+        performance.looks,
     )

@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray, UInt8
+from corporeal._typing import Float64, Int, NumpyArray, UInt8
+from corporeal.body.colours import linear_from_srgb
 from corporeal.errors import InputError
 from corporeal.runtime.threads import thread_count
 from corporeal.scene.camera import focal_length
 from corporeal.scene.scene import Scene
 from corporeal.scene.stage import JoinedSurfaces, refined, set_stage
+from corporeal.scene.textures import pool, textured_triangles
 from corporeal.scene.visibility import Mapper, ShadowQuality
 
 MAXIMUM_SAMPLES = 2**27
@@ -80,6 +82,11 @@ def _expose(
     surround = np.array([studio.sky, studio.bounce])
     paper = np.array([studio.backdrop.top, studio.backdrop.bottom])
     view = _view(scene, height)
+    frames, levels = textured_triangles(
+        corners, stage.attributes, stage.triangles, stage.pictures, stage.pool.table
+    )
+    cut = np.where(stage.cutouts, stage.pictures, -1).astype(np.int32)
+    texels, table = stage.pool.texels, stage.pool.table
     picture = np.empty((height, width, 3), np.uint8)
 
     def band(first: int) -> None:
@@ -87,19 +94,41 @@ def _expose(
         seen = np.empty((rows * samples, width * samples), np.int32)
         depth = np.empty(seen.shape, np.float64)
         pixels = np.empty((rows, width, 3))
-        raster_cpu.cover(corners, stage.triangles, boxes, camera.near, first * samples, seen, depth)
+        raster_cpu.cover(
+            corners, stage.triangles, boxes, camera.near, first * samples, cut, levels,
+            stage.attributes, texels, table, seen, depth,
+        )  # fmt: skip
         shade_cpu.paint_backdrop(
             first, height, view, paper, studio.backdrop.vignette, stage.grounds, stage.grids, pixels
         )
         shade_cpu.shade(
             seen, first * samples, corners, stage.triangles, stage.attributes, stage.kinds,
-            stage.materials, stage.decals, lights, surround, view[0], studio.exposure, samples,
-            pixels,
+            stage.materials, stage.decals, stage.pictures, levels, frames, texels, table,
+            _light_curve(), lights, surround, view[0], studio.exposure, samples, pixels,
         )  # fmt: skip
         shade_cpu.encode(pixels, first, _srgb_curve(), picture[first : first + rows])
 
     list(run(band, range(0, height, _BAND_ROWS)))
     return picture
+
+
+def cover_solid(
+    corners: Float64[NumpyArray, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+    boxes: Int[NumpyArray, "F 4"],
+    near: float,
+    seen: Int[NumpyArray, "h w"],
+    inverse_depth: Float64[NumpyArray, "h w"],
+) -> None:
+    """Draw triangles without holes into a whole picture of samples; see `raster_cpu.cover`."""
+    from corporeal.scene import raster_cpu
+
+    none, whole = np.full(len(triangles), -1, np.int32), np.zeros(len(triangles), np.int32)
+    places, empty = np.zeros((len(corners), 16), np.float32), pool([])
+    raster_cpu.cover(
+        corners, triangles, boxes, near, 0, none, whole, places, empty.texels, empty.table, seen,
+        inverse_depth,
+    )  # fmt: skip
 
 
 def _view(scene: Scene, height: int) -> Float64[NumpyArray, "4 3"]:
@@ -114,3 +143,9 @@ def _srgb_curve() -> Float64[NumpyArray, "n"]:
     """sRGB's transfer curve, from display light to signal, as a table."""
     light = np.linspace(0, 1, 4097)
     return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+@functools.cache
+def _light_curve() -> Float64[NumpyArray, "256"]:
+    """Light of the 256 levels of an sRGB picture."""
+    return linear_from_srgb(np.arange(256) / 255.0)

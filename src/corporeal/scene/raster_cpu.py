@@ -9,6 +9,7 @@ triangle is ever clipped, and the two triangles at an edge test the same numbers
 import numpy as np
 
 from corporeal.runtime.kernels import kernel
+from corporeal.scene.textures_cpu import opacity_at
 
 
 @kernel()
@@ -38,10 +39,14 @@ def sample_boxes(corners, triangles, near, width, height, boxes):
 
 
 @kernel()
-def cover(corners, triangles, boxes, near, first_row, seen, inverse_depth):
+def cover(
+    corners, triangles, boxes, near, first_row, cut, levels, attributes, texels, table, seen,
+    inverse_depth,
+):  # fmt: skip
     """Draw all triangles into one band of sample rows that starts at `first_row`.
 
     `seen` (h w) gets the triangle in front, −1 for none; `inverse_depth` (h w) its 1/w, 1/metres.
+    `cut` (F) is the picture whose opacity cuts holes into a triangle, −1 for none.
     """
     seen[:] = -1
     inverse_depth[:] = 0.0
@@ -71,5 +76,13 @@ def cover(corners, triangles, boxes, near, first_row, seen, inverse_depth):
                 if e0 * sign >= 0.0 and e1 * sign >= 0.0 and e2 * sign >= 0.0:
                     depth = (e0 + e1 + e2) * scale
                     if inverse_depth[row - first_row, column] < depth <= nearest:
+                        if cut[t] >= 0:
+                            share = 1.0 / (e0 + e1 + e2)
+                            u = attributes[i, 11] * e0 + attributes[j, 11] * e1
+                            v = attributes[i, 12] * e0 + attributes[j, 12] * e1
+                            u = (u + attributes[k, 11] * e2) * share
+                            v = (v + attributes[k, 12] * e2) * share
+                            if opacity_at(texels, table, cut[t], levels[t], u, v) < 128:
+                                continue
                         inverse_depth[row - first_row, column] = depth
                         seen[row - first_row, column] = t

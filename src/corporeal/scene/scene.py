@@ -12,6 +12,7 @@ from corporeal.errors import InputError
 from corporeal.scene.camera import Camera
 from corporeal.scene.materials import MATTE, PLAIN_COLOUR, Colour, SurfaceMaterial
 from corporeal.scene.studio import StudioLights
+from corporeal.scene.textures import SurfaceTexture
 
 DECAL_SIZE: Final = 384
 FURTHEST: Final = 1e5
@@ -63,6 +64,8 @@ class Surface:
     """Factor on the reflection of lights; 1 if None."""
     decal: Decal | None = None
     """Paint in texture space on it, if any."""
+    texture: SurfaceTexture | None = None
+    """Pictures instead of `colours`, if any."""
 
     def __post_init__(self) -> None:
         require_finite("surface vertices", self.vertices)

@@ -2,7 +2,13 @@
 
 Columns of the vertex attributes: 0–2 position, 3–5 normal, 6–8 reflectance, 9 garment coverage,
 10 gloss, 11–12 place on the decal, 13 sky seen, 14 key seen, 15 rim seen. Columns of the materials:
-0 specular, 1 roughness, 2–4 wrap, 5–7 garment reflectance, 8 decal (−1 none); row 0 is cloth.
+0 specular, 1 roughness, 2–4 wrap, 5–7 garment reflectance, 8 decal (−1 none), 9 response (0 plain,
+1 skin, 2 strands); row 0 is cloth. On a surface with pictures, 11–12 are the place on them.
+
+Skin scatters light under its surface, red furthest: every channel is lit by a normal of its own,
+between that of the picture (blue) and the smooth one (red), and shadows have red rims (after
+Jimenez et al. 2009 and the pre-integrated shading of Penner 2011). Strands reflect in a cone
+about their direction (Kajiya and Kay 1989).
 """
 
 import math
@@ -10,6 +16,7 @@ import math
 import numpy as np
 
 from corporeal.runtime.kernels import kernel
+from corporeal.scene.textures_cpu import texel_at
 
 HEM = 0.004
 """Width of the hem that is stitched along a garment's edge, metres."""
@@ -74,10 +81,50 @@ def _paint(at, cloth, row, materials, decals):
 
 
 @kernel()
-def _light(at, cloth, row, materials, lights, surround, eye, colour):
-    """Light that leaves the surface point `at` towards the eye, into `colour`."""
+def _picture(at, more, texel, curve, frame):
+    """Put a texel's colour, normal and roughness in the place of the surface's own."""
+    for c in range(3):
+        x = texel[c]
+        i = min(int(x), 254)
+        at[6 + c] = curve[i] + (x - i) * (curve[i + 1] - curve[i])
+    more[0] = texel[6] / 255.0
+    x, y = texel[4] / 127.5 - 1.0, texel[5] / 127.5 - 1.0
+    if x * x + y * y > 2e-4:
+        z = math.sqrt(max(1.0 - x * x - y * y, 0.05))
+        for c in range(3):
+            at[3 + c] = z * at[3 + c] + x * frame[c] + y * frame[3 + c]
+        length = math.sqrt(at[3] * at[3] + at[4] * at[4] + at[5] * at[5])
+        for c in range(3):
+            at[3 + c] /= max(length, 1e-9)
+
+
+@kernel()
+def _strand_shine(lx, ly, lz, vx, vy, vz, frame, at):
+    """Light that strands along the frame's second axis throw towards the eye: two cones."""
+    hx, hy, hz = lx + vx, ly + vy, lz + vz
+    scale = 1.0 / max(math.sqrt(hx * hx + hy * hy + hz * hz), 1e-6)
+    # tilt the strand a little, as the scales of hair do
+    tx, ty, tz = frame[3] + 0.12 * at[3], frame[4] + 0.12 * at[4], frame[5] + 0.12 * at[5]
+    length = max(math.sqrt(tx * tx + ty * ty + tz * tz), 1e-6)
+    th = (tx * hx + ty * hy + tz * hz) * scale / length
+    wide = max(1.0 - th * th, 0.0)
+    return 0.05 * wide**40 + 0.05 * wide**12
+
+
+@kernel()
+def _light(at, cloth, row, materials, lights, surround, eye, more, frame, colour):
+    """Light that leaves the surface point `at` towards the eye, into `colour`.
+
+    `more`: roughness (negative for the material's own), and the smooth normal.
+    """
     m = 0 if cloth else row
     specular, roughness = materials[m, 0], materials[m, 1]
+    response = materials[m, 9]
+    under = 0.0
+    if more[0] >= 0.0:
+        roughness = max(more[0], 0.05)
+    if response == 1.0:
+        under = 1.0 if more[0] < 0.0 else min(max((0.84 - roughness) / 0.06, 0.0), 1.0)
     nx, ny, nz = at[3], at[4], at[5]
     vx, vy, vz = eye[0] - at[0], eye[1] - at[1], eye[2] - at[2]
     scale = 1.0 / math.sqrt(vx * vx + vy * vy + vz * vz)
@@ -94,6 +141,7 @@ def _light(at, cloth, row, materials, lights, surround, eye, colour):
     for n in range(3):
         lx, ly, lz = lights[n, 0], lights[n, 1], lights[n, 2]
         nl = nx * lx + ny * ly + nz * lz
+        smooth = more[1] * lx + more[2] * ly + more[3] * lz
         seen = open_sky if n == 1 else at[14 + n // 2]
         # past the terminator the shadow is the body's own: the wrap, not the map, fades it
         own = min(max(nl / 0.3, 0.0), 1.0)
@@ -102,13 +150,25 @@ def _light(at, cloth, row, materials, lights, surround, eye, colour):
         scale = 1.0 / max(math.sqrt(hx * hx + hy * hy + hz * hz), 1e-6)
         nh = max((nx * hx + ny * hy + nz * hz) * scale, 0.0)
         lh = (lx * hx + ly * hy + lz * hz) * scale
-        shine = gloss * seen * _highlight(nl, nh, lh, specular, roughness)
+        if response == 2.0:
+            strand = _strand_shine(lx, ly, lz, vx, vy, vz, frame, at) * min(max(nl + 0.3, 0.0), 1.0)
+            shine = gloss * seen * strand
+        else:
+            shine = gloss * seen * _highlight(nl, nh, lh, specular, roughness)
         for c in range(3):
             albedo = at[6 + c]
             wrap = materials[m, 2 + c]
-            diffuse = max((nl + wrap) / (1.0 + wrap), 0.0) / (1.0 + 0.5 * wrap)
-            colour[c] += lights[n, 3 + c] * (albedo * diffuse * seen + shine)
+            lit, left = nl, seen
+            if under > 0.0:
+                # red is lit by the smooth normal, blue by that of the picture
+                lit += under * (0.75 - 0.28 * c) * (smooth - nl)
+                left += under * (0.30 - 0.13 * c) * seen * (1.0 - seen)
+            diffuse = max((lit + wrap) / (1.0 + wrap), 0.0) / (1.0 + 0.5 * wrap)
+            glint = shine * (0.35 + 2.2 * albedo) if response == 2.0 else shine
+            colour[c] += lights[n, 3 + c] * (albedo * diffuse * left + glint)
     # the bright room, mirrored at grazing angles
+    if response == 2.0:
+        return
     mirror = specular + (1.0 - roughness) * (1.0 - specular) * (1.0 - nv) ** 5
     mirror *= gloss * open_sky
     up = 0.5 + 0.5 * (2.0 * nv * ny - vy)
@@ -118,13 +178,15 @@ def _light(at, cloth, row, materials, lights, surround, eye, colour):
 
 @kernel()
 def shade(
-    seen, first_row, corners, triangles, attributes, kinds, materials, decals, lights,
-    surround, eye, exposure, samples, pixels,
+    seen, first_row, corners, triangles, attributes, kinds, materials, decals, pictures, levels,
+    frames, texels, table, curve, lights, surround, eye, exposure, samples, pixels,
 ):  # fmt: skip
     """Lay the shaded samples of one band over `pixels` (h w 3), display light; `seen` as drawn."""
     at = np.empty(attributes.shape[1])
     colour = np.empty(3)
     total = np.empty(3)
+    texel = np.empty(7)
+    more = np.empty(4)
     for row in range(pixels.shape[0]):
         for column in range(pixels.shape[1]):
             hits = 0
@@ -140,11 +202,19 @@ def shade(
                 front = _interpolate(corners, i, j, k, x + 0.5, first_row + y + 0.5, attributes, at)
                 length = math.sqrt(at[3] * at[3] + at[4] * at[4] + at[5] * at[5])
                 scale = (1.0 if front else -1.0) / max(length, 1e-9)
-                at[3] *= scale
-                at[4] *= scale
-                at[5] *= scale
-                _paint(at, at[9] > 0.0, kinds[t], materials, decals)
-                _light(at, at[9] > 0.0, kinds[t], materials, lights, surround, eye, colour)
+                for c in range(3):
+                    at[3 + c] *= scale
+                    more[1 + c] = at[3 + c]
+                more[0] = -1.0
+                if pictures[t] >= 0:
+                    texel_at(texels, table, pictures[t], levels[t], at[11], at[12], texel)
+                    _picture(at, more, texel, curve, frames[t])
+                else:
+                    _paint(at, at[9] > 0.0, kinds[t], materials, decals)
+                _light(
+                    at, at[9] > 0.0, kinds[t], materials, lights, surround, eye, more, frames[t],
+                    colour,
+                )  # fmt: skip
                 hem = 0.78 if 0.0 < at[9] < HEM else 1.0
                 for c in range(3):
                     total[c] += _tone(exposure * hem * colour[c])

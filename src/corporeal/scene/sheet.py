@@ -10,6 +10,7 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray, UInt8
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
+from corporeal.body.looks import Looks
 from corporeal.errors import InputError
 from corporeal.formats.png import write_png
 from corporeal.runtime.files import require_writable
@@ -23,6 +24,7 @@ from corporeal.scene.raster import render
 from corporeal.scene.scene import Scene
 from corporeal.scene.studio import Backdrop, StudioLights
 from corporeal.scene.text import Text, write_text
+from corporeal.scene.views import View, head_camera
 
 MOST_ROWS = 4
 _LETTERS = 15.0
@@ -42,24 +44,31 @@ def contact_sheet(
     values: Sequence[Float[NumpyArray, "N V"]] | None = None,
     scale: ColourScale | None = None,
     azimuth: float = math.radians(20),
+    looks: Looks | None = None,
+    close_up: View | None = None,
 ) -> None:
     """Write a PNG: `frames` moments across, evenly spread in time, one row an animation.
 
     `attachments`, `labels` and `values` hold one item an animation; labels are the deformers' names
-    unless given. The camera goes along with the body over the ground; all cells have one scale.
+    unless given. The camera goes along with the body over the ground, in a `close_up` with its
+    head; all cells have one scale.
     """
     require_writable(path)
     if not 1 <= len(animations) <= MOST_ROWS:
         raise InputError(f"{len(animations)} animations; a sheet shows 1 to {MOST_ROWS}.")
     if not 1 <= frames <= 24:
         raise InputError(f"{frames} frames asked for; a sheet shows 1 to 24.")
-    shown = perform(animations, attachments, labels, tone, values, scale)
+    shown = perform(animations, attachments, labels, tone, values, scale, looks)
     rows = [_moments(performance, frames) for performance in shown]
     points = np.concatenate([_centred_points(p, row) for p, row in zip(shown, rows, strict=True)])
     cell_width = width // frames
     camera, cell_height = _cell(points, cell_width, azimuth)
+    near = close_up if close_up is not None and close_up.close_up is not None else None
+    if near is not None:
+        cell_height = round(1.15 * cell_width) + _CAPTION
+    ground = float(points[:, 1].min())
     strips = [
-        _strip(performance, row, camera, cell_width, cell_height, float(points[:, 1].min()))
+        _strip(performance, row, camera, cell_width, cell_height, ground, near)
         for performance, row in zip(shown, rows, strict=True)
     ]
     picture = np.concatenate(strips)
@@ -100,6 +109,7 @@ def _strip(
     width: int,
     height: int,
     ground_height: float,
+    near: View | None = None,
 ) -> UInt8[NumpyArray, "H W 3"]:
     """One row of the sheet."""
     usual = StudioLights()
@@ -109,8 +119,12 @@ def _strip(
     wardrobe = Wardrobe(performance)
     cells = []
     for i in row:
-        actor = wardrobe.actor(i, -_way(performance, i))
-        scene = Scene((actor,), camera, studio, ground_height)
+        if near is None:
+            actor = wardrobe.actor(i, -_way(performance, i))
+            scene = Scene((actor,), camera, studio, ground_height)
+        else:
+            close = head_camera(wardrobe.performance.animation, i, near, width / height)
+            scene = Scene((wardrobe.actor(i),), close, studio, None)
         cells.append(render(scene, width, height, samples=3))
     fps = performance.animation.motion.fps
     times = [

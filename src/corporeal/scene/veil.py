@@ -7,6 +7,7 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray, UInt8
 from corporeal.geometry.surface import vertex_normals
 from corporeal.scene.camera import Camera
+from corporeal.scene.raster import cover_solid
 from corporeal.scene.scene import Surface
 
 CLEAR, DENSE = 0.28, 0.9
@@ -47,7 +48,7 @@ def _opacity(
     boxes = np.empty((len(triangles), 4), np.int32)
     raster_cpu.sample_boxes(corners, triangles, camera.near, columns, rows, boxes)
     seen = np.empty((rows, columns), np.int32)
-    raster_cpu.cover(corners, triangles, boxes, camera.near, 0, seen, np.empty(seen.shape))
+    cover_solid(corners, triangles, boxes, camera.near, seen, np.empty(seen.shape))
     away = np.asarray(camera.eye) - vertices
     away /= np.linalg.norm(away, axis=1, keepdims=True)
     cosine = np.abs(np.einsum("vd,vd->v", vertex_normals(vertices, triangles), away))
