@@ -97,6 +97,8 @@ def test_layers_are_made_only_when_they_are_wanted(visitor, thin, tmp_path):
     assert arguments[5] is None  # nobody was scanned
     done(answer(grown_file(thin, tmp_path / "layers.npz", 0.0)))
     assert session.grown_file is None
+    # both read-outs of the person's fat are that of the layers
+    assert visitor.said("facts")[-1].fields["values"]["fat_mass"] == 20.0
     session.stage.seek(0.0)
     assert session.inside.muscle is not None
     session.inside.muscle.jump(session.stage.moment)
