@@ -99,7 +99,7 @@ def test_a_page_plays_from_a_file(take: Path, tmp_path: Path, chromium):
 def test_live_flesh_moves_as_the_deformer_does(take: Path, tmp_path: Path, chromium):
     """Stepped frame by frame, the page's bare skin is `dmpl`'s (cloth is smoothed): both run the
     same equations; positions are rounded to half a step, shapes to 2⁻¹⁵ of a centimetre at weights
-    of some tens. Dynamics themselves go ten times as far."""
+    of some tens. Dynamics themselves go more than four times as far."""
     page = tmp_path / "live.html"
     export_viewer(ExportViewerConfig(takes=(take,), out=page, live=True, live_shapes=500))
     still = read_animation(take)
@@ -123,7 +123,7 @@ def test_live_flesh_moves_as_the_deformer_does(take: Path, tmp_path: Path, chrom
     found = np.array(shown).reshape(-1, 3)[bare]
     last, plain = (np.asarray(made.vertices)[-1][bare] for made in (truth, static))
     assert np.abs(found - last).max() < 2e-4
-    assert np.abs(last - plain).max() > 2e-3
+    assert np.abs(last - plain).max() > 8e-4
 
 
 @pytest.mark.parametrize(

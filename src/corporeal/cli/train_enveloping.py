@@ -36,13 +36,12 @@ class TrainEnveloping(TrainEnvelopingConfig):
         require_verb(content, "train enveloping")
         require_known(content, TrainEnvelopingConfig)
         kinds = {f.name: f.type for f in fields(TrainEnvelopingConfig)}
-        return TrainEnveloping(
-            **{
-                name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value
-                for name, value in content["config"].items()
-                if name in kinds and value is not None
-            }
-        )
+        given: dict[str, Any] = {
+            name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value
+            for name, value in content["config"].items()
+            if name in kinds and value is not None
+        }
+        return TrainEnveloping(**given)
 
     def run(self) -> int:
         """Train, telling every stage, and say what was reached."""

@@ -48,7 +48,7 @@ def live_flesh(take: Animation, shapes: int = MOST_DYNAMIC) -> LiveFlesh:
     live = live_dynamics(deformer, take.identity, shapes)
     predictors = deformer.predictors
     data = dynamics_json(
-        predictors.joint_names,
+        live.tree,
         live.morph_names,
         live.fitted.inputs,
         live.fitted.history,
@@ -67,7 +67,7 @@ def live_flesh(take: Animation, shapes: int = MOST_DYNAMIC) -> LiveFlesh:
             "predictor": json.loads(data),
             "shape_step": step,
             "parents": list(skeleton.parents),
-            "joints": [skeleton.names.index(name) for name in predictors.joint_names],
+            "joints": [skeleton.names.index(name) for name in live.tree.joints],
             "influences": int(weights.values.shape[1]),
         },
         {
