@@ -26,7 +26,7 @@ def says_the_file(
             if str(path) in str(error):
                 raise
             raise FormatError(f"{path}: {error}") from error
-        except (np.linalg.LinAlgError, RuntimeError) as error:
+        except (np.linalg.LinAlgError, RuntimeError, TypeError) as error:  # values of no known type
             raise FormatError(f"{path} holds what no rig has. It is damaged.") from error
 
     return named
