@@ -22,7 +22,11 @@ from corporeal.runtime.manifest import manifest_path, read_manifest
 
 FRAMES = (0, 4, 7)
 KINDS = {"baked": "", "live": "--live"}
-LINE = "animate --motion punching --deformer smpl --duration 2 --fps 5"
+LINE = (
+    "animate --motion punching --deformer smpl --duration 2 --fps 5 --clothes none --look smile=0"
+)
+    "animate --motion punching --deformer smpl --duration 2 --fps 5 --clothes none --look smile=0"
+)
 
 
 @cache
