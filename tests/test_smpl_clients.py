@@ -25,8 +25,6 @@ KINDS = {"baked": "", "live": "--live"}
 LINE = (
     "animate --motion punching --deformer smpl --duration 2 --fps 5 --clothes none --look smile=0"
 )
-    "animate --motion punching --deformer smpl --duration 2 --fps 5 --clothes none --look smile=0"
-)
 
 
 @cache
