@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from tyro.conf import Positional
 
@@ -11,7 +10,7 @@ from corporeal.cli.console import say, tell_made
 from corporeal.cli.train_dynamics import METHODS
 from corporeal.cli.train_enveloping import TrainEnveloping
 from corporeal.pipelines.train_smpl import TrainedFile, TrainSmplConfig, train_smpl
-from corporeal.runtime.manifest import require_known, require_verb
+from corporeal.runtime.manifest import given_again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,15 +47,7 @@ class Train(TrainSmplConfig):
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "Train":
         """The same run again, from its manifest."""
-        require_verb(content, "train smpl")
-        require_known(content, TrainSmplConfig)
-        kinds = {f.name: f.type for f in fields(TrainSmplConfig)}
-        config: dict[str, Any] = {
-            name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value
-            for name, value in content["config"].items()
-            if name in kinds and value is not None
-        }
-        return Train(**config)
+        return Train(**given_again(content, "train smpl", TrainSmplConfig))
 
     def run(self) -> int:
         """Train, telling every stage, and say what was reached."""

@@ -1,8 +1,7 @@
 """`corporeal train blendscape`, `train dyna`, `train dmpl` and `train neural`."""
 
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from tyro.conf import Positional
 
@@ -17,7 +16,7 @@ from corporeal.pipelines.train_dynamics import (
     train_dyna,
 )
 from corporeal.pipelines.train_neural import TrainNeuralConfig, train_neural
-from corporeal.runtime.manifest import require_known, require_verb
+from corporeal.runtime.manifest import given_again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +39,7 @@ class TrainDmpl(TrainDmplConfig):
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "TrainDmpl":
         """The same run again, from its manifest."""
-        return TrainDmpl(**_again(content, "train dmpl", TrainDmplConfig))
+        return TrainDmpl(**given_again(content, "train dmpl", TrainDmplConfig))
 
     def run(self) -> int:
         """Train, telling every stage, and say what was reached."""
@@ -69,7 +68,7 @@ class TrainDyna(TrainDynaConfig):
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "TrainDyna":
         """The same run again, from its manifest."""
-        return TrainDyna(**_again(content, "train dyna", TrainDynaConfig))
+        return TrainDyna(**given_again(content, "train dyna", TrainDynaConfig))
 
     def run(self) -> int:
         """Train, telling every stage, and say what was reached."""
@@ -98,7 +97,7 @@ class TrainBlendScape(TrainBlendScapeConfig):
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "TrainBlendScape":
         """The same run again, from its manifest."""
-        return TrainBlendScape(**_again(content, "train blendscape", TrainBlendScapeConfig))
+        return TrainBlendScape(**given_again(content, "train blendscape", TrainBlendScapeConfig))
 
     def run(self) -> int:
         """Train and say what was reached."""
@@ -135,7 +134,7 @@ class TrainNeural(TrainNeuralConfig):
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "TrainNeural":
         """The same run again, from its manifest."""
-        return TrainNeural(**_again(content, "train neural", TrainNeuralConfig))
+        return TrainNeural(**given_again(content, "train neural", TrainNeuralConfig))
 
     def run(self) -> int:
         """Train, telling how it goes, and say what was reached."""
@@ -163,17 +162,6 @@ METHODS: dict[str, type] = {
 
 def _config(verb: Any, kind: type) -> dict[str, Any]:
     return {f.name: getattr(verb, f.name) for f in fields(kind)}
-
-
-def _again(content: dict[str, Any], verb: str, kind: type) -> dict[str, Any]:
-    require_verb(content, verb)
-    require_known(content, kind)
-    kinds = {f.name: f.type for f in fields(kind)}
-    return {
-        name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value
-        for name, value in content["config"].items()
-        if name in kinds and value is not None
-    }
 
 
 def _tell(stage: str, value: float) -> None:

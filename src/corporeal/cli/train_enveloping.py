@@ -1,14 +1,13 @@
 """`corporeal train enveloping`."""
 
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from tyro.conf import Positional
 
 from corporeal.cli.console import say, tell_made
 from corporeal.pipelines.train_enveloping import TrainEnvelopingConfig, train_enveloping
-from corporeal.runtime.manifest import require_known, require_verb
+from corporeal.runtime.manifest import given_again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +32,8 @@ class TrainEnveloping(TrainEnvelopingConfig):
     @staticmethod
     def from_manifest(content: dict[str, Any]) -> "TrainEnveloping":
         """The same run again, from its manifest."""
-        require_verb(content, "train enveloping")
-        require_known(content, TrainEnvelopingConfig)
-        kinds = {f.name: f.type for f in fields(TrainEnvelopingConfig)}
-        given: dict[str, Any] = {
-            name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value
-            for name, value in content["config"].items()
-            if name in kinds and value is not None
-        }
-        return TrainEnveloping(**given)
+        again = given_again(content, "train enveloping", TrainEnvelopingConfig)
+        return TrainEnveloping(**again)
 
     def run(self) -> int:
         """Train, telling every stage, and say what was reached."""

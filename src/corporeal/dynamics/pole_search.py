@@ -89,7 +89,9 @@ def _by_motion(
             if take.sequence == motion and weights.get(take.subject, 0.0) > 0
         ]
         if some:
-            yield tuple(sum(w * sums[part] for w, sums in some) for part in range(3))  # type: ignore[misc]
+            scaled = [(w * a, w * b, w * c) for w, (a, b, c) in some]
+            squares, mixed, sizes = (np.sum(part, axis=0) for part in zip(*scaled, strict=True))
+            yield squares, mixed, sizes
 
 
 def _left_out(parts: Sequence[_Sums], ridge: float) -> tuple[NumpyArray, NumpyArray]:

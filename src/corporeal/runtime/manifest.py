@@ -230,3 +230,15 @@ def _described(path: Path) -> Json:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def given_again(content: Json, verb: str, kind: type) -> dict[str, Any]:
+    """Fields of the dataclass `kind` as a manifest of `verb` has them, paths as paths."""
+    require_verb(content, verb)
+    require_known(content, kind)
+    kinds = {f.name: f.type for f in fields(kind)}
+    return {
+        name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value
+        for name, value in content["config"].items()
+        if name in kinds and value is not None
+    }
