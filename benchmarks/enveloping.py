@@ -1,12 +1,16 @@
 """Corrective enveloping on the budget of Allen 2006: few poses of most people, many of a few.
 
-    python benchmarks/enveloping.py --scans multipose.packed.npz
-    python benchmarks/enveloping.py --scans multipose.packed.npz --only budget,holes --limit 6
+    python tools/enveloping_budget.py HOME          records 44 × 2, 5 × 16 and 1 × 69, runs all
+    python benchmarks/enveloping.py --scans two.zarr dense.zarr single.zarr new.zarr
+    python benchmarks/enveloping.py --scans multipose.packed.npz --only budget,holes30 --limit 6
 
 Parts: `budget` (training, new people, one person's corrections transferred, identities permuted),
-`smpl` (SMPL and shape-dependent SMPL on the same scans), `holes` (30 and 60 % of the surface not
-seen), `posing` (time of a frame), `edits` (mass and stature). Each part is written when it is done
-and is not done again unless `--again`. `--limit` is the number of test poses of a new person.
+`folds` (people with many poses left out one by one, all but two of their scans: what settings are
+chosen by), `smpl` (SMPL and shape-dependent SMPL on the same scans), `holes30` and `holes60` (so
+much of the surface not seen), `posing` (time of a frame), `edits` (mass and stature). Each part is
+written when it is done and is not done again unless `--again`. `--limit` is the number of test
+poses of a new person. New people are those of the sets' test half; people of a set that is not
+split are divided by their body mass index.
 """
 
 import argparse
@@ -22,11 +26,11 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.body.enveloping import EnvelopingModel
-from corporeal.body.registrations import Registrations
+from corporeal.body.registrations import Registrations, Take
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "enveloping.json"
-PARTS = ("budget", "smpl", "holes", "posing", "edits")
+PARTS = ("budget", "folds", "smpl", "holes30", "holes60", "posing", "edits")
 REACH = {"elbow": 0.10, "shoulder": 0.14, "knee": 0.13, "hip": 0.18}
 """Metres around a joint that are its region."""
 OBSERVED = 2
@@ -36,7 +40,10 @@ DENSE, POSES = 5, 16
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--scans", type=Path, help="held poses of many people")
+    parser.add_argument("--scans", type=Path, nargs="+", help="held poses of many people")
+    parser.add_argument("--hold", type=float, default=None, help="individual_hold of the solve")
+    parser.add_argument("--in-turns", action="store_true", help="poses held while offsets change")
+    parser.add_argument("--reach", type=float, default=None, help="of shoulders' key angles, m")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
     parser.add_argument("--limit", type=int, default=10, help="test poses of a new person")
     parser.add_argument("--rounds", type=int, default=2, help="rounds of training")
@@ -69,22 +76,20 @@ class Bench:
     """Data, split and the model on the budget."""
 
     def __init__(self, given: argparse.Namespace) -> None:
-        from corporeal.pipelines.dataset import read_dataset
-        from corporeal.pipelines.train_enveloping import default_rig, hand_confidence
+        from corporeal.models.enveloping import regions
+        from corporeal.pipelines.train_enveloping import default_rig, hand_confidence, joined_sets
 
         if given.scans is None:
-            raise SystemExit("--scans is needed: a set of held poses (corporeal capture).")
-        self.given, self.held = given, read_dataset(given.scans)
+            raise SystemExit("--scans is needed: sets of held poses (corporeal capture).")
+        if given.reach is not None:
+            regions.REACH["shoulder"] = given.reach
+        self.given, self.held = given, joined_sets(given.scans)
         self.template, self.regressor = default_rig()
         self.confidence = hand_confidence(self.template)
-        facts = {n: s.facts for n, s in self.held.subjects.items()}
-        bmi = {n: float(f["mass"]) / float(f["stature"]) ** 2 for n, f in facts.items()}
-        order = sorted(bmi, key=lambda n: bmi[n])
-        self.counts = {t.subject: t.frame_count for t in self.held.takes}
-        self.new = order[3::7]
-        rest = [n for n in order if n not in self.new]
-        self.single = max(rest[8:20], key=lambda n: self.counts[n])
-        self.dense = [n for n in rest if n != self.single][2::6][:DENSE]
+        self.counts: dict[str, int] = {}
+        for take in self.held.takes:
+            self.counts[take.subject] = self.counts.get(take.subject, 0) + take.frame_count
+        self._roles()
         self.model: EnvelopingModel | None = None
         rest_shape = np.asarray(self.template.mesh.vertices)
         joints, names = np.asarray(self.template.skeleton.joints), self.template.skeleton.names
@@ -100,22 +105,46 @@ class Bench:
         }
         self.regions["body"] = self.confidence > 0.5
 
+    def _roles(self) -> None:
+        """Who is new, who has many poses, and who has the most."""
+        facts = {n: self.held.subjects[n].facts for n in self.counts}
+        bmi = {n: float(f["mass"]) / float(f["stature"]) ** 2 for n, f in facts.items()}
+        order = sorted(bmi, key=lambda n: bmi[n])
+        self.new = [n for n in order if any(
+            t.subject == n and t.split == "test" for t in self.held.takes)]  # fmt: skip
+        if self.new:
+            rest = [n for n in order if n not in self.new]
+            self.single = max(rest, key=lambda n: self.counts[n])
+            many = [n for n in rest if n != self.single and self.counts[n] >= POSES]
+            self.dense = many[:DENSE]
+            return
+        self.new = order[3::7]
+        rest = [n for n in order if n not in self.new]
+        self.single = max(rest[8:20], key=lambda n: self.counts[n])
+        self.dense = [n for n in rest if n != self.single][2::6][:DENSE]
+
     def frames(self, name: str, count: int | None = None) -> np.ndarray:
-        take = next(t for t in self.held.takes if t.subject == name)
-        return np.asarray(take.vertices[0 : count or take.frame_count], np.float32)
+        """A person's scans, of all takes; the standing one first, and once."""
+        takes = [t for t in self.held.takes if t.subject == name]
+        first = max(takes, key=lambda t: t.frame_count)
+        found = [np.asarray(first.vertices[0 : first.frame_count], np.float32)]
+        for take in takes:
+            if take is not first and count != OBSERVED:
+                found.append(np.asarray(take.vertices[1 : take.frame_count], np.float32))
+        return np.concatenate(found)[:count]
 
     def scans(self, holes: float = 0.0) -> Registrations:
         """The budget's takes; `holes` is the share of the surface that is not seen."""
         random, takes = np.random.default_rng(5), []
-        for take in self.held.takes:
-            if take.subject in self.new:
+        for name in self.counts:
+            if name in self.new:
                 continue
-            count = POSES if take.subject in self.dense else OBSERVED
-            count = take.frame_count if take.subject == self.single else count
-            frames = self.frames(take.subject, count)
+            count = POSES if name in self.dense else OBSERVED
+            frames = self.frames(name, None if name == self.single else count)
             if holes:
                 frames = self.punched(frames, holes, random)
-            takes.append(replace(take, vertices=frames, truth=None))
+            take = next(t for t in self.held.takes if t.subject == name)
+            takes.append(Take(name, take.sequence, 0.0, frames))
         return replace(self.held, takes=tuple(takes))
 
     def punched(self, frames: np.ndarray, share: float, random) -> np.ndarray:
@@ -134,7 +163,10 @@ class Bench:
     def trainer(self):
         from corporeal.models.enveloping.train import EnvelopingTrainer
 
-        return EnvelopingTrainer(rounds=self.given.rounds)
+        plain = EnvelopingTrainer(rounds=self.given.rounds, free_poses=not self.given.in_turns)
+        if self.given.hold is None:
+            return plain
+        return replace(plain, linear=replace(plain.linear, individual_hold=self.given.hold))
 
     def trained(self, scans: Registrations, checkpoint: Path | None = None):
         return self.trainer().fit(
@@ -150,14 +182,15 @@ class Bench:
         made = self.trained(self.scans(), self.given.keep.with_suffix(".checkpoint.npz"))
         seconds = time.process_time() - begin
         write_enveloping(self.given.keep, made.model)
-        self.model = made.model
+        self.model, self.made = made.model, made
         fits, rms = self.people(made.model)
         one = replace(made.model, corrections=made.single.corrections)
         permuted = self.permuted(made)
         return {
             "people": {
                 "single": [self.single, self.counts[self.single]],
-                "dense": self.dense, "two poses": len(made.report["data"]["people"]) - DENSE - 1,
+                "dense": self.dense,
+                "two poses": len(made.report["data"]["people"]) - len(self.dense) - 1,
                 "new": self.new,
             },
             "registrations": made.report["data"]["registrations"],
@@ -316,15 +349,69 @@ class Bench:
             self.model = read_enveloping(self.given.keep)
         return self.model
 
-    def holes(self) -> dict:
-        found = {}
-        for share in (0.0, 0.3, 0.6):
-            made = self.trained(self.scans(share)).model if share else self.kept()
-            fits, rms = self.people(made)
-            found[f"{round(100 * share)} %"] = {
-                "new_people_rms_mm": rms, "new_people": self.tried(made, fits),
-            }  # fmt: skip
-        return found
+    def folds(self) -> dict:
+        """Dense people, one by one: offsets are solved for without all but two of the person's
+        scans, and the others are looked at with their poses found again. Root mean squares in
+        millimetres, of corrections that follow the person and of the average ones."""
+        from corporeal.models.enveloping.training.linear import with_linear_parts
+        from corporeal.models.enveloping.training.people import with_people
+        from corporeal.models.enveloping.training.problem import Scans, skins
+        from corporeal.models.enveloping.training.scans import scans_of
+
+        made = self.made if hasattr(self, "made") else self.trained(
+            self.scans(), self.given.keep.with_suffix(".checkpoint.npz")
+        )  # fmt: skip
+        scans, names = scans_of(self.scans(), self.template)
+        scans = replace(scans, confidence=(scans.confidence * self.confidence).astype(np.float32))
+        rows: dict[str, list] = {"own": [], "average": []}
+        estimate = replace(made.estimate, offsets=tuple(0 * k for k in made.estimate.offsets))
+        for name in self.dense:
+            own = scans.of_person(names.index(name))
+            out = np.isin(np.arange(len(scans.people)), own[OBSERVED:])
+            kept, left = (
+                Scans(scans.vertices[w], scans.confidence[w], scans.people[w], scans.standing)
+                for w in (~out, out)
+            )
+            for kind, count in (("own", made.estimate.offset_count), ("average", 1)):
+                fold = replace(
+                    estimate, rotations=estimate.rotations[~out],
+                    translations=estimate.translations[~out],
+                )  # fmt: skip
+                fold = with_linear_parts(made.problem, kept, fold, count, self.trainer().linear,
+                                         free=self.trainer().free_poses)  # fmt: skip
+                test = replace(
+                    fold, rotations=estimate.rotations[out],
+                    translations=estimate.translations[out],
+                )  # fmt: skip
+                person = np.array([names.index(name)])
+                test = with_people(made.problem, left, test, iterations=4, latent=False,
+                                   which=person)  # fmt: skip
+                made_of_it = skins(made.problem, test, left, np.arange(len(left.people))).vertices
+                rows[kind].append(self.errors(made_of_it, left.vertices))
+        return {kind: self.pooled(found) for kind, found in rows.items()} | {
+            "by_person": {
+                name: {k: round(1e3 * float(np.sqrt(v)), 2) for k, v in row.items()}
+                for name, row in zip(self.dense, rows["own"], strict=True)
+            },
+            "settings": {"hold": self.trainer().linear.individual_hold,
+                         "free_poses": self.trainer().free_poses, "reach": self.given.reach},
+        }  # fmt: skip
+
+    def holes30(self) -> dict:
+        return self._holes(0.3)
+
+    def holes60(self) -> dict:
+        return self._holes(0.6)
+
+    def _holes(self, share: float) -> dict:
+        kept = self.given.keep.with_suffix(f".holes{round(100 * share)}.checkpoint.npz")
+        made = self.trained(self.scans(share), kept)
+        fits, rms = self.people(made.model)
+        return {
+            "share": share, "new_people_rms_mm": rms,
+            "training_rms_mm": round(1e3 * made.report["training_rms"], 3),
+            "stages": made.report["stages"], "new_people": self.tried(made.model, fits),
+        }  # fmt: skip
 
     def posing(self) -> dict:
         from corporeal.assets.default_body import load_default_body

@@ -79,13 +79,13 @@ class World:
         from corporeal.assets.default_body import load_default_body
         from corporeal.dynamics.body_mass import body_mass_index
         from corporeal.models.smpl.shipped import SmplSkinning
-        from corporeal.pipelines.evaluate_dynamics import SOFT
+        from corporeal.pipelines.dynamics_bench import REGIONS
 
         self.held, self.offsets = held, offsets
         self.base = SmplSkinning(load_default_body().template)
         template = self.base.template
         labels = np.asarray(template.part_labels)
-        soft = np.isin(labels, [template.part_names.index(part) for part in SOFT])
+        soft = np.isin(labels, [template.part_names.index(part) for part in REGIONS["soft"]])
         self.soft, self.soft_count = offsets.gram(soft), int(soft.sum())
         triangles = np.asarray(template.mesh.triangles)
         self.indices = {
@@ -103,6 +103,26 @@ class World:
             (p for p in self.indices if len(self.of(p)) >= 8), key=self.indices.__getitem__
         )
         return [names[0], names[len(names) // 2], names[-1]]
+
+    def bench(self, person: str, sequence: str) -> tuple[Any, int]:
+        """A person's takes but one to learn from, and the number of the one."""
+        from dataclasses import replace
+
+        from corporeal.dynamics.dmpl.train import known_genders, known_people
+        from corporeal.evaluation.dynamics_cases import People
+        from corporeal.pipelines.dynamics_bench import Bench
+
+        own = self.of(person)
+        part = replace(
+            self.offsets,
+            takes=tuple(self.offsets.takes[n] for n in own.values()),
+            coordinates=tuple(self.offsets.coordinates[n] for n in own.values()),
+        )
+        cases = [2 if name == sequence else 0 for name in own]
+        people = People(self.indices, known_genders(self.held))
+        bodies = {person: known_people(self.held)[person]}
+        made = Bench.of([part], part.takes, cases, (), self.base, bodies, people, 48)
+        return made, list(own).index(sequence)
 
     def sizes_mm(self, rest: np.ndarray) -> list[float]:
         """Mean over frames of the root mean square over all vertices, and over soft ones."""
@@ -135,6 +155,7 @@ def figure5(world: World, person: str, sequence: str, size: int, steps: int) -> 
     """PCA-k and AE-k of a person without a sequence, on that sequence, millimetres."""
     from corporeal.dynamics.neural.equations import decode, encode
     from corporeal.dynamics.neural.training.reference import ReferenceTraining, train_autoencoder
+    from corporeal.dynamics.neural.training.residual_decoder import fit_residual
     from corporeal.pipelines.packed_offsets import principal_directions
 
     own = world.of(person)
@@ -151,66 +172,74 @@ def figure5(world: World, person: str, sequence: str, size: int, steps: int) -> 
     again = np.asarray(decode(network, encode(network, seen)), np.float64)
     kept = seen.copy()
     kept[:, size:] = 0
+    decoder = fit_residual(list(coded.values()), size)
+    better = kept.astype(np.float64) + decoder.correction(kept[:, :size], seen.shape[1])
     return {
         "bmi": round(world.indices[person], 1),
         "static_mm": world.sizes_mm(true),
         "pca_mm": world.sizes_mm(true - kept @ basis.T),
         "ae_mm": world.sizes_mm(true - again @ basis.T),
+        "residual_ae_mm": world.sizes_mm(true - better @ basis.T),
+        "residual_share": round(decoder.share, 3),
         "best_step": min(curve, key=lambda row: row[2])[0],
     }
 
 
 def figure7(world: World, person: str, sequence: str, steps: int) -> dict[str, Any]:
     """A person's network without a sequence, on that sequence; and one that sees poses alone."""
+    from dataclasses import replace
+
+    from corporeal.dynamics.neural.training.hybrid import (
+        Build,
+        HybridTraining,
+        predict_hybrid,
+    )
     from corporeal.dynamics.neural.training.recurrent import (
         RecurrentTraining,
         predict,
-        predict_samples,
         train_recurrent,
     )
-    from corporeal.dynamics.neural.training.samples import Sample, take_features
-    from corporeal.pipelines.packed_offsets import principal_directions
+    from corporeal.dynamics.neural.training.samples import Sample
+    from corporeal.pipelines.evaluate_neural import bench_samples, mirrored_samples, train_on
 
-    own = world.of(person)
-    test = own.pop(sequence)
-    basis, _ = principal_directions([world.offsets.coordinates[n] for n in own.values()], 48)
-    inner = sorted(own)[len(own) // 2]
+    bench, test = world.bench(person, sequence)
+    samples = bench_samples(bench)
+    learned = [samples[n] for n in bench.learned]
+    settings = RecurrentTraining(steps=steps, batch=8, person_noise=0.0)
+    hybrid = HybridTraining(network=settings, members=2)
+    trained, told = train_on(bench, learned, hybrid, lambda _words: None)
+    build = Build(bench.people.indices, bench.people.genders)
+    rows = predict_hybrid(trained, [samples[test]], build)[0]
 
-    def sample(n: int, *, pose_only: bool) -> Sample:
-        take = world.offsets.takes[n]
-        movement, pose, who = take_features(take, world.held, world.base)
-        numbers = (world.offsets.coordinates[n] @ basis).astype(np.float32)
-        none = numbers[:, :0]
-        parts = (none, numbers) if pose_only else (numbers, none)
-        return Sample(person, take.sequence, take.fps, movement, pose, who, *parts)
+    def posed(sample: Sample) -> Sample:
+        return replace(sample, dynamic=sample.static, static=sample.dynamic)
 
-    settings = RecurrentTraining(
-        steps=steps, width=64, oscillators=48, hidden=64, batch=8, check_every=max(1, steps // 20),
-        person_noise=0.0,
-    )  # fmt: skip
-    true = world.offsets.coordinates[test].astype(np.float64)
-    made: dict[str, Any] = {
-        "bmi": round(world.indices[person], 1),
-        "static_mm": world.sizes_mm(true),
-        "oracle_mm": world.sizes_mm(true - (true @ basis) @ basis.T),
-    }
-    for name, pose_only in (("model_mm", False), ("pose_only_mm", True)):
-        samples = {s: sample(n, pose_only=pose_only) for s, n in own.items()}
-        trained = train_recurrent(
-            [part for s, part in samples.items() if s != inner], [samples[inner]], settings
-        )
-        new = sample(test, pose_only=pose_only)
-        if pose_only:
-            who = (new.person - trained.person_mean) / trained.person_scale
-            rows = predict(trained.parameters, new.movement[None], new.pose[None],
-                           who[None].astype(np.float32), 1 / 60)[1][0]  # fmt: skip
-        else:
-            rows = predict_samples(trained, [new])[0]
-        made[name] = world.sizes_mm(true - np.asarray(rows, np.float64) @ basis.T)
+    every = [posed(s) for s in (*learned, *mirrored_samples(bench, learned))]
+    alone = train_recurrent(every, [], replace(settings, stretch=0.0, loudness=0.0))
+    who = np.clip((samples[test].person - alone.person_mean) / alone.person_scale, -3, 3)
+    by_pose = predict(
+        alone.parameters, samples[test].movement[None], samples[test].pose[None],
+        who[None].astype(np.float32), 1 / 60,
+    )[1][0]  # fmt: skip
+    made: dict[str, Any] = {"bmi": round(world.indices[person], 1)}
+    for name, found in (
+        ("static_mm", None), ("oracle_mm", bench.deltas(test)), ("model_mm", rows),
+        ("pose_only_mm", by_pose),
+    ):  # fmt: skip
+        shown = None if found is None else np.asarray(found, np.float64)
+        made[name] = [
+            round(1e3 * float(part.rms(test, shown).mean()), 4)
+            for part in (bench.whole, bench.regions["soft"])
+        ]
     made["reduction"] = [
         round(1 - model / static, 3)
         for model, static in zip(made["model_mm"], made["static_mm"], strict=True)
     ]
+    made["of_the_way"] = [
+        round((s - m) / max(s - o, 1e-9), 3)
+        for s, m, o in zip(made["static_mm"], made["model_mm"], made["oracle_mm"], strict=True)
+    ]
+    made["linear_share"] = round(float(np.mean(told.get("share", [0.5]))), 3)
     return made
 
 

@@ -328,7 +328,10 @@ def main() -> None:
 def jobs_of(what: str, count: int) -> list[tuple[int, str, int, str]]:
     """Person, kind of pose, seed and what is missing, of every row."""
     if what == "people":
-        return [(p, kind, k, "") for p in range(count) for k, kind in enumerate(KINDS)]
+        # every person once, then again in another pose: any beginning of the rows is a fair sample
+        kinds = len(KINDS)
+        pairs = [(p, (p + turn) % kinds) for turn in range(kinds) for p in range(count)]
+        return [(p, KINDS[k], k, "") for p, k in pairs]
     if what == "missing":
         return [
             (p, KINDS[(p + k) % 2], 500 + k, gone)

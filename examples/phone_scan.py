@@ -38,7 +38,6 @@ def scan(number: int):
     from corporeal.geometry.rotations import matrix_from_axis_angle
     from corporeal.models.phenotype.model import PhenotypeModel
     from corporeal.models.smpl.shipped import SmplSkinning
-    from corporeal.pipelines.results import engine_colours
     from corporeal.population.realise import realise
     from corporeal.population.sampling import sample_people
 
@@ -54,10 +53,8 @@ def scan(number: int):
     skin = np.asarray(posed, np.float64)
     mesh = template.mesh
     triangles, uv_triangles = np.asarray(mesh.triangles), np.asarray(mesh.uv_triangles)
-    linear = engine_colours(template, identity)
-    assert linear is not None
     assert mesh.uv is not None
-    pixels = painted(np.asarray(mesh.uv), uv_triangles, triangles, np.asarray(linear, np.float64))
+    pixels = painted(template, identity)
     uv = np.asarray(mesh.uv, np.float64)
     # cut every triangle in two across its longest side, and punch holes
     random = np.random.default_rng(5)
@@ -99,19 +96,16 @@ def halved(vertices, triangles, uv, uv_triangles):
     )
 
 
-def painted(uv, uv_triangles, triangles, linear):
-    """A picture of the vertices' colours, with a checked pattern that shows what slides."""
-    from corporeal.registration.colouring import _texels
+def painted(template, identity):
+    """The person's skin and clothes, with a checked pattern that shows what slides."""
+    from corporeal.appearance.dress import looks_of
 
-    size = 1024
-    owner, shares = _texels(uv, uv_triangles, size)
-    rows, columns = np.nonzero(owner >= 0)
-    light = np.einsum("nk,nkc->nc", shares[rows, columns], linear[triangles[owner[rows, columns]]])
-    srgb = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
-    image = np.full((size, size, 3), 0.5)
+    material = looks_of(template, identity).material
+    assert material is not None
+    colour = material.colour[..., :3].astype(np.float64)
+    rows, columns = np.indices(colour.shape[:2])
     checks = 1.0 - 0.12 * ((rows // 16 + columns // 16) % 2)
-    image[rows, columns] = srgb * checks[:, None]
-    return np.rint(255 * np.clip(image, 0, 1)).astype(np.uint8)
+    return np.rint(colour * checks[..., None]).astype(np.uint8)
 
 
 def write(path: Path, vertices, triangles, uv, uv_triangles, pixels) -> None:

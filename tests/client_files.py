@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corporeal.appearance.skin_tone import skin_colour
 from corporeal.assets.eyes import default_eyes
 from corporeal.body.character import Character
 from corporeal.body.motion import Motion
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import make_motion
 from corporeal.pipelines.bake import bake
-from corporeal.pipelines.results import engine_colours
 from corporeal.skinning.dual_quaternion import DualQuaternionSkinning
 from corporeal.skinning.playback import character_vertices
 
@@ -59,7 +59,7 @@ def client_character() -> Character:
         whole.skeleton,
     )
     take = DualQuaternionSkinning(model.template).animate(identity, motion)
-    colours = engine_colours(model.template, identity)
+    colours = np.tile(skin_colour(52.0, 0.0), (model.template.mesh.vertex_count, 1))
     character, report = bake(
         take, morphs=MORPHS, attachments=default_eyes(identity), vertex_colours=colours
     )

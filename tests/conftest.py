@@ -7,8 +7,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Generator
-from importlib.util import find_spec
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import checked_annotations
@@ -16,6 +14,7 @@ import durations
 import public_data
 import pytest
 import shared_command
+import xla_flags
 
 sys.dont_write_bytecode = False  # workers and commands share what the hook below compiles
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -53,19 +52,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     programs = {_PROGRAMS: str(folder / "programs")}
     os.environ.update(programs | {k: os.environ.get(k, v) for k, v in _JAX.items()})
-    os.environ.setdefault("XLA_FLAGS", " ".join(f"--{k}={_XLA[k]}" for k in _known_flags()))
+    os.environ.setdefault(
+        "XLA_FLAGS", " ".join(f"--{k}={_XLA[k]}" for k in xla_flags.known_flags(_XLA))
+    )
     if config.getoption("numprocesses", None):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # or waiting threads take others' cores
-
-
-def _known_flags() -> list[str]:
-    """Those of `_XLA` that stand in the installed library: it would not start with another one."""
-    (folder,) = find_spec("jaxlib").submodule_search_locations  # type: ignore[union-attr]
-    libraries = sorted(Path(folder).glob("*.so"), key=lambda path: path.stat().st_size)
-    if not libraries:
-        return []
-    with libraries[-1].open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
-        return [name for name in _XLA if text.find(name.encode()) >= 0]
 
 
 @pytest.hookimpl(tryfirst=True)

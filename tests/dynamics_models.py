@@ -1,5 +1,6 @@
 """Small made-up models with dynamics on the default body and on a tube, for tests."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,13 +15,15 @@ from corporeal.body.dynamics import (
     TriangleDynamics,
 )
 from corporeal.body.enveloping import DriverKind, EnvelopingModel, KeyedOffsets
-from corporeal.body.neural_flesh import NeuralFlesh
+from corporeal.body.neural_flesh import Experts, NeuralFlesh
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.body.triangle_model import TriangleModel
 from corporeal.body.weights import SkinWeights
 from corporeal.dynamics.control_vector import control_size, driving_joints, driving_names
 from corporeal.dynamics.neural import network
+from corporeal.dynamics.neural.ensemble import joined_members
+from corporeal.dynamics.neural.experts import expert_parameters
 from corporeal.dynamics.neural.person import PERSON_SIZE
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.models.blendscape.train import initial_model
@@ -172,3 +175,27 @@ def trained_for(name: str) -> Any:
         "neural": small_neural,
     }
     return makers[name](template) if name in makers else None
+
+
+def small_hybrid(template: Template) -> NeuralFlesh:
+    """Two random networks without a part for poses, joined with the linear predictors of two
+    people."""
+    given = small_neural(template)
+    count = len(given.dynamic_basis)
+    skeleton = load_default_body().template.skeleton
+    parts = []
+    for seed in (0, 1):
+        made = network.initial_parameters(
+            seed, PERSON_SIZE, count, 0, width=12, oscillators=8, hidden=10
+        )
+        parts.append(made)
+    share = np.linspace(0.2, 0.8, count)
+    predictors = small_predictors(skeleton, count, controls="bones")
+    predictors = replace(predictors, inputs=50 * np.asarray(predictors.inputs))
+    parameters = joined_members(parts, 1 - share) | expert_parameters(
+        predictors, np.array([[0.5, -0.2], [-0.3, 0.1]]), np.array([0.3, 0.2]), share
+    )
+    return NeuralFlesh(
+        parameters, given.dynamic_basis, given.dynamic_basis[:0], given.person_mean,
+        given.person_scale, Experts(np.array([21.0, 33.0]), np.array([0.0, 1.0]), 4.0, 0.03),
+    )  # fmt: skip

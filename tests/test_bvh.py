@@ -1,11 +1,13 @@
 """BVH files: closed forms, round trips, and every refusal."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import public_data
 import pytest
 from scipy.spatial.transform import Rotation
+from small_body import small_motion, small_template
 
 from corporeal.body.motion import Motion
 from corporeal.body.skeleton import Skeleton
@@ -262,6 +264,7 @@ def test_joints_that_are_not_listed_depth_first_are_written_so(tmp_path: Path):
         ("Frame Time: 0.0333333", "Frame Time: 0", "frame time '0'"),
         ("Frame Time: 0.0333333", "Frame Time: -0.01", "frame time '-0.01'"),
         ("Frame Time: 0.0333333", "Frame Time: nan", "frame time 'nan'"),
+        ("Frame Time: 0.0333333", "Frame Time: 33.3333", "may be in milliseconds"),
         ("Frame Time: 0.0333333", "", "expected 'Frames:'"),
         ("-40 50 -60", "-40 nan -60", "frame 1, upper arm Xrotation is 'nan'"),
         ("40 50 60", "40 1e999 60", "is '1e999'"),
@@ -275,6 +278,30 @@ def test_damage_is_refused_in_words(tmp_path: Path, old: str, new: str, words: s
         read_bvh(altered(tmp_path, old, new), unit=1.0)
     assert words in str(caught.value)
     assert "altered.bvh" in str(caught.value)
+
+
+def test_dialects_say_the_same(tmp_path: Path):
+    """Lower-case words, remarks, decimal commas and commas behind values: all were refused."""
+    plain = tmp_path / "plain.bvh"
+    write_bvh(plain, small_motion(small_template()))
+    text = plain.read_text()
+    words = ["HIERARCHY", "ROOT", "JOINT", "OFFSET", "CHANNELS", "MOTION"]
+    dialects = {
+        "lower": re.sub("|".join(words), lambda found: found[0].lower(), text),
+        "remarks": f"# made by a tool\n{text}# end\n",
+        "commas": text.replace(".", ","),
+        "listed": re.sub(r"(\d) (?=[-\d])", r"\1, ", text),
+    }
+    expected = read_bvh(plain).motion
+    for name, content in dialects.items():
+        assert content != text
+        path = tmp_path / f"{name}.bvh"
+        path.write_text(content)
+        reading = read_bvh(path)
+        np.testing.assert_array_equal(reading.motion.joint_rotations, expected.joint_rotations)
+        np.testing.assert_array_equal(reading.motion.skeleton.joints, expected.skeleton.joints)
+        assert reading.motion.fps == expected.fps
+        assert (name == "commas") == any("commas" in note for note in reading.notes)
 
 
 def test_two_skeletons_in_a_file_are_refused_by_name(tmp_path: Path):

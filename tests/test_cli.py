@@ -24,6 +24,7 @@ from corporeal.formats.native import read_animation, read_body
 from corporeal.formats.obj import read_obj
 from corporeal.pipelines.deformers import deformer_names
 from corporeal.runtime.manifest import manifest_path, read_manifest
+from corporeal.runtime.names import meant
 
 Capture = pytest.CaptureFixture[str]
 
@@ -81,6 +82,18 @@ def test_help_shows_examples_that_parse(name: str, capsys: Capture) -> None:
 def test_unknown_verbs_and_flags(capsys: Capture) -> None:
     assert call("dance") == 2
     assert "there is no verb 'dance'; expected one of demo, body" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "said"),
+    [
+        ("bdoy", ["demo", "body"], " Did you mean 'body'?"),
+        ("jumping-jack", ["hips", "jumping-jacks"], " Did you mean 'jumping-jacks'?"),
+        ("zzz", ["demo", "body"], ""),
+    ],
+)
+def test_names_nearly_spelt_are_asked_about(name: str, known: list[str], said: str):
+    assert meant(name, known) == said
     with pytest.raises(SystemExit) as caught:
         call("body --wiast 0.9 --out a.npz")
     assert caught.value.code == 2

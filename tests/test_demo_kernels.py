@@ -1,12 +1,15 @@
 """Kernels: what the demo compiles ahead is what there is, and no cache is no obstacle."""
 
+import ast
 import inspect
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba.core import caching
 
+import corporeal
 from corporeal.pipelines.demo_kernels import KERNELS
 from corporeal.runtime.kernels import compile_ahead, kernel, named_kernel
 
@@ -46,3 +49,36 @@ def test_what_is_not_there_or_not_needed_is_passed_over():
     fewer = "corporeal.physics.volume_preservation.cpu_kernels:push(float32[:,::1])"
     assert compile_ahead([fewer], lambda: False) == 0
     assert compile_ahead(KERNELS, lambda: True) == 0
+
+
+def test_private_kernels_are_called_by_kernels_alone():
+    """They have no wrapper for Python: a call from there would end the process."""
+    for path in sorted(Path(corporeal.__file__).parent.rglob("*.py")):
+        functions = [
+            node
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.FunctionDef)
+        ]
+        private = {f.name for f in functions if _is_kernel(f) and f.name.startswith("_")}
+        called = {
+            (node.func.id, f.name)
+            for f in functions
+            if not _is_kernel(f)
+            for node in ast.walk(f)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert not [names for names in called if names[0] in private], path
+        imported = [
+            alias.name
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ImportFrom) and "cpu" in (node.module or "")
+            for alias in node.names
+        ]
+        assert not [name for name in imported if name.startswith("_")], path
+
+
+def _is_kernel(function: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(d, ast.Call) and isinstance(d.func, ast.Name) and d.func.id == "kernel"
+        for d in function.decorator_list
+    )

@@ -10,7 +10,8 @@ from command_server import run_command
 from shared_command import run_once
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FRONT = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = [*(ROOT / name for name in FRONT), *sorted((ROOT / "docs").rglob("*.md"))]
 INDEX = ROOT / "docs/README.md"
 RUN, PROSE = ("python", "sh"), ("text", "bibtex", "json", "mermaid")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)

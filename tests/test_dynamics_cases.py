@@ -8,12 +8,19 @@ from corporeal.body.identity import Identity
 from corporeal.body.registrations import Registrations, Take, Truth, Twin
 from corporeal.dynamics.autoregression import Fitted, Ridge, free_run
 from corporeal.dynamics.free_running import CodedTake
+from corporeal.dynamics.mirror import mirrored_offsets
 from corporeal.dynamics.training import DynamicsTraining, learn_predictors
 from corporeal.errors import InputError
 from corporeal.evaluation.dynamics_cases import People, case_of_takes, chosen_settings, predicted
 from corporeal.numerics.transform_coding import make_code
 from corporeal.pipelines.packed_dataset import Carrier, CodedRows, PackedRows
-from corporeal.pipelines.packed_offsets import packed_offsets, principal_directions
+from corporeal.pipelines.packed_offsets import (
+    joined_regional,
+    packed_offsets,
+    principal_directions,
+    regional,
+    symmetric_directions,
+)
 
 PEOPLE = ("ann", "bea", "cid", "dan")
 MOTIONS = ("hop", "jump", "kick", "run", "shake", "walk")
@@ -119,6 +126,47 @@ class TestPackedOffsets:
         np.testing.assert_allclose(shapes @ shapes.T, np.eye(5), atol=1e-4)
         np.testing.assert_allclose((y @ basis) @ shapes, rows, atol=1e-4 * np.abs(rows).max())
         assert 0.99 < share <= 1.0
+
+    def test_components_with_the_mirror_image_are_symmetric_or_antisymmetric(self):
+        """They span takes and their images, and are the principal components of both together, by
+        a dense decomposition."""
+        held, rows = small_set()
+        offsets = packed_offsets(held)
+        count = offsets.vertex_count
+        mirror = np.arange(count)
+        mirror[: 2 * (count // 2)] = mirror[: 2 * (count // 2)].reshape(-1, 2)[:, ::-1].ravel()
+        basis = symmetric_directions(offsets, offsets.coordinates, mirror, 8)
+        shapes = basis.shapes.reshape(8, -1)
+        image = mirrored_offsets(rows.astype(np.float32), mirror)
+        both = np.concatenate([rows, image]).astype(np.float64)
+        exact = np.linalg.svd(both, compute_uv=False)
+        np.testing.assert_allclose(
+            np.sort(np.linalg.norm(both @ shapes.T, axis=0))[::-1][:8], exact[:8], rtol=1e-3
+        )
+        np.testing.assert_allclose(shapes @ shapes.T, np.eye(8), atol=1e-3)
+        np.testing.assert_allclose(
+            image @ shapes.T, (rows @ shapes.T) * basis.parity, atol=1e-4 * np.abs(rows).max()
+        )
+        assert basis.explained == pytest.approx(
+            float((exact[:8] ** 2).sum() / (exact**2).sum()), abs=1e-3
+        )
+
+    def test_errors_of_a_region_are_those_of_its_vertices(self):
+        """From sums alone and from all vertices, whole and of some; of two sets joined too."""
+        held, rows = small_set()
+        offsets = packed_offsets(held)
+        basis, _ = principal_directions(offsets.coordinates, 3)
+        shapes = offsets.directions(basis)
+        some = np.arange(offsets.vertex_count) % 3 == 0
+        found = 1e-2 * np.random.default_rng(2).normal(size=(10, 3))
+        for chosen in (None, some):
+            part = regional(offsets, shapes, chosen)
+            part = joined_regional([part, part])
+            kept = np.ones(len(some), bool) if chosen is None else chosen
+            lacking = (rows[10:] - found @ shapes.reshape(3, -1)).reshape(10, -1, 3)[:, kept]
+            exact = np.sqrt((lacking**2).sum(axis=(1, 2)) / kept.sum())
+            np.testing.assert_allclose(part.rms(1, found), exact, rtol=1e-3)
+            np.testing.assert_allclose(part.rms(3, found), exact, rtol=1e-3)
 
     def test_a_set_that_is_not_packed_is_refused(self):
         held, _ = small_set()

@@ -16,6 +16,7 @@ from corporeal.assets.default_body import load_default_body
 from corporeal.body.enveloping import EnvelopingModel
 from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose, RotationPose
+from corporeal.body.registrations import Registrations, Subject, Take
 from corporeal.body.shape_correctives import ShapeCorrectives
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.enveloping import is_enveloping, read_enveloping, write_enveloping
@@ -198,3 +199,38 @@ def test_shape_dependent_smpl_bends_people_differently():
     many = replace(dependent, shares=np.zeros((99, 3, features)))
     with pytest.raises(InputError, match="depend on"):
         ShapeDependentSmpl(data, many)
+
+
+def test_several_sets_are_one_if_they_are_of_the_same_people(monkeypatch: pytest.MonkeyPatch):
+    """Takes one after another; another topology and another person of the same name are named."""
+    from corporeal.pipelines import train_enveloping
+
+    triangles, take = np.array([[0, 1, 2]]), Take("anna", "poses", 0.0, np.zeros((2, 4, 3)))
+    known = {"anna": Subject("anna", facts={"mass": 60.0})}
+    sets = {
+        "a": Registrations("small", triangles, 4, (take,), known),
+        "b": Registrations("small", triangles, 4, (take, take), known),
+        "c": Registrations("small", triangles[:, ::-1], 4, (take,), known),
+        "d": Registrations("small", triangles, 4, (take,),
+                           {"anna": Subject("anna", facts={"mass": 90.0})}),
+    }  # fmt: skip
+    monkeypatch.setattr(train_enveloping, "read_dataset", lambda path: sets[str(path)])
+    both = train_enveloping.joined_sets([Path("a"), Path("b")])
+    assert len(both.takes) == 3
+    with pytest.raises(InputError, match="c has 4 vertices"):
+        train_enveloping.joined_sets([Path("a"), Path("c")])
+    with pytest.raises(InputError, match="anna of d is not anna of a set before it"):
+        train_enveloping.joined_sets([Path("a"), Path("d")])
+    with pytest.raises(InputError, match="no set of scans"):
+        train_enveloping.joined_sets([])
+
+
+def test_a_run_on_several_sets_is_given_again():
+    """Paths in a list of a manifest come back as paths."""
+    from corporeal.cli.train_enveloping import TrainEnveloping
+
+    content = {
+        "verb": "train enveloping",
+        "config": {"scans": ["a.zarr", "b.zarr"], "out": "m.npz"},
+    }
+    assert TrainEnveloping.from_manifest(content).scans == (Path("a.zarr"), Path("b.zarr"))

@@ -19,6 +19,7 @@ from corporeal.formats.glb_read import open_glb
 from corporeal.formats.gltf import write_glb_character
 from corporeal.formats.gltf_read import read_glb_character
 from corporeal.formats.meshopt import block_length, decode_attributes, encode_attributes
+from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.bake import BUDGET_SHARE, MORPH_BUDGET, bake
 from corporeal.pipelines.light_character import LightOptions, coarser, thinned, write_light_glb
 from corporeal.pipelines.results import write_engine_character
@@ -195,6 +196,31 @@ def test_flags_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureFix
     line = ["animate", "--motion", "jumping-jacks", "--lod", "2k", "--out", str(tmp_path / "a.npz")]
     assert main(line) == 2
     assert "they are for .glb, .fbx and .usd" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        (["--morphs", "-4"], "--morphs is -4; expected 0 or more"),
+        (["--error-mm", "-1"], "--error-mm is -1.0; expected millimetres above 0"),
+    ],
+)
+def test_budgets_below_nothing_are_refused_before_the_work(
+    flag: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """They came out of the bake, when the take was done."""
+
+    def no_work(*_: object) -> None:
+        raise AssertionError("the take was begun")
+
+    monkeypatch.setattr(PhenotypeModel, "prepare", no_work)
+    out = str(tmp_path / "a.glb")
+    assert main(["animate", "--motion", "jumping-jacks", *flag, "--out", out]) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_linear_blending_can_be_light_too(tmp_path: Path):

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from client_files import SCRIPTS, program
-from dynamics_models import small_neural
+from dynamics_models import small_hybrid, small_neural
 from scipy.spatial.transform import Rotation
 
 from corporeal.assets.default_body import load_default_body
+from corporeal.assets.learned_neural import learned_neural
 from corporeal.body.motion import Motion
 from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.dynamics.neural.deformer import NeuralSkinning
@@ -37,9 +38,12 @@ def without_poses() -> NeuralFlesh:
 
 
 @pytest.mark.parametrize("fps", [24.0, 60.0, 240.0])
-def test_javascript_gives_the_weights(tmp_path: Path, fps: float):
+@pytest.mark.parametrize("kind", ["network", "with experts", "shipped"])
+def test_javascript_gives_the_weights(tmp_path: Path, fps: float, kind: str):
     """A motion that it has never seen, live: to 1e-5 of the largest of Python's."""
-    deformer, who = NeuralSkinning(TEMPLATE, without_poses()), PhenotypeModel().prepare()
+    trained = {"network": without_poses, "with experts": lambda: small_hybrid(TEMPLATE),
+               "shipped": learned_neural}[kind]()  # fmt: skip
+    deformer, who = NeuralSkinning(TEMPLATE, trained), PhenotypeModel().prepare()
     live = live_neural(deformer, who)
     data, script = write_neural_runtime(tmp_path / "anna.glb", live)
     assert len(script.read_text().splitlines()) < 200

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dynamics_models import small_neural
+from dynamics_models import small_hybrid, small_neural
 from synthetic import arm_template
 
 from corporeal.assets.learned_neural import learned_neural
@@ -21,11 +21,10 @@ onnxruntime = pytest.importorskip("onnxruntime")
 def played(data: bytes | str, trained: NeuralFlesh, frames: list[tuple], person: np.ndarray):
     """Coefficients of one body, the states given back frame by frame."""
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
-    size = np.shape(trained.parameters["decay_0"])[0]
     state = {
-        name: np.zeros((1, size), np.float32)
-        for name in (one.name for one in session.get_inputs())
-        if name.startswith("state_")
+        one.name: np.zeros((1, one.shape[1]), np.float32)
+        for one in session.get_inputs()
+        if one.name.startswith("state_")
     }
     names, rows = [one.name for one in session.get_outputs()], []
     for movement, pose, seconds in frames:
@@ -50,11 +49,13 @@ def frames(count: int) -> list[tuple]:
     ]
 
 
-@pytest.mark.parametrize("kind", ["shipped", "with a static part"])
+@pytest.mark.parametrize("kind", ["shipped", "with a static part", "with experts"])
 def test_onnxruntime_gives_the_coefficients(kind: str, tmp_path: Path):
     """To 1e-5 of the largest, over frames that each remember the ones before."""
-    trained = learned_neural() if kind == "shipped" else small_neural(arm_template())
-    person = np.random.default_rng(1).normal(size=PERSON_SIZE).astype(np.float32)
+    makers = {"with a static part": small_neural, "with experts": small_hybrid}
+    trained = learned_neural() if kind == "shipped" else makers[kind](arm_template())
+    people = 0 if trained.experts is None else len(trained.experts.body_mass_indices)
+    person = np.random.default_rng(1).normal(size=PERSON_SIZE + people).astype(np.float32)
     if kind == "shipped":
         made = convert(ConvertConfig(Path("neural"), tmp_path / "neural.onnx", is_model=True))
         data: bytes | str = str(made.out)

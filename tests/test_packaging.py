@@ -153,6 +153,8 @@ def test_no_data_file_escapes_the_check():
         "composition.json",
         "default_body.npz.xz",
         "dmpl.npz.xz",
+        "blendscape.npz.xz",
+        "dyna.npz.xz",
         "enveloping.npz.xz",
         "eyes.npz.xz",
         "faces.npz.xz",

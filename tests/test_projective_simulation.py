@@ -273,7 +273,7 @@ def test_clips_begin_quietly_in_any_pose(
 
 def test_flesh_rests_on_the_ground_and_is_flattened(template: Template, identity: Identity) -> None:
     """An arm of 10 cm radius held 9 cm over the floor: with the ground its skin stays above, within
-    0.3 mm, in static balance and while stepping; without, it is a centimetre under it."""
+    0.4 mm, in static balance and while stepping; without, it is a centimetre under it."""
     pose = Pose(np.zeros((JOINTS, 3)), np.array([0.0, 0.09, 0.0]))
     for dynamics in (True, False):
         settings = ProjectiveControls(ground=True, dynamics=dynamics)
@@ -282,7 +282,7 @@ def test_flesh_rests_on_the_ground_and_is_flattened(template: Template, identity
         for _ in range(10):
             state = simulation.step(state, pose, 1 / 60)
         lowest = simulation.skin(state)[:, 1].min()
-        assert -3e-4 < lowest < 1e-3
+        assert -4e-4 < lowest < 1e-3
         assert np.abs(state.flesh.velocities).max() < 0.02
     assert (
         ProjectiveSimulation(template)

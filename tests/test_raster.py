@@ -81,7 +81,7 @@ def test_attributes_are_interpolated_in_perspective():
     out = np.empty(2)
     for x, y in ((20.5, 30.5), (30.5, 60.5), (40.5, 40.5)):
         beta = np.linalg.solve(corners.T, [x, y, 1.0])
-        shade_cpu._interpolate(corners, 0, 1, 2, x, y, attributes, out)
+        shade_cpu.interpolate(corners, 0, 1, 2, x, y, attributes, out)
         np.testing.assert_allclose(out, beta / beta.sum() @ attributes, rtol=1e-12)
 
 

@@ -9,8 +9,6 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose, RotationPose
 from corporeal.body.raw_scan import RawScan
 from corporeal.errors import FormatError, InputError
-from corporeal.formats import c3d
-from corporeal.formats.c3d import MarkerClip, read_c3d, write_c3d
 from corporeal.formats.raw_scans import read_landmarks, read_raw_scan
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.registration.colouring import bake_texture
@@ -394,36 +392,6 @@ def test_markers_find_the_pose() -> None:
     assert tall == pytest.approx(np.ptp(rest[:, 1]), abs=0.02)
     with pytest.raises(InputError, match="labels that are known"):
         fit_markers(("a", "b"), np.zeros((2, 2, 3)))
-
-
-def test_c3d_round_trip(tmp_path) -> None:
-    """Labels without their subject, places to a thousandth of a millimetre, gaps; cut files."""
-    pytest.importorskip("ezc3d")
-    places = np.random.default_rng(0).random((5, 3, 3))
-    places[2, 1] = np.nan
-    path = tmp_path / "a.c3d"
-    write_c3d(path, MarkerClip(("Anna:C7", "LASI", "RASI"), places, 120.0))
-    clip = read_c3d(path)
-    assert clip.labels == ("C7", "LASI", "RASI")
-    assert clip.fps == 120.0
-    np.testing.assert_allclose(clip.places, places, atol=1e-6)
-    (tmp_path / "b.c3d").write_bytes(path.read_bytes()[:600])
-    with pytest.raises(FormatError):
-        read_c3d(tmp_path / "b.c3d")
-    (tmp_path / "c.c3d").write_bytes(b"nothing")
-    with pytest.raises(FormatError, match="no C3D"):
-        read_c3d(tmp_path / "c.c3d")
-
-
-def test_a_c3d_file_without_an_end_is_refused(tmp_path, monkeypatch) -> None:
-    """Cut within its table of parameters, a file sent the package's reader round for ever."""
-    pytest.importorskip("ezc3d")
-    monkeypatch.setattr(c3d, "_SECONDS", 1.0)
-    places = np.random.default_rng(0).random((6, 3, 3))
-    write_c3d(tmp_path / "a.c3d", MarkerClip(("a", "b", "c"), places, 100.0))
-    (tmp_path / "b.c3d").write_bytes((tmp_path / "a.c3d").read_bytes()[:757])
-    with pytest.raises(FormatError, match="found no end of it"):
-        read_c3d(tmp_path / "b.c3d")
 
 
 def test_space_tells_the_sexes() -> None:

@@ -8,6 +8,7 @@ import pytest
 from jaxtyping import TypeCheckError
 from picture_props import ball, rolling_ball
 
+from corporeal.appearance.wardrobe import underwear
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.attachment import Attachment
 from corporeal.body.identity import Identity
@@ -18,18 +19,16 @@ from corporeal.geometry.laplacian import cotangent_laplacian
 from corporeal.scene.camera import Camera, direction_from, frame
 from corporeal.scene.casting import Performance, Wardrobe
 from corporeal.scene.colour_map import ColourScale, ramp, rgb_from_oklab
-from corporeal.scene.complexion import complexion
 from corporeal.scene.drape import Drape
 from corporeal.scene.labels import label_bodies
 from corporeal.scene.legend import draw_legend, legend_box, srgb_bytes
-from corporeal.scene.lineup import line_up
-from corporeal.scene.materials import HAIR_COLOUR, PLAIN_COLOUR, SKIN_TONES, skin_tone
+from corporeal.scene.lineup import line_up, travel
+from corporeal.scene.materials import PLAIN_COLOUR, skin_tone
 from corporeal.scene.picture import at_rest, picture
 from corporeal.scene.scene import DECAL_SIZE, Decal, Garment, Surface
 from corporeal.scene.sheet import contact_sheet
 from corporeal.scene.studio import Light
 from corporeal.scene.text import Text, write_text
-from corporeal.scene.wardrobe import underwear
 
 
 def pixels_of(camera, points, width, height):
@@ -299,18 +298,6 @@ def test_underwear_covers_what_it_should_and_is_symmetric():
     np.testing.assert_allclose(both, both[template.mesh.mirror], atol=2e-3)
 
 
-@pytest.mark.parametrize("tone", SKIN_TONES)
-def test_complexion_is_a_reflectance_and_close_to_its_tone(tone):
-    template = load_default_body().template
-    colours, gloss, decal = complexion(template, skin_tone(tone), HAIR_COLOUR)
-    for part in (colours, decal.paint):
-        assert part.min() >= 0
-        assert part.max() <= 1
-    assert gloss.min() > 0
-    np.testing.assert_allclose(np.median(colours, axis=0), skin_tone(tone), rtol=0.05)
-    assert (decal.paint[..., 3] > 0.5).any()
-
-
 def test_cotangent_laplacian_of_a_flat_sheet_is_zero_on_linear_fields():
     """And the areas add up to the sheet's: one square metre."""
     vertices, triangles = sheet(9)
@@ -358,6 +345,20 @@ def test_a_body_at_rest_is_an_animation_of_one_frame():
     still = at_rest(ball_animation.template, ball_animation.identity)
     np.testing.assert_array_equal(still.vertices[0], ball_animation.identity.rest_vertices)
     np.testing.assert_array_equal(still.joints[0], ball_animation.identity.joints)
+
+
+def test_a_film_goes_along_with_whoever_leaves_and_with_nobody_else():
+    """A ball that rolls 0.4 m a frame is followed on its way over the ground, smoothed: its mean
+    place is kept; one that stays within 0.9 m is not."""
+    far, near = Performance(rolling_ball(step=0.4)), Performance(rolling_ball(step=0.1))
+    root = np.asarray(far.animation.world_from_joint)[:, 0, :3, 3]
+    assert np.ptp(root, axis=0).max() > 0.9
+    way = travel(far)
+    np.testing.assert_allclose(way.mean(axis=0)[[0, 2]], root.mean(axis=0)[[0, 2]], atol=1e-6)
+    assert not way[:, 1].any()
+    assert not travel(near).any()
+    followed = line_up([far], ways=[way])
+    assert np.ptp(followed.points, axis=0).max() < np.ptp(line_up([far]).points, axis=0).max()
 
 
 def test_a_sheet_has_a_row_an_animation_and_a_column_a_frame(tmp_path):

@@ -13,6 +13,9 @@ from studio_page import StudioPage, browser, running_studio
 
 ROOT = Path(__file__).parents[1]
 CLIENT = ROOT / "src/corporeal/viewer/client"
+PANELS = (
+    "body", "appearance", "motion", "pose", "deformers", "physics", "inside", "skeleton", "out",
+)  # fmt: skip
 
 
 class Running:
@@ -123,9 +126,10 @@ def test_the_shown_command_writes_the_chosen_format(page: StudioPage):
 def test_eyes_are_cut_with_the_skin(page: StudioPage):
     """Eyeballs once hung in the air where the head was cut away."""
     page.tell("studio.change(['look', 'cut'], 0.5)")
-    page.wait("studio.document.look.cut === 0.5 && stage.eyeMaterial.clippingPlanes.length === 1")
+    page.wait("stage.looks.materials.get('left_eye')?.clippingPlanes.length === 1")
     assert page.tell(
-        "stage.eyeMaterial.clippingPlanes[0] === stage.bodies[0].material.clippingPlanes[0]"
+        "[...stage.looks.materials.values()].every(({ clippingPlanes }) =>"
+        " clippingPlanes[0] === stage.bodies[0].material.clippingPlanes[0])"
     )
     page.tell("studio.change(['look', 'cut'], -1)")
 
@@ -192,7 +196,7 @@ def test_the_rim_of_the_brush_is_shown(page: StudioPage):
 
 def test_all_words_of_the_page_are_in_its_table(page: StudioPage):
     """So that another language needs no other file."""
-    for name in ("body", "motion", "pose", "deformers", "physics", "inside", "skeleton", "out"):
+    for name in PANELS:
         page.open_panel(name)
     page.settle()
     assert page.tell("[...missingWords]") == []
@@ -210,8 +214,8 @@ def test_tabs_go_by_arrow_keys(page: StudioPage):
     page.open_panel("body")
     page.tab.locator("#tab-body").focus()
     page.tab.keyboard.press("ArrowDown")
-    assert page.tell("document.activeElement.id") == "tab-motion"
-    assert page.tell("document.getElementById('panel-motion').hidden") is False
+    assert page.tell("document.activeElement.id") == "tab-appearance"
+    assert page.tell("document.getElementById('panel-appearance').hidden") is False
     page.tab.keyboard.press("End")
     assert page.tell("document.activeElement.id") == "tab-out"
     assert page.tell("[...document.querySelectorAll('#tabs [tabindex=\"0\"]')].length") == 1
@@ -225,7 +229,7 @@ def test_no_serious_finding_of_an_accessibility_checker(page: StudioPage):
         pytest.skip("axe-core is not installed; CORPOREAL_NODE_MODULES says where it lies")
     page.tab.evaluate(script.read_text(encoding="utf-8"))
     found = {}
-    for name in ("body", "motion", "pose", "deformers", "physics", "inside", "skeleton", "out"):
+    for name in PANELS:
         page.open_panel(name)
         rows = page.tell(
             "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations"

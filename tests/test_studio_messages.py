@@ -48,6 +48,7 @@ NASTY = [
     [{}],
     [None],
     ["look", "tone"],
+    {"skin": "green"},
     {"deformer": 7},
     [{"deformer": "lbs", "controls": [1]}],
     {"what": "weight", "joint": "tail"},
@@ -67,7 +68,14 @@ PATHS = [
     ["colour", "joint"],
     ["colour", "most"],
     ["colour", "what"],
-    ["look", "tone"],
+    ["look", "skin_opacity"],
+    ["appearance"],
+    ["appearance", "skin"],
+    ["appearance", "hair"],
+    ["appearance", "face"],
+    ["appearance", "face", "nose-hump"],
+    ["appearance", "expression"],
+    ["appearance", "wear"],
     ["look", "cut"],
     ["painted"],
     ["painted", "5"],
@@ -308,7 +316,7 @@ def test_a_page_that_comes_back_is_told_everything_again(tmp_path: Path):
     del visitor.heard[:]
     session.open()
     kinds = [packet.kind for packet in visitor.heard]
-    assert {"catalogue", "model", "tone", "person", "document", "files"} <= set(kinds)
+    assert {"catalogue", "model", "person", "document", "files"} <= set(kinds)
     assert not visitor.said("catalogue")[-1].fields["fresh"]
     assert visitor.said("document")[-1].fields["document"]["body"]["sliders"] == {"weight": 0.8}
     visitor.ask("restore", document=visitor.said("document")[-1].fields["document"])

@@ -108,7 +108,7 @@ def test_a_page_is_told_all_it_needs_and_sees_bodies_move(tmp_path: Path):
     page = Page(tmp_path)
     frames = page.frames(3)
     kinds = [packet.kind for packet in page.sent]
-    for kind in ("catalogue", "model", "tone", "person", "document"):
+    for kind in ("catalogue", "model", "person", "document"):
         assert kind in kinds[: kinds.index("frame")]
     assert frames[0].fields["place"] < frames[-1].fields["place"]
     count = page.session.model.template.mesh.vertex_count

@@ -85,3 +85,36 @@ def test_slices_cover_every_index_once(count: int, monkeypatch: pytest.MonkeyPat
 
     over_slices(work, count, 2)
     np.testing.assert_array_equal(seen, 1)
+
+
+def test_what_a_slice_raises_is_raised_when_all_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever slice it is, and helpers go on working afterwards."""
+    use_threads(3, monkeypatch)
+    for bad in range(3):
+        ended = np.zeros(3, int)
+
+        def work(first: int, last: int, bad: int = bad, ended: np.ndarray = ended) -> None:
+            ended[first:last] = 1
+            if first == bad:
+                raise ValueError(f"slice {bad}")
+
+        with pytest.raises(ValueError, match=f"slice {bad}"):
+            over_slices(work, 3)
+        np.testing.assert_array_equal(ended, 1)
+
+
+def test_slices_within_slices_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every slice asks for slices of its own, more at once than there are helpers at first."""
+    use_threads(3, monkeypatch)
+    seen = np.zeros((6, 8), int)
+
+    def outer(first: int, last: int) -> None:
+        for row in range(first, last):
+
+            def inner(start: int, stop: int, row: int = row) -> None:
+                seen[row, start:stop] += 1
+
+            over_slices(inner, 8)
+
+    over_slices(outer, 6)
+    np.testing.assert_array_equal(seen, 1)

@@ -100,7 +100,7 @@ def test_a_grab_pulls_with_its_spring(
     for _ in range(4):
         pulled = simulation.step(pulled, ZERO, 1 / 60, forces)
     furthest = np.abs(dragged - identity.rest_vertices).max()
-    assert furthest > 0.005
+    assert furthest > 0.004
     np.testing.assert_allclose(simulation.skin(pulled), dragged, atol=0.02 * furthest)
     for _ in range(4):
         state = simulation.step(state, ZERO, 1 / 60)

@@ -1,7 +1,7 @@
 """Builds the dynamics models that ship with the package, from trained ones.
 
     python tools/build_dynamics.py --blendscape blendscape.npz --dyna dyna.npz --dmpl dmpl.npz
-    python tools/build_dynamics.py --takes dyna.packed.npz --count 71       a DMPL, trained as well
+    python tools/build_dynamics.py --takes dyna.packed.npz --count 60       a DMPL, trained as well
 
 Keeps as many components as fit into 8 MB (`--most`), as whole steps of 16 bits (DMPL) or 8 bits
 (triangle deformations), and says what share of the variance of a frame that leaves. Writes
@@ -17,19 +17,16 @@ from typing import Any
 import numpy as np
 from provenance import PACKAGE_DATA, packed_archive, trained_by, write_asset
 
-from corporeal.assets.default_body import load_default_body
 from corporeal.assets.learned_dynamics import packed_steps, predictor_arrays
 from corporeal.body.dynamics import DynamicBlendShapes, Predictors
-from corporeal.dynamics.body_mass import body_mass_index
 from corporeal.dynamics.control_vector import driving_names
-from corporeal.dynamics.dmpl.train import known_genders, known_people
-from corporeal.dynamics.free_running import CodedTake
-from corporeal.dynamics.training import DynamicsTraining, learn_predictors, take_controls
+from corporeal.dynamics.training import DynamicsTraining, learn_predictors
+from corporeal.evaluation.dynamics_cases import chosen_settings
 from corporeal.formats.blendscape import read_blendscape, triangle_arrays
 from corporeal.formats.dmpl import read_dmpl
 from corporeal.formats.dyna import read_dyna
-from corporeal.pipelines.packed_dataset import read_packed_dataset
-from corporeal.pipelines.packed_offsets import packed_offsets, principal_directions
+from corporeal.pipelines.dynamics_bench import Bench
+from corporeal.pipelines.evaluate_dynamics import coded, with_mirrored
 from corporeal.runtime.manifest import manifest_path
 
 MOST = 8_000_000
@@ -40,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dmpl", type=Path, help="trained DMPL (.npz)")
     parser.add_argument("--takes", type=Path, help="packed movements to train a DMPL on")
-    parser.add_argument("--count", type=int, default=71, help="coefficients of that DMPL")
+    parser.add_argument("--count", type=int, default=60, help="coefficients of that DMPL")
     parser.add_argument("--dyna", type=Path, help="trained Dyna (.npz)")
     parser.add_argument("--blendscape", type=Path, help="trained BlendSCAPE (.npz)")
     parser.add_argument("--most", type=int, default=MOST, help="bytes of an asset at most")
@@ -95,12 +92,13 @@ def build(
         square = np.square(told["deviations"])
         share = float(square[:count].sum() / square.sum()) * told["explained"]
         report["variance_explained"] = round(share, 4)
-    report |= {key: told[key] for key in ("takes", "people") if key in told}
+    kept = ("from", "takes", "people", "ridge", "kernel_width", "amplitude")
+    report |= {key: told[key] for key in kept if key in told}
     write(arguments.out, name, data, source, report)
 
 
-def build_blendscape(source: Path, out: Path) -> None:
-    """Write pose deformations and shapes; weights as they are."""
+def build_blendscape(source: Path, out: Path, told: dict[str, Any] | None = None) -> None:
+    """Write pose deformations and shapes; weights as they are. `told` is what was measured."""
     model = read_blendscape(source)
     arrays = triangle_arrays(model)
     by_joint = np.ascontiguousarray(
@@ -118,7 +116,8 @@ def build_blendscape(source: Path, out: Path) -> None:
     arrays["mean_shape"] = arrays["mean_shape"].astype(np.float16)
     arrays["joint_indices"] = arrays["joint_indices"].astype(np.uint8)
     arrays["pose_joints"] = arrays["pose_joints"].astype(np.uint8)
-    write(out, "blendscape", packed_archive(arrays, 6), source, {"shapes": model.shape_count})
+    write(out, "blendscape", packed_archive(arrays, 6), source,
+          {"shapes": model.shape_count, **(told or {})})  # fmt: skip
 
 
 def write(folder: Path, name: str, data: bytes, source: Path, report: dict[str, Any]) -> None:
@@ -141,36 +140,29 @@ def first(predictors: Predictors, count: int) -> Predictors:
 
 
 def trained_on(takes: Path, count: int) -> tuple[DynamicBlendShapes, dict[str, Any]]:
-    """A DMPL of all takes of a packed set, without unpacking them: offsets carried by dual
-    quaternions, which linear blending, that moves them later, differs from where it shears."""
-    held = read_packed_dataset(takes)
-    offsets = packed_offsets(held)
-    basis, share = principal_directions(offsets.coordinates, count)
-    template = load_default_body().template
-    people, settings = known_people(held), DynamicsTraining(count=count)
-    coded = [
-        CodedTake(
-            take.subject,
-            take.sequence,
-            take_controls(take, template.skeleton, people[take.subject], settings),
-            coordinates.astype(np.float64) @ basis,
-        )
-        for take, coordinates in zip(offsets.takes, offsets.coordinates, strict=True)
-    ]
-    triangles = np.asarray(template.mesh.triangles)
-    indices = {name: body_mass_index(who, triangles) for name, who in people.items()}
-    names = driving_names(template.skeleton, settings.controls)
-    predictors = learn_predictors(coded, names, indices, settings, known_genders(held))
-    shapes = offsets.directions(basis)
+    """A DMPL of all takes of a packed set and their mirror images, without unpacking them: offsets
+    carried by dual quaternions, which linear blending, that moves them later, differs from where it
+    shears. Ridge and kernel width are those that predict people best who are left out."""
+    bench = Bench.everything(takes, count)
+    settings = DynamicsTraining(count=count)
+    training = with_mirrored(bench, coded(bench, settings), settings)
+    names = driving_names(bench.static.template.skeleton, settings.controls)
+    best, tried = chosen_settings(training, names, bench.people, settings)
+    people = bench.people
+    predictors = learn_predictors(training, names, people.indices, best, people.genders)
+    deviations = np.std(np.concatenate([take.deltas for take in training]), axis=0)
     report = {
-        "takes": len(coded),
-        "people": len(indices),
-        "explained": share,
-        "deviations": [float(np.std(np.concatenate([t.deltas[:, d] for t in coded])))
-                       for d in range(count)],
+        "takes": len(bench.takes),
+        "people": len(people.indices),
+        "explained": bench.explained,
+        "deviations": [float(value) for value in deviations],
         "amplitude": predictors.amplitude,
-    }  # fmt: skip
-    return DynamicBlendShapes(shapes, np.zeros(shapes.shape[1:], np.float32), predictors), report
+        "ridge": best.ridge.strength,
+        "kernel_width": best.kernel_width,
+        "left_out_people": tried,
+    }
+    still = np.zeros(bench.shapes.shape[1:], np.float32)
+    return DynamicBlendShapes(bench.shapes, still, predictors), report
 
 
 def training_report(source: Path) -> dict[str, Any]:

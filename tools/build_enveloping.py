@@ -123,6 +123,8 @@ def write_asset(
 
 def _file_name(value: Any) -> Any:
     """A path without its folder: where files lay is nobody's concern."""
+    if isinstance(value, list):
+        return [_file_name(one) for one in value]
     return Path(value).name if isinstance(value, str) and "/" in value else value
 
 

@@ -57,6 +57,8 @@ class Plan:
     device_jobs: int
     seed: int
     without: tuple[str, ...] = ()
+    seconds: float = 5.0
+    """Length of a take of dyna."""
 
     def count(self, full: int, least: int = 1) -> int:
         """So many of the full number, by the size."""
@@ -75,8 +77,8 @@ class Plan:
         return len(list((self.home / f"{name}.zarr" / "sequences").glob("*__*")))
 
     def people(self) -> list[str]:
-        """Everybody; twice as many as stand, at least enough to choose from."""
-        count = self.count(2100, 80)
+        """Everybody; a few more than stand, at least enough to choose from."""
+        count = self.count(300 if "multishape" in self.without else 2100, 80)
         flags = ["--count", str(count), "--seed", str(self.seed), "--jobs", str(self.all_jobs)]
         return [*VERB, "people", *flags, "--out", self.store("people")]
 
@@ -94,7 +96,7 @@ class Plan:
         wide = self.count(30)
         short = self.size < 0.5
         motions = ("--motions", "shake-hips", "--fps", "15") if short else ()
-        length = "2" if short else "5"
+        length = "2" if short else f"{self.seconds:g}"
         flags = {
             "multishape": (
                 "--protocol", "shapes", "--women", str(each), "--men", str(each),
@@ -242,9 +244,11 @@ class Runner:
         """Pack a set, decompose its offsets, check it."""
         if not (self.plan.home / f"{name}.zarr").exists():
             return
-        threads = self.plan.side_jobs(name)
-        self.run(f"pack {name}", self.plan.packing(name), self.all_ends, threads)
+        # every process of packing multiplies matrices: as many threads each as there are
+        # processes would be a hundred on sixteen cores
+        self.run(f"pack {name}", self.plan.packing(name), self.all_ends, threads=2)
         if name.startswith("dyna"):
+            threads = self.plan.side_jobs(name)
             self.run(f"offsets {name}", self.plan.offsets(name), self.all_ends, threads)
         self.run(f"check {name}", self.plan.checking(name), self.all_ends)
 
@@ -357,6 +361,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="until recording stops")
     parser.add_argument("--wrap-up", type=float, default=60.0, help="minutes more for the rest")
     parser.add_argument("--seed", type=int, default=1, help="of the people")
+    parser.add_argument("--seconds", type=float, default=5.0, help="length of a take of dyna")
     parser.add_argument("--without", nargs="*", default=[], choices=ON_CPU, help="leave these out")
     asked = parser.parse_args()
     asked.home.mkdir(parents=True, exist_ok=True)
@@ -369,6 +374,7 @@ def main() -> None:
         asked.device_jobs,
         asked.seed,
         tuple(asked.without),
+        asked.seconds,
     )
     board = Board(plan.home)
     ends = board.start + 60.0 * asked.minutes

@@ -122,7 +122,7 @@ class AppearanceControls(Controls):
     african: float = control(1.0, help="share of African features", low=0.0, high=1.0)
     asian: float = control(1.0, help="share of Asian features", low=0.0, high=1.0)
     european: float = control(1.0, help="share of European features", low=0.0, high=1.0)
-    smile: float = control(0.22, help="a friendly mouth, to a smile", low=0.0, high=1.0)
+    smile: float = control(0.36, help="a friendly mouth, to a smile", low=0.0, high=1.0)
     face_seed: int = control(
         0, help="which random face; 0 for the average one", low=0.0, high=2.0**31 - 1
     )
@@ -231,4 +231,4 @@ def _pairs(name: str, value: Any) -> Any:
         isinstance(v, numbers) and not isinstance(v, bool) and abs(v) <= 1 for v in pairs.values()
     ):
         raise InputError(f"{name} holds something else than names with numbers from -1 to 1.")
-    return tuple(pairs.items())
+    return tuple((str(key), float(number)) for key, number in pairs.items())

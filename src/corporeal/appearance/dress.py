@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.appearance.appearance import Appearance
@@ -36,9 +37,10 @@ def looks_of(
     template: Template,
     identity: Identity,
     appearance: Appearance = DEFAULT,
-    texture_size: int = 1024,
+    texture_size: int | None = 1024,
 ) -> Looks:
-    """The looks of a person; empty for bodies of another topology."""
+    """The looks of a person; empty for bodies of another topology. Without a `texture_size` the
+    skin has no paint."""
     if not is_default_topology(template):
         return Looks()
     look = resolve(appearance, wearer_of(identity))
@@ -49,15 +51,22 @@ def looks_of(
     hair = () if wears_hair(look) else hair_parts(faced, look)
     parts = [*eyes(faced, look), *mouth_and_lashes(faced, look), *hair, *worn]
     return Looks(
-        material=skin_material(look, texture_size),
+        material=None if texture_size is None else skin_material(look, texture_size),
         parts=tuple(parts),
         offsets=offsets.astype(np.float32),
-        coverage=_coverage(template, look),
+        coverage=_cloth(template, look),
         hidden=hidden,
     )
 
 
-def _coverage(template: Template, look: ResolvedLook) -> Float[NumpyArray, "V"] | None:
+def coverage_of(
+    template: Template, identity: Identity, appearance: Appearance = DEFAULT
+) -> Float[NumpyArray, "V"] | None:
+    """`Looks.coverage` of a look, without the rest of it; None where nothing is worn."""
+    return _cloth(template, resolve(appearance, wearer_of(identity)))
+
+
+def _cloth(template: Template, look: ResolvedLook) -> Float[NumpyArray, "V"] | None:
     fields = garments(template, look.outfit, not look.wearer.is_male)
     return np.max(fields, axis=0).astype(np.float32) if fields else None
 
@@ -72,9 +81,14 @@ def with_face(animation: Animation, looks: Looks) -> Animation:
     joints, shares = weights.joint_indices[moved], weights.values[moved]
     rotations = np.asarray(animation.world_from_joint[:, :, :3, :3], np.float64)
     vertices = np.array(animation.vertices)
+    # Row v: w_vj o_vb in column (j, b); so that Σ_j w_vj R_j o_v is a product with all R_j.
+    columns = (3 * joints[..., None] + np.arange(3)).reshape(len(moved), -1)
+    entries = (shares[..., None] * offsets[:, None, :]).reshape(len(moved), -1)
+    starts = np.arange(len(moved) + 1) * columns.shape[1]
+    shape = (len(moved), 3 * rotations.shape[1])
+    blended = csr_array((entries.ravel(), columns.ravel(), starts), shape)
     for n in range(len(vertices)):
-        # Σ_j w_vj R_j o_v
-        turned = np.einsum("vk,vkab,vb->va", shares, rotations[n][joints], offsets)
+        turned = blended @ rotations[n].swapaxes(1, 2).reshape(-1, 3)
         vertices[n, moved] += turned.astype(vertices.dtype)
     identity = faced_identity(animation.identity, looks)
     return replace(animation, vertices=vertices, identity=identity)

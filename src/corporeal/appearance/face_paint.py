@@ -12,11 +12,11 @@ def brows(across: Field, down: Field, thickness: float, grain: Field) -> Field:
     """An arch over each eye that thins out towards the temple."""
     along = (across - 0.0135) / 0.047
     inward = np.clip(along, 0, 1)
-    centre = 0.8205 - 0.0052 * np.sin(0.5 * np.pi * (inward / 0.62) ** 1.3)
+    centre = 0.8190 - 0.0038 * np.sin(0.5 * np.pi * (inward / 0.62) ** 1.3)
     half = (0.0026 + 0.0034 * thickness) * (1 - 0.66 * inward)
     edge = half - np.abs(down - centre)
     ends = step(along, -0.05, 0.15) * (1 - step(along, 0.75, 1.03))
-    soft = step(edge + 0.0007 * grain, -0.0020, 0.0026)
+    soft = step(edge + 0.0003 * grain, -0.0020, 0.0026)
     return ends * soft * (0.80 + 0.20 * thickness)
 
 

@@ -30,6 +30,8 @@ _NOT_SLIDERS = ("neck/", "asym/", "head/head-age", "head/head-trans", "head/head
 _EARS = ("ear-scale", "ear-wing", "ear-lobe", "ear-rot")
 LIMIT = 1.4
 """Deviations at which a random slider is cut."""
+_SPREAD = 1.3
+"""Factor on all widths."""
 _WIDTHS = {
     "head-fat": 0.16,
     "head-scale": 0.10,
@@ -58,7 +60,8 @@ _WIDTHS = {
     "chin": 0.26,
     "ear-": 0.14,
 }
-"""Standard deviation of random sliders, by how their names begin; the first that fits."""
+"""Standard deviation of random sliders over `_SPREAD`, by how their names begin; the first that
+fits."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,8 @@ def face_sliders() -> Mapping[str, FaceSlider]:
 
 
 def _width(name: str) -> float:
-    return next((width for start, width in _WIDTHS.items() if name.startswith(start)), 0.2)
+    usual = next((width for start, width in _WIDTHS.items() if name.startswith(start)), 0.2)
+    return _SPREAD * usual
 
 
 def random_face(seed: int, variety: float = 1.0) -> dict[str, float]:
@@ -211,9 +215,19 @@ def expression_names() -> tuple[str, ...]:
     return tuple(ARKIT)
 
 
+_FRIENDLY = {
+    "mouth-corner-puller": 1.0,
+    "eye-left-slit": 0.6,
+    "eye-right-slit": 0.6,
+    "eyebrows-left-inner-up": 0.35,
+    "eyebrows-right-inner-up": 0.35,
+}
+"""Units of a smile: the eyes smile, too, and the brow is not knit."""
+
+
 def _expressions(appearance: Appearance) -> dict[str, float]:
     """Weights of expression units: the named expressions, and the friendly mouth."""
-    units = {"mouth-corner-puller": appearance.smile}
+    units = {unit: share * appearance.smile for unit, share in _FRIENDLY.items()}
     for name, value in appearance.expression:
         if name not in ARKIT:
             raise InputError(f"there is no expression {name!r}; known: {', '.join(ARKIT)}.")

@@ -23,6 +23,8 @@ from corporeal.body.weights import SkinWeights
 _CROWN = np.array([0.0, 0.90, -0.42])
 _BUN = np.array([0.0, 0.34, -0.94])
 _ROWS, _COLUMNS = 34, 81
+_COMBED = 1.5
+"""Radians from the hairline that the strands' picture reaches."""
 _CURTAIN_ROWS, _CURTAIN_COLUMNS = 24, 55
 
 
@@ -91,7 +93,8 @@ def _cap(
     points = head.centre + (radii + 0.0008 + depth - buried)[..., None] * grid.directions
     triangles = grid_triangles(grid.rows, grid.columns)
     kept = (above.ravel()[triangles] > -0.010).any(axis=1)
-    along = np.clip(1 - grid.polar / _edge(grid, above), 0.002, 1)
+    # from the hairline inwards in even steps: its fringe is as long at the nape as at the forehead
+    along = np.clip((_edge(grid, above) - grid.polar) / _COMBED, 0.002, 1)
     uv = np.stack([grid.around / (2 * np.pi), along], axis=-1)
     return _mesh(points, triangles[kept], uv)
 

@@ -11,7 +11,7 @@ from corporeal.appearance.texels import eight_bits, tangent_normals
 from corporeal.body.colours import srgb_from_linear
 from corporeal.body.material import Material
 
-WIDTH, HEIGHT = 512, 256
+WIDTH, HEIGHT = 1024, 512
 
 
 @lru_cache(maxsize=16)
@@ -25,11 +25,11 @@ def hair_material(
     random = np.random.default_rng([seed, 3])
     shape = (HEIGHT, WIDTH)
     cropped = kind == "cropped"
-    along = 0.7 if cropped else 26.0
-    fine = gaussian_filter(random.standard_normal(shape), (along, 0.7), mode="wrap")
-    wide = gaussian_filter(random.standard_normal(shape), (2.2 * along, 3.5), mode="wrap")
-    hairs = gaussian_filter(random.standard_normal(shape), (4.0, 0.55), mode="wrap")
-    fine, wide, hairs = fine / fine.std(), wide / wide.std(), hairs / hairs.std()
+    along = 1.2 if cropped else 52.0
+    fine, wide = _streaks(random, along, 1.0), _streaks(random, 2.2 * along, 5.0)
+    tips = gaussian_filter(random.standard_normal((1, WIDTH)), (0, 0.65), mode="wrap")
+    locks = gaussian_filter(random.standard_normal((1, WIDTH)), (0, 9.0), mode="wrap")
+    fine, wide, tips, locks = (field / field.std() for field in (fine, wide, tips, locks))
     v = (np.arange(HEIGHT) + 0.5)[:, None] / HEIGHT
     strength = 0.5 if cropped else 1.0
     light = np.clip(1 + strength * (0.20 * fine + 0.10 * wide), 0.4, 1.8)
@@ -38,8 +38,8 @@ def hair_material(
     rgb = rgb * (1 + 0.04 * strength * wide[..., None] * np.array([1.0, 0.2, -0.4]))
     pixels = np.full((*shape, 4), 255, np.uint8)
     pixels[..., :3] = eight_bits(srgb_from_linear(np.clip(rgb, 0.002, 1)))
-    pixels[..., 3] = np.where(_gone(kind, v, fine, wide, hairs), 0, 255)
-    roughness = eight_bits(np.clip(0.55 + 0.08 * fine, 0.3, 0.95) + (0.25 if cropped else 0.0))
+    pixels[..., 3] = eight_bits(_opacity(kind, v, tips, locks))
+    roughness = eight_bits(np.clip(0.66 + 0.08 * fine, 0.4, 0.95) + (0.2 if cropped else 0.0))
     bumps = 0.25 * fine if cropped else 0.55 * fine + 0.8 * wide
     normal = tangent_normals(bumps.astype(np.float32), 0.8)
     whole = kind == "coil"
@@ -48,17 +48,33 @@ def hair_material(
     )
 
 
-def _gone(
-    kind: str, v: NumpyArray, fine: NumpyArray, wide: NumpyArray, hairs: NumpyArray
-) -> NumpyArray:
-    """Where there is no hair; v goes down."""
+def _streaks(random: np.random.Generator, along: float, across: float) -> NumpyArray:
+    """Noise that is smooth over so many texels along the strands and across them; where it is
+    smooth over many, it is drawn on fewer rows and interpolated."""
+    from scipy.ndimage import gaussian_filter1d
+
+    every = 2 ** max(0, int(np.log2(max(along, 4.0) / 4.0)))
+    rows = HEIGHT // every + 1
+    coarse = random.standard_normal((rows, WIDTH))
+    soft = gaussian_filter1d(coarse, across, axis=1, mode="wrap")
+    soft = gaussian_filter1d(soft, along / every, axis=0, mode="nearest")
+    places = np.arange(HEIGHT) / every
+    low = np.minimum(places.astype(int), rows - 2)
+    share = (places - low)[:, None]
+    return (1 - share) * soft[low] + share * soft[low + 1]
+
+
+def _opacity(kind: str, v: NumpyArray, tips: NumpyArray, locks: NumpyArray) -> NumpyArray:
+    """1 where there is hair, falling to 0 within a strand's width; v goes down. Every strand has a
+    length of its own, so that ends are points and not a line."""
     if kind == "coil":
-        return np.zeros(fine.shape, bool)
+        return np.ones((HEIGHT, WIDTH))
     if kind in ("cap", "cropped"):
-        return (v - 0.968) / 0.03 + 0.45 * hairs + 0.15 * wide[:1] > 0.3
-    ragged = 0.90 + 0.05 * wide[:1] + 0.035 * hairs
-    across = np.arange(fine.shape[1])
-    sides = np.minimum(across, across[::-1])[None] / fine.shape[1]
-    rim = (sides < 0.015 + 0.012 * np.abs(fine)) & (v > 0.2)
-    gaps = (hairs < -1.5) & (v > 0.84 + 0.05 * wide)
-    return (v > ragged) | rim | gaps
+        ends = 0.970 + (0.005 if kind == "cropped" else 0.008) * tips + 0.005 * locks
+        return np.clip(0.5 + (ends - v) / 0.012, 0, 1)
+    ends = 0.90 + 0.030 * tips + 0.040 * locks
+    across = np.arange(WIDTH)
+    sides = np.minimum(across, across[::-1])[None] / WIDTH
+    rim = 0.012 + 0.004 * np.abs(tips) * step(v, 0.1, 0.4)
+    whole = np.clip(0.5 + (ends - v) / 0.02, 0, 1)
+    return whole * np.where(v > 0.2, np.clip(0.5 + (sides - rim) / 0.004, 0, 1), 1)

@@ -46,7 +46,7 @@ def random_appearance(seed: int, wearer: Wearer, **fixed: Any) -> Appearance:
         "hair_colour": _choice(random, _HAIR[main]),
         "eyes": _choice(random, _EYES[main]),
         "hair": _choice(random, _STYLES[wearer.is_male]),
-        "smile": round(float(random.uniform(0.1, 0.5)), 2),
+        "smile": round(float(random.uniform(0.2, 0.6)), 2),
         "face_seed": 1 + int(random.integers(2**30)),
         "seed": int(random.integers(2**30)),
         "cloth_colour": str(random.choice(["charcoal", "navy", "teal", "wine"])),

@@ -6,16 +6,18 @@ stubble and body hair; brows; clothes, whose hem is where a field over the verti
 for every texel.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.appearance import face_paint
+from corporeal.appearance.appearance import Appearance
 from corporeal.appearance.hair_colours import CLOTH
 from corporeal.appearance.noise import lattice_noise, step
 from corporeal.appearance.regions import FACE_CHART, MIDDLE_LINE, MOUTH_CHART, regions
-from corporeal.appearance.resolving import ResolvedLook
+from corporeal.appearance.resolving import ResolvedLook, Wearer
 from corporeal.appearance.skin_tone import skin_colour
 from corporeal.appearance.texels import Texels, body_texels, eight_bits, tangent_normals
 from corporeal.appearance.wardrobe import garments
@@ -60,11 +62,30 @@ class Canvas:
         self.roughness += mask.astype(np.float32) * (roughness - self.roughness)
 
 
-@lru_cache(maxsize=12)
+_PAINTED = (
+    "skin", "undertone", "freckles", "blush", "lips", "nails", "body_hair", "beard", "lashes",
+    "cloth_colour", "seed",
+)  # fmt: skip
+"""What of an appearance paint depends on, beside what `ResolvedLook` has decided."""
+
+
+def paint_of(look: ResolvedLook) -> ResolvedLook:
+    """The look with all that paint does not depend on at its defaults: two looks with the same
+    paint, such as two expressions, are one."""
+    kept = {name: getattr(look.appearance, name) for name in _PAINTED}
+    wearer = Wearer(1.0 if look.wearer.is_male else 0.0)
+    return replace(look, appearance=Appearance(**kept), wearer=wearer, age=round(look.age, 1))
+
+
 def skin_material(look: ResolvedLook, size: int = 1024) -> Material:
     """The default body's skin with painted clothes."""
     if size not in TEXTURE_SIZES:
         raise InputError(f"texture of {size} texels; expected one of {TEXTURE_SIZES}.")
+    return _skin_material(paint_of(look), size)
+
+
+@lru_cache(maxsize=12)
+def _skin_material(look: ResolvedLook, size: int) -> Material:
     texels = body_texels(size)
     canvas = Canvas(texels, skin_colour(look.appearance.skin, look.appearance.undertone))
     random = np.random.default_rng([look.appearance.seed, 23])
@@ -120,10 +141,10 @@ def _mottle(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> 
     small = 0.6 * _grain(canvas.texels, random, 3.5)
     grain = _grain(canvas.texels, random, 0.9)
     old = np.clip((look.age - 30) / 50, 0, 1)
-    canvas.tint(0.5 * wide + 0.35 * small, (1.015, 0.955, 0.945))
+    canvas.tint(0.35 * wide + 0.22 * small, (1.015, 0.955, 0.945))
     canvas.tint((0.35 + 0.4 * old) * (0.6 * wide - 0.5 * small), (0.96, 0.965, 0.975))
     canvas.tint(0.5 * grain, (0.975, 0.972, 0.970))
-    canvas.height += 0.045 * grain + (0.01 + 0.03 * old) * small
+    canvas.height += 0.026 * grain + (0.004 + 0.03 * old) * small
     canvas.roughness += 0.012 * grain + 0.02 * small
 
 
@@ -182,11 +203,11 @@ def _hair(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> No
     grain = _grain(texels, random, 0.75)
     scalp = texels.values(where.scalp)
     bare = look.hair_style == "bald"
-    edge = 0.010 if look.hair_style == "cropped" else 0.006
-    roots = step(scalp + 0.0025 * grain, -2.0 * edge, 0.3 * edge)
+    # single hairs grow below the hairline: roots thin out over a finger's breadth
+    roots = step(scalp + 0.0010 * grain, -0.013, 0.006) ** 1.6
     roots *= 1 - texels.sampled(masks()["ears"])
     cover = 0.10 if bare else 0.97
-    canvas.lay(cover * roots * np.clip(0.95 + 0.06 * grain, 0, 1), np.asarray(look.hair_colour))
+    canvas.lay(cover * roots * np.clip(0.97 + 0.03 * grain, 0, 1), np.asarray(look.hair_colour))
     canvas.polish(0.9 * roots, 0.42 if bare else 0.75)
     if look.wearer.is_male:
         on_face, across, down = _face_places(texels)

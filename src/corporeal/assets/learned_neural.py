@@ -1,7 +1,7 @@
 """Neural soft tissue that ships with the package: trained on captures, then rounded.
 
-Bases are stored as whole steps of a size of their own, weights in half precision. See
-`tools/build_neural.py`.
+Bases are stored as whole steps of a size of their own, weights in half precision, those of linear
+predictors in single. See `tools/build_neural.py`.
 """
 
 from functools import cache
@@ -12,7 +12,7 @@ import numpy as np
 from corporeal._typing import NumpyArray
 from corporeal.assets.archive import package_data, read_archive
 from corporeal.assets.learned_dynamics import packed_steps
-from corporeal.body.neural_flesh import NeuralFlesh
+from corporeal.body.neural_flesh import NeuralFlesh, expert_arrays, experts_from_arrays
 from corporeal.errors import AssetError
 
 _BASES = ("dynamic_basis", "static_basis")
@@ -49,6 +49,7 @@ def read_learned_neural(folder: Traversable | None = None) -> NeuralFlesh:
         bases["static_basis"],
         stored["person_mean"].astype(np.float64),
         stored["person_scale"].astype(np.float64),
+        experts_from_arrays(stored),
     )
 
 
@@ -60,5 +61,8 @@ def packed_neural(trained: NeuralFlesh) -> dict[str, NumpyArray]:
     }
     for name in _BASES:
         stored[name], stored[f"{name}_step"] = packed_steps(getattr(trained, name), 8)
-    halves = {_WEIGHTS + k: np.asarray(v, np.float16) for k, v in trained.parameters.items()}
-    return {**stored, **halves}
+    weights = {
+        _WEIGHTS + name: np.asarray(value, np.float32 if name.startswith("expert_") else np.float16)
+        for name, value in trained.parameters.items()
+    }
+    return {**stored, **expert_arrays(trained.experts), **weights}

@@ -29,7 +29,8 @@ class Evaluate:
     Examples:
       corporeal evaluate models my_smpl.npz --test test.zarr --report report
       corporeal evaluate dynamics --test dyna.packed.npz --report report
-      corporeal evaluate dynamics --test dyna.packed.npz --steps 1500 --report report
+      corporeal evaluate dynamics --learn dyna.packed.npz --test others.packed.npz \
+                                  --steps 1500 --report report
       corporeal evaluate models my_smpl.npz my_dqs.npz --test test.zarr --report report
       corporeal evaluate models smpl smpl-sparse --test test.zarr --counts 1,5,10 --report report
 
@@ -58,6 +59,8 @@ class Evaluate:
         EvaluateDynamicsConfig.motions
     )
     """Test motions of dynamics, with commas."""
+    learn: Path | None = None
+    """Packed set that dynamics are learned from; --test then holds test people alone."""
     steps: int = EvaluateDynamicsConfig.steps
     """Updates of the neural network; 0 leaves it out."""
     json: bool = False
@@ -107,6 +110,7 @@ class Evaluate:
         config = EvaluateDynamicsConfig(
             test=self.test,
             report=self.report,
+            learn=self.learn,
             people=_words(self.people),
             motions=_words(self.motions),
             steps=self.steps,
@@ -127,6 +131,7 @@ def _dynamics_again(content: dict[str, Any]) -> Evaluate:
         what="dynamics",
         test=Path(config["test"]),
         report=Path(config["report"]),
+        learn=Path(config["learn"]) if config["learn"] else None,
         people=",".join(config["people"]),
         motions=",".join(config["motions"]),
         steps=config["steps"],

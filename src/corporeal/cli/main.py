@@ -17,6 +17,7 @@ from typing import NoReturn, Protocol, runtime_checkable
 import corporeal
 from corporeal.errors import CorporealError, FormatError, InputError, OutputError
 from corporeal.runtime.input_files import named, shortened
+from corporeal.runtime.names import meant
 from corporeal.runtime.progress import QUIET
 
 _INTERRUPTED = 130
@@ -151,7 +152,9 @@ def _guarded(arguments: list[str]) -> int:
 def _command(arguments: list[str]) -> Command:
     name, flags = arguments[0], _axes_joined(arguments[1:])
     if name not in VERBS:
-        raise InputError(f"there is no verb {name!r}; expected one of {', '.join(VERBS)}.")
+        raise InputError(
+            f"there is no verb {name!r}; expected one of {', '.join(VERBS)}.{meant(name, VERBS)}"
+        )
     import tyro
 
     module, class_name = VERBS[name].home.split(":")

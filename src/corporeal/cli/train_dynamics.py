@@ -140,11 +140,11 @@ class TrainNeural(TrainNeuralConfig):
         """Train, telling how it goes, and say what was reached."""
         say(f"training a network on {self.takes}")
         made = train_neural(TrainNeuralConfig(**_config(self, TrainNeuralConfig)), say)
-        last = made.report["curve"][-1]
+        left = made.report["left"]
         words = (
             f"  {made.report['takes']} takes, {made.report['frames']} frames of "
             f"{len(made.report['people'])} people; of held-out takes "
-            f"{100 * (1 - last[2]['dynamic']):.0f} % of the dynamics explained\n\n"
+            f"{100 * (1 - left):.0f} % of the dynamics explained\n\n"
             f"{_written(made, 'neural')}"
         )
         tell_made(made, made.notes, words, as_json=self.json)

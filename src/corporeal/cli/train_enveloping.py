@@ -18,6 +18,7 @@ class TrainEnveloping(TrainEnvelopingConfig):
     Examples:
       corporeal train enveloping --scans sparse.zarr --out enveloping.npz
       corporeal train enveloping --scans sparse.zarr --sex female --out women.npz
+      corporeal train enveloping --scans two.zarr dense.zarr single.zarr --out enveloping.npz
 
     Takes that are marked as kept for tests are left out. A run that was stopped goes on when the
     same command is given again.
@@ -37,7 +38,7 @@ class TrainEnveloping(TrainEnvelopingConfig):
 
     def run(self) -> int:
         """Train, telling every stage, and say what was reached."""
-        say(f"training corrective enveloping on {self.scans}")
+        say(f"training corrective enveloping on {', '.join(str(path) for path in self.scans)}")
         config = {f.name: getattr(self, f.name) for f in fields(TrainEnvelopingConfig)}
         made = train_enveloping(
             TrainEnvelopingConfig(**config),

@@ -52,7 +52,11 @@ def clock_for(
 ) -> Clock:
     """The prediction for a body, by its own body mass index or the one it is told."""
     index = controls.bmi or body_mass_index(identity, triangles)
-    gender = identity.parameters.get("gender")
-    known = None if gender is None or np.size(gender) != 1 else float(np.reshape(gender, ()))
-    fitted = predictor_for(predictors, index, gender=known)
+    fitted = predictor_for(predictors, index, gender=known_gender(identity))
     return Clock(predictors, fitted, skeleton, np.asarray(identity.joints, np.float64))
+
+
+def known_gender(identity: Identity) -> float | None:
+    """0 female to 1 male, where a body's parameters say it."""
+    gender = identity.parameters.get("gender")
+    return None if gender is None or np.size(gender) != 1 else float(np.reshape(gender, ()))

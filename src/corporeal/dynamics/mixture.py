@@ -7,6 +7,7 @@ does the mixture.
 
 import numpy as np
 
+from corporeal._typing import Float64, NumpyArray
 from corporeal.body.dynamics import Predictors
 from corporeal.dynamics.autoregression import Fitted
 from corporeal.dynamics.equations import mixture_weights
@@ -26,22 +27,41 @@ def predictor_for(
     Where the `gender` (0 female to 1 male) of the body and of the training people is known, those
     of the other have next to no share: the paper trains women and men apart.
     """
-    indices = np.asarray(predictors.body_mass_indices, np.float64)
-    alpha = mixture_weights(index, indices, predictors.kernel_width if tau is None else tau)
-    if gender is not None and predictors.genders is not None:
-        apart = np.abs(np.asarray(predictors.genders, np.float64) - gender) / GENDER_WIDTH
-        with np.errstate(divide="ignore"):
-            share = np.log(alpha) - apart
-        alpha = np.exp(share - share.max())
-        alpha = alpha / alpha.sum()
-    # everybody's swings as large as a body of this index has them, within reach of the training
-    known = np.clip(index, indices.min() - REACH, indices.max() + REACH)
-    scaled = alpha * np.exp(predictors.amplitude * (known - indices))
+    alpha, sizes = people_shares(
+        np.asarray(predictors.body_mass_indices, np.float64),
+        None if predictors.genders is None else np.asarray(predictors.genders, np.float64),
+        predictors.kernel_width if tau is None else tau,
+        predictors.amplitude,
+        index,
+        gender,
+    )
+    scaled = alpha * sizes
     return Fitted(
         np.tensordot(scaled, np.asarray(predictors.inputs, np.float64), axes=1),
         np.tensordot(alpha, np.asarray(predictors.history, np.float64), axes=1),
         np.tensordot(scaled, np.asarray(predictors.constants, np.float64), axes=1),
     )
+
+
+def people_shares(
+    indices: Float64[NumpyArray, "n"],
+    genders: Float64[NumpyArray, "n"] | None,
+    tau: float,
+    amplitude: float,
+    index: float,
+    gender: float | None,
+) -> tuple[Float64[NumpyArray, "n"], Float64[NumpyArray, "n"]]:
+    """α of every training person for a body of this index and gender, and how many times as large
+    as the person's its swings are: e^{κ (a − a^j)}, within reach of the training."""
+    alpha = mixture_weights(index, indices, tau)
+    if gender is not None and genders is not None:
+        apart = np.abs(genders - gender) / GENDER_WIDTH
+        with np.errstate(divide="ignore"):
+            share = np.log(alpha) - apart
+        alpha = np.exp(share - share.max())
+        alpha = alpha / alpha.sum()
+    known = np.clip(index, indices.min() - REACH, indices.max() + REACH)
+    return alpha, np.exp(amplitude * (known - indices))
 
 
 def coefficient_bounds(predictors: Predictors, fitted: Fitted) -> np.ndarray:

@@ -35,10 +35,35 @@ def pole_grid(order: int, radius: float, fps: float = 60.0) -> Float64[NumpyArra
     return np.array([[2 * r * np.cos(2 * np.pi * f / fps), -(r**2)] for r, f in pairs])
 
 
+class PoleMoments:
+    """Sums of takes filtered by pole after pole, kept for fits of other people, weights and ridges:
+    they are most of a fit's cost. Single precision; some megabytes a take."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, tuple[float, ...]], _Sums] = {}
+        self._takes: dict[int, CodedTake] = {}  # so that no number is given twice
+
+    def of(self, take: CodedTake, poles: NumpyArray) -> "_Sums":
+        """Σ ũ ũᵀ, Σ ũ δ and Σ δ² of a take."""
+        key = (id(take), tuple(float(a) for a in poles))
+        if key not in self._kept:
+            self._takes[id(take)] = take
+            square, mixed, size = _moments(take, poles)
+            self._kept[key] = square.astype(np.float32), mixed.astype(np.float32), size
+        return self._kept[key]
+
+
 def search_poles(
-    takes: Sequence[CodedTake], weights: Sequence[Mapping[str, float]], settings: Ridge
+    takes: Sequence[CodedTake],
+    weights: Sequence[Mapping[str, float]],
+    settings: Ridge,
+    factors: Sequence[tuple[float, float]] | None = None,
+    kept: PoleMoments | None = None,
 ) -> list[Fitted]:
-    """One model for each entry of `weights`: weight of a frame of every subject."""
+    """One model for each entry of `weights`: weight of a frame of every subject.
+
+    `factors` are what control vectors and coefficients of every take count as, times theirs.
+    """
     if settings.constant:
         raise InputError(
             "a constant offset came with predictors that are fitted to run free, which have none. "
@@ -50,8 +75,12 @@ def search_poles(
     least = [np.full(count, np.inf) for _ in weights]
     inputs = [np.zeros((size, count)) for _ in weights]
     history = [np.zeros((settings.order, count)) for _ in weights]
+    each_factor = [(1.0, 1.0)] * len(takes) if factors is None else factors
     for poles in grid:
-        moments = [_moments(take, poles) for take in takes]
+        moments = []
+        for take, (u, d) in zip(takes, each_factor, strict=True):
+            square, mixed, size_of = _moments(take, poles) if kept is None else kept.of(take, poles)
+            moments.append((u * u * square, u * d * mixed, d * d * size_of))
         for person, each in enumerate(weights):
             by_motion = list(_by_motion(takes, moments, motions, each))
             error, found = _left_out(by_motion, settings.strength)

@@ -26,7 +26,7 @@ from corporeal.dynamics.autoregression import Fitted, Ridge, fit, summed, take_m
 from corporeal.dynamics.control_vector import FPS, bone_controls, control_vectors, driving_names
 from corporeal.dynamics.equations import risk_weights
 from corporeal.dynamics.free_running import CodedTake, fit_free_running
-from corporeal.dynamics.pole_search import search_poles
+from corporeal.dynamics.pole_search import PoleMoments, search_poles
 from corporeal.errors import InputError
 from corporeal.numerics.streamed_pca import PrincipalComponents, principal_components
 
@@ -232,18 +232,26 @@ def learn_predictors(
     indices: Mapping[str, float],
     settings: DynamicsTraining,
     genders: Mapping[str, float] | None = None,
+    kept: PoleMoments | None = None,
 ) -> Predictors:
-    """An autoregression for every person of these takes; with `genders` from those of the same."""
+    """An autoregression for every person of these takes; with `genders` from those of the same.
+
+    `kept` spares work where the same takes are fitted again and again.
+    """
     subjects = list(dict.fromkeys(take.subject for take in takes))
     largest = np.abs(np.concatenate([take.controls for take in takes])).max(axis=0)
     if not largest.any():
         raise InputError("nobody moves in any take; expected movements to learn from.")
     free = settings.fitting == "free-run"
     growth = amplitude_growth(takes, indices) if free else 0.0
-    used = alike_takes(takes, indices, growth) if free else list(takes)
+    used = list(takes)
     weights = [_weights(name, subjects, used, settings, genders) for name in subjects]
     if free:
-        first = search_poles(used, weights, settings.ridge)
+        factors = alike_factors(takes, indices, growth)
+        first = search_poles(used, weights, settings.ridge, factors, kept)
+        if settings.free_running:
+            used = [replace(t, controls=u * t.controls, deltas=d * t.deltas)
+                    for t, (u, d) in zip(takes, factors, strict=True)]  # fmt: skip
     else:
         first = _one_ahead(used, weights, settings.ridge)
     models = [
@@ -279,19 +287,21 @@ def amplitude_growth(takes: Sequence[CodedTake], indices: Mapping[str, float]) -
     return float(np.clip(slope, 0.0, 0.15))
 
 
-def alike_takes(
+def alike_factors(
     takes: Sequence[CodedTake], indices: Mapping[str, float], growth: float
-) -> list[CodedTake]:
-    """Swings as a body of index 0 would have them, and takes of small ones counted as much as those
-    of large ones in errors relative to the root of their size: both sides of the regression are
-    divided by its square root."""
+) -> list[tuple[float, float]]:
+    """Of control vectors and coefficients of every take, so that swings are as a body of index 0
+    would have them, and takes of small ones count as much as those of large ones in errors relative
+    to the root of their size: both sides of the regression are divided by its square root."""
     made = []
     for take in takes:
-        deltas = take.deltas * np.exp(-growth * indices[take.subject])
-        share = max(float(np.mean(np.sum(deltas**2, axis=1))), 1e-30) ** -0.25
-        made.append(replace(take, controls=share * take.controls, deltas=share * deltas))
-    largest = max(float(np.abs(take.controls).max()) for take in made)
-    return [replace(t, controls=t.controls / largest, deltas=t.deltas / largest) for t in made]
+        alike = float(np.exp(-growth * indices[take.subject]))
+        share = max(alike**2 * float(np.mean(np.sum(take.deltas**2, axis=1))), 1e-30) ** -0.25
+        made.append((share, share * alike))
+    largest = max(
+        u * float(np.abs(t.controls).max()) for t, (u, _) in zip(takes, made, strict=True)
+    )
+    return [(u / largest, d / largest) for u, d in made]
 
 
 def _weights(

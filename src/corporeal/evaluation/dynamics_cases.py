@@ -16,6 +16,7 @@ from corporeal.body.dynamics import Predictors
 from corporeal.dynamics.autoregression import Fitted, free_run
 from corporeal.dynamics.free_running import CodedTake
 from corporeal.dynamics.mixture import predictor_for
+from corporeal.dynamics.pole_search import PoleMoments
 from corporeal.dynamics.training import DynamicsTraining, learn_predictors
 from corporeal.errors import InputError
 
@@ -100,13 +101,14 @@ def chosen_settings(
     subjects = list(dict.fromkeys(take.subject for take in training))
     chosen = subjects[:: max(1, -(-len(subjects) // _MOST_LEFT_OUT))]
     rows: list[dict[str, float]] = []
+    kept = PoleMoments()
     for ridge in ridges:
         trial = replace(settings, ridge=replace(settings.ridge, strength=ridge))
         left, static = np.zeros(len(widths)), 0.0
         for name in chosen:
             rest = [take for take in training if take.subject != name]
             own = [take for take in training if take.subject == name]
-            found = learn_predictors(rest, names, people.indices, trial, people.genders)
+            found = learn_predictors(rest, names, people.indices, trial, people.genders, kept)
             static += sum(_size(take.deltas) for take in own)
             for n, width in enumerate(widths):
                 runs = predicted(found, (), own, people, width)

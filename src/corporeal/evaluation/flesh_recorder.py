@@ -14,6 +14,9 @@ from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 
 _LEAST_VOLUME: Final = 1e-6
 """m³: parts with less flesh than a millilitre, such as lips over teeth, have no row."""
+_CARRIED: Final = 0.75
+"""Nor have parts more of whose skin joints carry: a head of 5 to 160 ml and hands of 1 to 55 are
+the rim of what is simulated, whose volume is that of single elements."""
 
 
 class FleshExaminer:
@@ -24,11 +27,13 @@ class FleshExaminer:
         self.count = body.surface.vertex_count
         skin = np.asarray(body.surface.vertices, np.float64)
         self.meter = PenetrationMeter(skin, np.asarray(body.surface.triangles, np.int64))
-        labels = _labels(body, template)[skin_above(body)]
-        self._part_of = labels[self.health.tetrahedra[:, 0]]
+        of_skin = _labels(body, template)
+        self._part_of = of_skin[skin_above(body)][self.health.tetrahedra[:, 0]]
         self._part_count = len(template.part_names)
         rest = self._summed(self.health.rest_volumes)
-        self._fleshy = np.flatnonzero(rest > _LEAST_VOLUME)
+        carried = np.bincount(of_skin, body.system.anchored[: self.count], self._part_count)
+        loose = carried <= _CARRIED * np.bincount(of_skin, minlength=self._part_count)
+        self._fleshy = np.flatnonzero((rest > _LEAST_VOLUME) & loose)
         self.rest = rest[self._fleshy]
         """Volume of these parts' elements at rest, m³."""
         self.parts = tuple(template.part_names[number] for number in self._fleshy)

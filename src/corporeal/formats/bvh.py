@@ -18,6 +18,7 @@ A joint's matrix is the product of its rotation channels in file order, R_first 
 The root's position channels say where it stands; its OFFSET is where it rests.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,13 @@ __all__ = ["BvhReading", "read_bvh", "write_bvh"]
 
 MAX_BYTES: Final = 160 * 1024**2
 """Largest file that is read: ten minutes of 75 joints at 120 frames a second, in 5 s."""
+
+
+_MOTION: Final = re.compile(r"\n[ \t]*MOTION\b", re.IGNORECASE)
+_REMARK: Final = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+"""A line that some programs add about themselves."""
+_POINT, _COMMA = re.compile(r"\d\.\d"), re.compile(r"(?<=\d),(?=\d)")
+_SEPARATOR: Final = re.compile(r"(\d),(?=\s)")
 
 
 @dataclass(frozen=True)
@@ -81,11 +89,12 @@ def read_bvh(
     """
     path, axes = Path(path), axis_rotation(up, front)
     metres = None if unit == "auto" else unit_length(unit)
-    nodes, frames = _parse(path)
+    notes: list[str] = []
+    nodes, frames = _parse(path, notes)
     placed = placed_bones(
         nodes, _columns(nodes, "position"), frames.values, _rotations(nodes, frames.values)
     )
-    notes, offsets = list(placed.notes), placed.offsets
+    notes, offsets = [*notes, *placed.notes], placed.offsets
     if metres is None:
         unit = guess_unit(str(path), _longest_chain(nodes, offsets))
         metres = unit_length(unit)
@@ -104,9 +113,10 @@ def read_bvh(
     )
 
 
-def _parse(path: Path) -> tuple[list[BvhNode], Frames]:
-    text = _text(path)
-    hierarchy, word, motion = text.partition("\nMOTION")
+def _parse(path: Path, notes: list[str]) -> tuple[list[BvhNode], Frames]:
+    text = _with_points(_text(path), notes)
+    hierarchy, *rest = _MOTION.split(text, maxsplit=1)
+    word, motion = bool(rest), "".join(rest)
     if not text.lstrip()[:9].upper() == "HIERARCHY" or not word:
         raise FormatError(
             f"{path} starts with {text[:20]!r} and {'has' if word else 'lacks'} a line MOTION; "
@@ -128,7 +138,18 @@ def _text(path: Path) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         text = content.decode("latin-1")  # old rigs name their joints in other encodings
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _REMARK.sub("", text) if "#" in text else text
+
+
+def _with_points(text: str, notes: list[str]) -> str:
+    """Numbers as other countries write them: commas for points, or behind every value."""
+    if "," not in text:
+        return text
+    if _POINT.search(text) is None:
+        notes.append("decimal commas read as points")
+        return _COMMA.sub(".", text)
+    return _SEPARATOR.sub(r"\1 ", text)
 
 
 def _columns(nodes: list[BvhNode], kind: str) -> list[list[int]]:

@@ -17,6 +17,8 @@ _HEAD: Final = re.compile(
     r"\s*Frames:\s*(\S+)\s+Frame\s+Time:\s*(\S+)[ \t]*(?:\r?\n|$)", re.IGNORECASE
 )
 _BLOCK: Final = 1 << 20
+_LONGEST: Final = 2.0
+"""Longest frame, seconds: what is longer was meant in milliseconds, and would be a still."""
 _RATES: Final = (24000 / 1001, 30000 / 1001, 60000 / 1001, 120000 / 1001)
 
 
@@ -63,10 +65,11 @@ def frames_a_second(source: str, frame_time: str) -> float:
         seconds = float(frame_time)
     except ValueError:
         seconds = math.nan
-    if not (math.isfinite(seconds) and 1e-5 <= seconds <= 60.0):
+    if not (math.isfinite(seconds) and 1e-5 <= seconds <= _LONGEST):
+        hint = " It may be in milliseconds." if _LONGEST < seconds < 1e3 else ""
         raise FormatError(
-            f"{source} has frame time {frame_time!r}; expected seconds from 0.00001 to 60, such as "
-            f"0.0083333. Correct the line 'Frame Time:'."
+            f"{source} has frame time {frame_time!r}; expected seconds from 0.00001 to "
+            f"{_LONGEST:g}, such as 0.0083333.{hint} Correct the line 'Frame Time:'."
         )
     digits = frame_time.lower().partition("e")[0].partition(".")[2]
     last_digit = 10.0 ** -len(digits)

@@ -7,13 +7,10 @@ does not           force plates and other analogue channels, events
 
 Axes are the file's own; places come in metres. The header is looked at first: a file that declares
 more frames than it has room for is refused before anything is read, and the package reads in a
-process of its own, for a limited time.
+process of its own (`apart`).
 """
 
-import io
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,14 +18,12 @@ import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.errors import FormatError
-from corporeal.formats import c3d_process
-from corporeal.runtime.extras import import_extra
+from corporeal.formats.apart import read_apart
+from corporeal.runtime.extras import import_extra, require_extra
 from corporeal.runtime.input_files import open_input, reading
 
 MOST_BYTES = 500_000_000
 """Largest file that is read."""
-_SECONDS, _RATE = 4.0, 10e6
-"""Time that the reader may take: so many seconds, and one more for so many bytes."""
 _UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "in": 0.0254}
 
 
@@ -47,11 +42,11 @@ class MarkerClip:
 def read_c3d(path: str | Path) -> MarkerClip:
     """Read the markers of a C3D file."""
     path = Path(path)
-    size = _check_header(path)
-    import_extra("ezc3d", "markers", "reading C3D files")
-    with _read_apart(path, size) as file:
-        points, labels = file["points"], [str(label) for label in file["labels"]]
-        unit, fps = str(file["unit"]).strip().lower(), float(file["rate"])
+    _check_header(path)
+    require_extra("ezc3d", "markers", "reading C3D files")
+    file = read_apart(path, "C3D", "corporeal.formats.c3d_points:read_points")
+    points, labels = file["points"], [str(label) for label in file["labels"]]
+    unit, fps = str(file["unit"]).strip().lower(), float(file["rate"])
     if unit not in _UNITS:
         raise FormatError(f"{path} has markers in {unit!r}; expected {', '.join(_UNITS)}.")
     places = np.moveaxis(points[:3], 0, 2).transpose(1, 0, 2) * _UNITS[unit]
@@ -77,24 +72,8 @@ def write_c3d(path: str | Path, clip: MarkerClip) -> None:
     content.write(str(path))
 
 
-def _read_apart(path: Path, size: int) -> np.lib.npyio.NpzFile:
-    """What another process reads: the reader may not come back from a damaged file."""
-    command = [sys.executable, "-m", c3d_process.__name__, str(path.resolve())]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=_SECONDS + size / _RATE)
-    except subprocess.TimeoutExpired as error:
-        raise FormatError(
-            f"{path} cannot be read as C3D: its reader found no end of it. The file is damaged; "
-            f"export it again."
-        ) from error
-    if done.returncode:
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["it died"]
-        raise FormatError(f"{path} cannot be read as C3D: {last[0][:300]}")
-    return np.load(io.BytesIO(done.stdout), allow_pickle=False)
-
-
-def _check_header(path: Path) -> int:
-    """Bytes of the file; what is no C3D file, or is cut short, is refused."""
+def _check_header(path: Path) -> None:
+    """Raise `FormatError` for what is no C3D file, or is cut short."""
     with open_input(path, at_most=MOST_BYTES) as file, reading(path):
         head = file.read(512)
         size = os.fstat(file.fileno()).st_size
@@ -107,4 +86,3 @@ def _check_header(path: Path) -> int:
             f"{path} declares {frames} frames of {markers} markers and has {size} bytes; it is "
             f"truncated."
         )
-    return size

@@ -8,6 +8,9 @@ key                 shape     what it is here (`NeuralFlesh`)
 `person_mean`       q         of the people trained on
 `person_scale`      q         their deviations
 `weights_NAME`      any       learned arrays of the network
+`experts_indices`   n         body mass of the linear predictors' people; may be missing
+`experts_genders`   n or 0    0 female to 1 male
+`experts_mixture`   2         kernel width and amplitude
 =================== ========= ===========================================================
 """
 
@@ -17,11 +20,16 @@ from pathlib import Path
 import numpy as np
 
 from corporeal._typing import NumpyArray
-from corporeal.body.neural_flesh import NeuralFlesh
+from corporeal.body.neural_flesh import NeuralFlesh, expert_arrays, experts_from_arrays
 from corporeal.errors import FormatError, InputError
 from corporeal.formats.npz import open_npz, write_npz
 
 _WEIGHTS = "weights_"
+_EXPERTS: dict[str, tuple[str | int, ...]] = {
+    "experts_indices": ("n",),
+    "experts_genders": ("k",),
+    "experts_mixture": (2,),
+}
 _MOST_BYTES = 2 * 10**9
 
 
@@ -40,6 +48,9 @@ def read_neural(path: str | Path) -> NeuralFlesh:
             "person_mean": file.array("person_mean", "f", ("q",)),
             "person_scale": file.array("person_scale", "f", ("q",)),
         }
+        for key, shape in _EXPERTS.items():
+            if key in file.headers:
+                arrays[key] = file.array(key, "f", shape)
         weights = {
             name: file.array(name, "f", file.headers[name].shape) for name in file.names(_WEIGHTS)
         }
@@ -56,6 +67,7 @@ def neural_from_arrays(stored: Mapping[str, NumpyArray]) -> NeuralFlesh:
         single["static_basis"],
         np.asarray(stored["person_mean"], np.float64),
         np.asarray(stored["person_scale"], np.float64),
+        experts_from_arrays(stored),
     )
 
 
@@ -70,4 +82,4 @@ def write_neural(path: str | Path, trained: NeuralFlesh) -> None:
         "person_scale": np.asarray(trained.person_scale, np.float64),
     }
     weights = {_WEIGHTS + name: np.asarray(v) for name, v in trained.parameters.items()}
-    write_npz(path, {**arrays, **weights})
+    write_npz(path, {**arrays, **expert_arrays(trained.experts), **weights})

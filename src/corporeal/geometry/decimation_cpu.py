@@ -282,7 +282,8 @@ def collapse_edges(points, triangles, regions, targets, middle, counts):
     border = _hold_boundaries(points, faces, first, following, quadrics, middle)
     for v in range(count):
         if middle[v]:
-            quadrics[v] *= 2.0
+            for k in range(10):
+                quadrics[v, k] *= 2.0
             areas[v] *= 2.0
     alive, kept = np.ones(len(faces), np.bool_), np.ones(count, np.bool_)
     marks, stamps = np.zeros(count, np.int64), np.zeros(1, np.int64)
@@ -309,7 +310,8 @@ def collapse_edges(points, triangles, regions, targets, middle, counts):
         kept[v] = False
         left[regions[v]] -= counts[v]
         share = 2.0 if middle[u] and not middle[v] else 1.0
-        quadrics[u] += share * quadrics[v]
+        for k in range(10):
+            quadrics[u, k] += share * quadrics[v, k]
         areas[u] += share * areas[v]
         stamps[0] += 1
         changed_count = _around(faces, first, following, marks, stamps[0], u, changed)

@@ -15,6 +15,7 @@ such choices, so its derivative is that of the choice taken (envelope theorem).
 
 import numpy as np
 
+from corporeal.geometry.sorting_cpu import sorted_order
 from corporeal.runtime.kernels import kernel
 
 
@@ -67,7 +68,10 @@ def hull_corners(flat):
 
     Andrew's monotone chain; its sweep is tilted by 1e-12 rad, so that ties have an order.
     """
-    order = np.argsort(flat[:, 0] + 1e-12 * flat[:, 1])
+    sweep = np.empty(len(flat))
+    for i in range(len(flat)):
+        sweep[i] = flat[i, 0] + 1e-12 * flat[i, 1]
+    order = sorted_order(sweep)
     chain = np.empty(2 * len(flat) + 2, np.int64)
     size = _hull_half(flat, order, chain, 0, 1)
     size = _hull_half(flat, order, chain, size, -1)
@@ -86,14 +90,16 @@ def tape(where, first, second):
     length = 0.0
     for i in range(len(corners)):
         a, b = corners[i], corners[(i + 1) % len(corners)]
-        step = where[b] - where[a]
-        size = np.sqrt(step[0] ** 2 + step[1] ** 2 + step[2] ** 2)
+        squared = 0.0
+        for k in range(3):
+            squared += (where[b, k] - where[a, k]) ** 2
+        size = np.sqrt(squared)
         if size == 0.0:
             continue
         length += size
         for k in range(3):
-            gradient[b, k] += step[k] / size
-            gradient[a, k] -= step[k] / size
+            gradient[b, k] += (where[b, k] - where[a, k]) / size
+            gradient[a, k] -= (where[b, k] - where[a, k]) / size
     return length, gradient
 
 
@@ -157,7 +163,9 @@ def pull_back(points, edges, origin, normal, found, share, gradient):
 def axes_of(normal):
     """Two unit vectors that span the plane; as `section.plane_axes`."""
     size = np.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
-    unit = normal / size
+    unit = np.empty(3)
+    for k in range(3):
+        unit[k] = normal[k] / size
     least = 0
     for k in range(1, 3):
         if abs(unit[k]) < abs(unit[least]):
@@ -166,7 +174,9 @@ def axes_of(normal):
     j, l = (least + 1) % 3, (least + 2) % 3
     # e_k × n
     first[j], first[l] = -unit[l], unit[j]
-    first /= np.sqrt(first[0] ** 2 + first[1] ** 2 + first[2] ** 2)
+    size = np.sqrt(first[0] ** 2 + first[1] ** 2 + first[2] ** 2)
+    for k in range(3):
+        first[k] /= size
     second = np.empty(3)
     for k in range(3):
         j, l = (k + 1) % 3, (k + 2) % 3

@@ -8,11 +8,15 @@ near by. Winding numbers stay right where a surface overlaps itself or has small
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
+from corporeal.runtime.threads import over_slices
 
 LEAF = 8
 """Triangles in a leaf of the tree."""
 FAR = 2.3
 """A box is far beyond this many of its radii; a winding number on a body then errs by below 0.1."""
+
+_LEAST_POINTS = 64
+"""Points that are worth a thread of their own: some 50 µs of work."""
 
 
 class SurfaceTree:
@@ -38,18 +42,31 @@ class SurfaceTree:
         """Nearest point of the surface to every point, and the triangle it lies on."""
         from corporeal.geometry.surface_tree_cpu import closest_points
 
-        found, slots = closest_points(
-            np.ascontiguousarray(points, np.float64), self._corners, self._nodes, self._boxes
-        )
+        points = np.ascontiguousarray(points, np.float64)
+        found, slots = np.empty((len(points), 3)), np.zeros(len(points), np.int64)
+
+        def work(first: int, last: int) -> None:
+            closest_points(
+                points, self._corners, self._nodes, self._boxes, first, last, found, slots
+            )
+
+        over_slices(work, len(points), _LEAST_POINTS)
         return found, self._order[slots]
 
     def winding(self, points: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "n"]:
         """How often the surface goes round every point: 1 inside, 0 outside."""
         from corporeal.geometry.surface_tree_cpu import winding_numbers
 
-        return winding_numbers(
-            np.ascontiguousarray(points, np.float64), self._corners, self._nodes, self._moments, FAR
-        )
+        points = np.ascontiguousarray(points, np.float64)
+        winding = np.empty(len(points))
+
+        def work(first: int, last: int) -> None:
+            winding_numbers(
+                points, self._corners, self._nodes, self._moments, FAR, first, last, winding
+            )
+
+        over_slices(work, len(points), _LEAST_POINTS)
+        return winding
 
     def signed_distance(self, points: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "n"]:
         """Metres to the surface; negative inside, by the winding number."""

@@ -6,9 +6,9 @@ leaf has left child −1. Triangles are stored in slot order.
 
 import math
 
-import numba
 import numpy as np
 
+from corporeal.geometry.sorting_cpu import sorted_order
 from corporeal.runtime.kernels import kernel
 
 _DEPTH = 64
@@ -19,7 +19,7 @@ _DEPTH = 64
 def build_tree(low, high, middle, leaf):
     """Order of the triangles, nodes, and boxes: halves by count along the longest side."""
     count = len(low)
-    order = np.arange(count)
+    order, before, keys = np.arange(count), np.empty(count, np.int64), np.empty(count)
     most = max(1, 4 * (count // max(1, leaf // 2) + 1))
     nodes = np.empty((most, 3), np.int64)
     boxes = np.empty((most, 6))
@@ -39,9 +39,11 @@ def build_tree(low, high, middle, leaf):
                 side = boxes[node, axis + 3] - boxes[node, axis]
                 if side > boxes[node, longest + 3] - boxes[node, longest]:
                     longest = axis
-            part = order[first:end]
-            part = part[np.argsort(middle[part, longest])]
-            order[first:end] = part
+            for slot in range(first, end):
+                keys[slot - first], before[slot] = middle[order[slot], longest], order[slot]
+            ranks = sorted_order(keys[: end - first])
+            for slot in range(first, end):
+                order[slot] = before[first + ranks[slot - first]]
             half = (first + end) // 2
             nodes[node, 2] = used
             nodes[used, 0], nodes[used, 1], nodes[used, 2] = first, half, -1
@@ -128,14 +130,12 @@ def triangle_shares(px, py, pz, corner):
     return vb / whole, vc / whole
 
 
-@kernel(parallel=True)
-def closest_points(points, corners, nodes, boxes):
-    """Nearest surface point and its slot, nearer child first."""
-    count = len(points)
-    found, slots = np.empty((count, 3)), np.zeros(count, np.int64)
-    for i in numba.prange(count):
+@kernel()
+def closest_points(points, corners, nodes, boxes, first, last, found, slots):
+    """Nearest surface point of the points `first` … `last` − 1 and its slot, nearer child first."""
+    stack = np.empty(_DEPTH, np.int64)
+    for i in range(first, last):
         x, y, z = points[i, 0], points[i, 1], points[i, 2]
-        stack = np.empty(_DEPTH, np.int64)
         stack[0], height, best = 0, 1, np.inf
         while height > 0:
             height -= 1
@@ -161,7 +161,6 @@ def closest_points(points, corners, nodes, boxes):
                 if squared < best:
                     best, slots[i] = squared, slot
                     found[i, 0], found[i, 1], found[i, 2] = qx, qy, qz
-    return found, slots
 
 
 @kernel()
@@ -182,14 +181,13 @@ def _solid_angle(x, y, z, corner):
     return math.atan2(triple, a * b * c + ab * c + bc * a + ca * b) / (2.0 * math.pi)
 
 
-@kernel(parallel=True)
-def winding_numbers(points, corners, nodes, moments, far):
-    """Sum of solid angles: dipoles beyond `far` radii, exact within."""
-    count = len(points)
-    winding = np.zeros(count)
-    for i in numba.prange(count):
+@kernel()
+def winding_numbers(points, corners, nodes, moments, far, first, last, winding):
+    """Sum of solid angles at the points `first` … `last` − 1: dipoles beyond `far` radii, exact
+    within."""
+    stack = np.empty(_DEPTH, np.int64)
+    for i in range(first, last):
         x, y, z = points[i, 0], points[i, 1], points[i, 2]
-        stack = np.empty(_DEPTH, np.int64)
         stack[0], height, total = 0, 1, 0.0
         while height > 0:
             height -= 1
@@ -209,4 +207,3 @@ def winding_numbers(points, corners, nodes, moments, far):
             for slot in range(nodes[node, 0], nodes[node, 1]):
                 total += _solid_angle(x, y, z, corners[slot])
         winding[i] = total
-    return winding

@@ -25,6 +25,7 @@ from corporeal.motions.shaking import (
 from corporeal.motions.sketch import Sketch, Track
 from corporeal.motions.stepping import knees, one_leg_loose, running_on_spot
 from corporeal.motions.thighs import least_stance
+from corporeal.runtime.names import meant
 
 Author = Callable[[Sketch], Track]
 """Fills an empty sketch; gives back joint rotations and root translation."""
@@ -70,7 +71,10 @@ def make_motion(
     rounds the back by so many radians (`motions.posture.stoop_at`).
     """
     if name not in MOTIONS:
-        raise InputError(f"no motion is called {name!r}; there are {', '.join(sorted(MOTIONS))}.")
+        raise InputError(
+            f"no motion is called {name!r}; there are {', '.join(sorted(MOTIONS))}."
+            f"{meant(name, MOTIONS)}"
+        )
     require_timing(fps, duration)
     if seed < 0:
         raise InputError(f"motion asked with the seed {seed}; expected 0 or more.")

@@ -68,7 +68,7 @@ def _multiply_panel(typing, matrix, start, stride, count, vectors, first, out, a
 
 
 @kernel()
-def _multiply(matrix, start, width, count, vectors, first, out):
+def multiply(matrix, start, width, count, vectors, first, out):
     """out = (matrix at `start`, `count` columns of `width` rows) · vectors, three columns."""
     for at in range(0, width, LANES):
         _multiply_panel(  # pyright: ignore[reportCallIssue]
@@ -92,7 +92,7 @@ def solve(groups, rows, down, up, order, largest, right, answer):
     for g in range(len(groups)):
         first, n, r, begin = groups[g, 0], groups[g, 1], groups[g, 2], groups[g, 3]
         width = (r + LANES - 1) // LANES * LANES
-        _multiply(down, groups[g, 4], width, n, x, first, out)
+        multiply(down, groups[g, 4], width, n, x, first, out)
         for i in range(r):
             at = 3 * rows[begin + i]
             for c in range(3):
@@ -106,7 +106,7 @@ def solve(groups, rows, down, up, order, largest, right, answer):
             for c in range(3):
                 near[3 * (n + i) + c] = x[at + c]
         width = (n + LANES - 1) // LANES * LANES
-        _multiply(up, groups[g, 5], width, n + r, near, 0, out)
+        multiply(up, groups[g, 5], width, n + r, near, 0, out)
         for i in range(n):
             for c in range(3):
                 x[3 * (first + i) + c] = out[c * width + i]
@@ -119,6 +119,6 @@ def probe() -> None:
     """Compile and run the smallest product; raises what numba raises where it cannot."""
     entries, ones = np.ones(LANES, np.float32), np.ones(3, np.float32)
     out = np.zeros(3 * LANES, np.float32)
-    _multiply(entries, 0, LANES, 1, ones, 0, out)
+    multiply(entries, 0, LANES, 1, ones, 0, out)
     if not (out == 1.0).all():
         raise SolverError(f"the vector kernel made {out[0]:g} of 1 · 1; expected 1.")

@@ -21,6 +21,7 @@ from corporeal.body.deformer import Deformer, StatefulDeformer, Traits
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
 from corporeal.errors import InputError
+from corporeal.runtime.names import meant
 
 DEFORMERS: dict[str, str] = {
     "lbs": "corporeal.skinning.linear:LinearBlendSkinning",
@@ -82,7 +83,9 @@ def deformer_class(name: str) -> type[Traits]:
         return getattr(import_module(module), class_name)
     if name not in offered_deformers():
         known = (*DEFORMERS, *offered_deformers())
-        raise InputError(f"no deformer {name!r}; expected one of {', '.join(known)}.")
+        raise InputError(
+            f"no deformer {name!r}; expected one of {', '.join(known)}.{meant(name, known)}"
+        )
     entry = offered_deformers()[name]
     try:
         found = entry.load()

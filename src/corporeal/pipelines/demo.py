@@ -84,8 +84,8 @@ def run_demo(config: DemoConfig) -> DemoFiles:
         skinned = [_performance(name, person, config) for name in _SKINNED]
         measurements = {k: float(v) for k, v in measure(person.identity).values.items()}
         presentation = Presentation(_look(config.seed, person.parameters))
-        report = write_engine_character(glb, skinned[0], presentation=presentation)
         looks = looks_for(person.template, person.identity, presentation)
+        report = write_engine_character(glb, skinned[0], presentation=presentation, looks=looks)
         _compile_drawing(skinned[0], looks)
         if config.device == "cpu":
             from corporeal.runtime.kernels import compile_ahead
@@ -96,7 +96,7 @@ def run_demo(config: DemoConfig) -> DemoFiles:
         except beside.crashes as error:
             raise JobError("the process that simulates flesh died; is memory short?") from error
     contact_sheet(animations, png, looks=looks)
-    write_film(mp4, animations, presentation)
+    write_film(mp4, animations, presentation, looks)
     names = tuple(animation.deformer for animation in animations)
     report |= {"deformers": names, "parameters": person.parameters, "measurements": measurements}
     finish_run(run, [glb, png, mp4], report)

@@ -6,6 +6,7 @@ detail keeps some of the vertices where they are; its error is the distance of t
 the coarse one, at rest.
 """
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -77,6 +78,10 @@ class LightOptions:
             )
         if self.morphs is not None and self.error_mm is not None:
             raise InputError("--morphs and --error-mm came together; expected one of them.")
+        if self.morphs is not None and self.morphs < 0:
+            raise InputError(f"--morphs is {self.morphs}; expected 0 or more.")
+        if self.error_mm is not None and not 0.0 < self.error_mm < math.inf:
+            raise InputError(f"--error-mm is {self.error_mm}; expected millimetres above 0.")
 
 
 def thinned(character: Character, error_mm: float = TRACK_ERROR_MM) -> tuple[TrackKeys, float, int]:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from corporeal._typing import Float64, NumpyArray
+from corporeal.appearance.appearance import Appearance
+from corporeal.appearance.dress import looks_of
 from corporeal.body.animation import Animation
 from corporeal.body.character import Character
 from corporeal.body.controls import GivenControls
@@ -27,7 +29,6 @@ from corporeal.models.enveloping.keys import RadialBasis, driver_rotations
 from corporeal.models.enveloping.model import EnvelopingControls, EnvelopingSkinning
 from corporeal.pipelines.bake import bake
 from corporeal.pipelines.exports import write_character
-from corporeal.pipelines.results import engine_colours
 from corporeal.runtime.files import require_writable, write_bytes
 from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.skinning.playback import character_vertices
@@ -92,8 +93,9 @@ def live_character(
 ) -> tuple[Character, LiveKeys]:
     """The take with helper joints and all key angles as morph targets."""
     plain = LinearBlendSkinning(deformer.extended).animate(*_extended(deformer, animation))
-    colours = engine_colours(animation.template, animation.identity)
-    character, _ = bake(plain, vertex_colours=colours)
+    # the average face without a smile: paint and parts, and the skin stays where it is
+    looks = looks_of(animation.template, animation.identity, Appearance(smile=0.0))
+    character, _ = bake(plain, looks=replace(looks, offsets=None, coverage=None))
     live = live_keys(deformer, animation.identity, controls)
     turns = np.asarray(animation.motion.joint_rotations, np.float64)
     weights = live.weights(deformer.tables.weights(turns))

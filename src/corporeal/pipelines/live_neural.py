@@ -9,8 +9,10 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.dynamics.neural.deformer import NeuralSkinning
+from corporeal.dynamics.neural.experts import tissue_factors
 from corporeal.dynamics.neural.features import FLESHY, JOINT_COUNT
 from corporeal.dynamics.neural.network import BOUND, layer_count
+from corporeal.dynamics.neural.person import PERSON_SIZE, Tissue
 from corporeal.dynamics.neural.recurrence import decay
 from corporeal.errors import InputError
 from corporeal.formats.runtime_scripts.neural import neural_json, neural_script
@@ -45,9 +47,10 @@ def live_neural(deformer: NeuralSkinning, identity: Identity) -> LiveNeural:
     unit = UNIT / np.maximum(np.linalg.norm(shapes, axis=-1).max(axis=1), 1e-12)
     names = tuple(f"dynamic_{k:02d}" for k in range(len(shapes)))
     weights = {name: np.asarray(w) for name, w in trained.parameters.items() if np.size(w)}
-    person = deformer.model.person(np.asarray(identity.rest_vertices)).astype(np.float64)
+    told = deformer.person(identity, Tissue()).astype(np.float64)
+    person, shares = told[:PERSON_SIZE], told[PERSON_SIZE:]
     skeleton, layers = deformer.template.skeleton, range(layer_count(weights))
-    size = float((person @ weights["person_size"])[0])
+    size = person @ weights["person_size"]
     content = {
         "joints": list(skeleton.names[:JOINT_COUNT]),
         "parents": list(skeleton.parents[:JOINT_COUNT]),
@@ -56,15 +59,42 @@ def live_neural(deformer: NeuralSkinning, identity: Identity) -> LiveNeural:
         "morphs": list(names),
         "bound": BOUND,
         "person": person,
-        "size": float(np.exp(BOUND / 4 * np.tanh(size / (BOUND / 4)))),
+        "layers": len(layers),
+        "size": np.exp(BOUND / 4 * np.tanh(size / (BOUND / 4))),
         "alpha": [decay(weights[f"decay_{k}"] + person @ weights[f"person_decay_{k}"])
                   for k in layers],
         "omega": [np.exp(weights[f"frequency_{k}"]
                          + np.tanh(person @ weights[f"person_frequency_{k}"])) for k in layers],
         "unit": unit,
-        "weights": {k: v for k, v in weights.items() if not k.startswith(("static_", "person_"))},
+        "weights": {k: v for k, v in weights.items()
+                    if not k.startswith(("static_", "person_", "expert_"))},
     }  # fmt: skip
+    if len(shares):
+        alpha, omega, content["experts"] = _experts(weights, person, shares)
+        content["alpha"].append(alpha)
+        content["omega"].append(omega)
     return LiveNeural(names, shapes * unit[:, None, None], content)
+
+
+def _experts(
+    weights: dict[str, NumpyArray], person: NumpyArray, shares: NumpyArray
+) -> tuple[NumpyArray, NumpyArray, dict[str, NumpyArray]]:
+    """α, ω and the rest of the linear predictors that have a share in this person."""
+    count = len(weights["expert_share"])
+    kept = np.repeat(shares > 1e-4 * shares.max(), count)
+    faster, damped = tissue_factors(weights, person, np)
+    part = np.repeat(shares, count) * np.tile(weights["expert_share"], len(shares)) / faster**2
+    return (
+        (weights["expert_decay"] * faster * damped)[kept],
+        (weights["expert_frequency"] * faster)[kept],
+        {
+            "limits": weights["expert_limits"],
+            "drive": weights["expert_in"][:, kept],
+            "re": (part * weights["expert_read_re"])[kept],
+            "im": (part * weights["expert_read_im"])[kept],
+            "skip": (part * weights["expert_skip"])[kept],
+        },
+    )
 
 
 def write_neural_runtime(stem: str | Path, live: LiveNeural) -> tuple[Path, ...]:

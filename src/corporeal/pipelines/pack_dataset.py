@@ -41,8 +41,8 @@ from corporeal.runtime.jobs import run_jobs
 
 SHAPE_ERROR: Final = 5e-5
 """Of rest shapes, metres, root mean square; offsets make up for it."""
-SAMPLE: Final = 10_000
-"""Frames at most that directions are found on."""
+SAMPLE: Final = 4_000
+"""Frames at most that directions are found on; the time for it grows with their third power."""
 FAR_STEP: Final = 1e-4
 """Metres, of vertices that are told one by one."""
 _ORDERS: Final = (0, 1)

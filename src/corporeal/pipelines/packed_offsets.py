@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal._typing import Bool, Float32, Float64, NumpyArray
+from corporeal._typing import Bool, Float32, Float64, Int, NumpyArray
 from corporeal.body.registrations import Registrations, Take
+from corporeal.dynamics.mirror import mirrored_offsets
 from corporeal.errors import InputError
 from corporeal.pipelines.packed_dataset import PackedRows
 
@@ -87,3 +88,108 @@ def _dynamic_part(take: Take) -> tuple:
     """The code of what dynamics added to a take, and where the take begins in it."""
     assert isinstance(take.vertices, PackedRows)
     return take.vertices.parts[1]
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricBasis:
+    """Components that are their own mirror image, or its negative."""
+
+    shapes: Float32[NumpyArray, "D V 3"]
+    """Orthonormal rest-pose offsets, most variance first."""
+    parity: Float64[NumpyArray, "D"]
+    """1 for symmetric ones and −1 for the others: factors of mirrored coefficients."""
+    explained: float
+    """Share of the squares of the takes and their mirror images."""
+
+
+def symmetric_directions(
+    offsets: PackedOffsets,
+    coordinates: Sequence[Float32[NumpyArray, "N m"]],
+    mirror: Int[NumpyArray, "V"],
+    count: int,
+) -> SymmetricBasis:
+    """Principal components about 0 of some takes together with their mirror images.
+
+    The mirror commutes with their covariance, which falls apart into that of symmetric parts
+    (x + Mx)/2 and that of antisymmetric ones.
+    """
+    square = np.zeros((coordinates[0].shape[1],) * 2)
+    for rows in coordinates:
+        square += rows.T @ rows
+    image = mirrored_offsets(offsets.rows, mirror)
+    found: list[tuple[float, float, NumpyArray]] = []
+    total = 0.0
+    for sign in (1.0, -1.0):
+        half = (0.5 * (offsets.rows + np.float32(sign) * image)).astype(np.float32)
+        gram = offsets.to_rows @ np.asarray(half @ half.T, np.float64) @ offsets.to_rows.T
+        sizes, vectors = np.linalg.eigh(gram)
+        root = vectors * np.sqrt(np.maximum(sizes, 0.0))
+        values, turns = np.linalg.eigh(root.T @ square @ root)
+        total += float(values.sum())
+        kept = np.argsort(values)[::-1][:count]
+        # x_half of the direction: to_rowsᵀ-weights of the half rows, of unit length
+        back = vectors / np.sqrt(np.maximum(sizes, 1e-12 * sizes[-1]))
+        shapes = ((back @ turns[:, kept]).T @ offsets.to_rows).astype(np.float32) @ half
+        found += [(float(values[k]), sign, row) for k, row in zip(kept, shapes, strict=True)]
+    found.sort(key=lambda one: -one[0])
+    chosen = found[:count]
+    shapes = np.stack([row for _, _, row in chosen])
+    shapes /= np.linalg.norm(shapes, axis=1, keepdims=True)
+    return SymmetricBasis(
+        shapes.reshape(count, -1, 3),
+        np.array([sign for _, sign, _ in chosen]),
+        sum(value for value, _, _ in chosen) / total,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Regional:
+    """Offsets of some takes as far as errors of predictions within a region need them."""
+
+    deltas: tuple[Float64[NumpyArray, "N D"], ...]
+    """Of every take: products of the region's offsets with the components."""
+    squares: tuple[Float64[NumpyArray, "N"], ...]
+    """Squared length of the region's offsets, m²."""
+    gram: Float64[NumpyArray, "D D"]
+    """Products of the components within the region."""
+    count: int
+    """Vertices."""
+
+    def rms(self, take: int, found: Float64[NumpyArray, "N D"] | None) -> Float64[NumpyArray, "N"]:
+        """Root mean square over the region of what prediction lacks in every frame, metres; of the
+        static model if None."""
+        square = self.squares[take]
+        if found is not None:
+            square = square - 2 * np.sum(self.deltas[take] * found, axis=1)
+            square = square + np.sum((found @ self.gram) * found, axis=1)
+        return np.sqrt(np.maximum(square, 0.0) / self.count)
+
+
+def regional(
+    offsets: PackedOffsets,
+    shapes: Float32[NumpyArray, "D V 3"],
+    vertices: Bool[NumpyArray, "V"] | None = None,
+) -> Regional:
+    """What a region (all vertices if None) of a set's takes holds of some components."""
+    chosen = np.ones(offsets.vertex_count, bool) if vertices is None else vertices
+    rows = offsets.rows[:, np.repeat(chosen, 3)]
+    some = shapes[:, chosen].reshape(len(shapes), -1)
+    onto = offsets.to_rows @ np.asarray(rows @ some.T, np.float64)
+    own = None if vertices is None else offsets.gram(chosen)
+    deltas, squares = [], []
+    for y in offsets.coordinates:
+        wide = y.astype(np.float64)
+        deltas.append(wide @ onto)
+        squares.append(np.sum((wide if own is None else wide @ own) * wide, axis=1))
+    gram = np.asarray(some @ some.T, np.float64)
+    return Regional(tuple(deltas), tuple(squares), gram, int(chosen.sum()))
+
+
+def joined_regional(parts: Sequence[Regional]) -> Regional:
+    """Takes of several sets, one after the other, over the same components."""
+    return Regional(
+        tuple(rows for part in parts for rows in part.deltas),
+        tuple(rows for part in parts for rows in part.squares),
+        parts[0].gram,
+        parts[0].count,
+    )

@@ -10,7 +10,6 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray, UInt8
 from corporeal.appearance.dress import faced_identity, looks_of, with_face
 from corporeal.appearance.faces import expression_names
-from corporeal.appearance.wardrobe import underwear
 from corporeal.body.animation import Animation
 from corporeal.body.attachment import Attachment
 from corporeal.body.body import Body
@@ -155,10 +154,12 @@ def write_film(
     path: str | Path,
     animations: Sequence[Animation],
     presentation: Presentation = _PRESENTATION,
+    looks: Looks | None = None,
 ) -> None:
     """Write an MP4 or GIF of one person's animations side by side, with a progress bar.
 
-    The picture has the shape of what is seen over the whole take, so that bodies fill it.
+    The picture has the shape of what is seen over the whole take, so that bodies fill it. `looks`
+    are what `looks_for` gives, where they are made already.
     """
     from corporeal.formats.gif import GIF_FPS, GIF_SIZE, write_gif
     from corporeal.formats.mp4 import write_mp4
@@ -167,7 +168,7 @@ def write_film(
     from corporeal.scene.performances import perform
     from corporeal.scene.views import fitting_size
 
-    looks = _shown_looks(animations[0], presentation)
+    looks = looks or _shown_looks(animations[0], presentation)
     shown = perform(animations, None, None, "light", None, None, looks)
     view = view_named(presentation.view)
     seconds = max(a.motion.frame_count / a.motion.fps for a in animations)
@@ -194,18 +195,20 @@ def write_engine_character(
     light: LightOptions = _AS_IT_COMES,
     colours: Float[NumpyArray, "V 3"] | None = None,
     presentation: Presentation = _PRESENTATION,
+    looks: Looks | None = None,
 ) -> Report:
     """Write a `.glb`, `.fbx` or `.usd` that any engine plays.
 
     Engines blend linearly, so `lbs` needs no bake for a `.glb`; all else is baked. The report
     says how many morph targets carry what joints alone cannot, and the mean and largest distance
     of a vertex from `animation` over all frames, in millimetres; `light` asks for smaller files.
+    `looks` are what `looks_for` gives, where they are made already.
     """
     light.require_engine_file(path)
     if colours is not None:  # a look of its own, such as a scan's: eyes are all that is added
         looks = Looks(parts=attachments_of(animation.template, animation.identity))
     else:
-        looks = engine_looks(animation.template, animation.identity, presentation)
+        looks = engine_looks(animation.template, animation.identity, presentation, looks)
         animation = with_face(animation, looks)
     is_glb = Path(path).suffix.lower() == ".glb"
     plain = is_linear_blend(animation.deformer) and light.is_plain
@@ -255,21 +258,6 @@ def attachments_of(template: Template, identity: Identity) -> tuple[Attachment, 
     return default_eyes(identity) if is_default_body(template) else ()
 
 
-def engine_colours(template: Template, identity: Identity) -> Float[NumpyArray, "V 3"] | None:
-    """Linear RGB of skin and underwear a vertex, for programs that show no textures."""
-    from corporeal.scene.casting import is_default_body
-    from corporeal.scene.complexion import complexion
-    from corporeal.scene.materials import HAIR_COLOUR, skin_tone
-    from corporeal.scene.scene import Garment
-
-    if not is_default_body(template):
-        return None
-    colours = np.array(complexion(template, skin_tone("light"), HAIR_COLOUR).colours)
-    coverage = underwear(template, identity)
-    colours[coverage > 0] = Garment(coverage).colour
-    return colours
-
-
 def looks_for(
     template: Template, identity: Identity, presentation: Presentation = _PRESENTATION
 ) -> Looks:
@@ -278,12 +266,18 @@ def looks_for(
 
 
 def engine_looks(
-    template: Template, identity: Identity, presentation: Presentation = _PRESENTATION
+    template: Template,
+    identity: Identity,
+    presentation: Presentation = _PRESENTATION,
+    looks: Looks | None = None,
 ) -> Looks:
-    """The looks for engine files: what painted clothes smooth is part of the rest shape there."""
+    """The looks for engine files: what painted clothes smooth is part of the rest shape there.
+
+    `looks` are what `looks_for` gives, where they are made already.
+    """
     from corporeal.scene.drape import Drape
 
-    looks = looks_for(template, identity, presentation)
+    looks = looks or looks_for(template, identity, presentation)
     if looks.coverage is None or looks.offsets is None:
         return looks
     rest = np.asarray(faced_identity(identity, looks).rest_vertices, np.float64)

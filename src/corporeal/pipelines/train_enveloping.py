@@ -1,6 +1,6 @@
 """Scans of people in poses in, a corrective enveloping out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.assets.default_body import load_default_body
 from corporeal.assets.smpl_view import smpl_joint_shares
-from corporeal.body.registrations import Registrations
+from corporeal.body.registrations import Registrations, Subject
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
 from corporeal.errors import InputError
@@ -33,10 +33,10 @@ ProgressCallback = Callable[[str, float], None]
 class TrainEnvelopingConfig:
     """Scans in, a model out."""
 
-    scans: Path
-    """Registered scans: a few poses of many people, many poses of a few, in any mixture (a Zarr
-    store, a packed set, an .hdf5 file or a folder of .ply files). Everybody's first one stands;
-    vertices that are not a number were not seen."""
+    scans: tuple[Path, ...]
+    """Registered scans: a few poses of many people, many poses of a few, in any mixture, in one or
+    several sets (a Zarr store, a packed set, an .hdf5 file or a folder of .ply files). Everybody's
+    first one stands; vertices that are not a number were not seen."""
     out: Path
     """Model to write (.npz)."""
     template: Path | None = None
@@ -84,7 +84,8 @@ def train_enveloping(
         "train enveloping", config, () if config.template is None else (config.template,)
     )
     notes: list[str] = []
-    held = chosen_takes(read_dataset(config.scans), str(config.scans), config, notes)
+    sets = ", ".join(str(path) for path in config.scans)
+    held = chosen_takes(joined_sets(config.scans), sets, config, notes)
     checkpoint = config.out.with_name(config.out.name + ".checkpoint.npz")
     made = trained_enveloping(held, config.trainer(), config.template, callback, checkpoint)
     write_enveloping(config.out, made.model)
@@ -92,6 +93,29 @@ def train_enveloping(
     finish_run(run, [config.out], report)
     checkpoint.unlink(missing_ok=True)
     return TrainedDynamicsFile(config.out, manifest_path(config.out), (*notes, *made.notes), report)
+
+
+def joined_sets(paths: Sequence[Path]) -> Registrations:
+    """Several sets as one: takes one after another, a person known by the same name in all."""
+    if not paths:
+        raise InputError("no set of scans was given; expected at least one --scans.")
+    sets = [read_dataset(path) for path in paths]
+    people: dict[str, Subject] = {}
+    for path, held in zip(paths, sets, strict=True):
+        if held.topology_hash != sets[0].topology_hash:
+            raise InputError(
+                f"{path} has {held.vertex_count} vertices a scan and {paths[0]} has "
+                f"{sets[0].vertex_count}, or the same ones in another order; expected one topology."
+            )
+        for name, subject in held.subjects.items():
+            known = people.setdefault(name, subject)
+            if dict(known.facts) != dict(subject.facts):
+                raise InputError(
+                    f"{name} of {path} is not {name} of a set before it: their measurements "
+                    f"differ. Expected sets of the same people, or other names."
+                )
+    takes = tuple(take for held in sets for take in held.takes)
+    return replace(sets[0], takes=takes, subjects=people)
 
 
 def trained_enveloping(

@@ -33,15 +33,17 @@ class TrainNeuralConfig:
     subject: str = ""
     """Learn one person alone, as Casas 2018 do; everybody if left out."""
     leave_out: str = ""
-    """Motion that is kept to stop at and judge by; a tenth of the takes, drawn, if left out."""
+    """Motion that is kept to judge by; a tenth of the takes, drawn, if left out."""
     count: int = 48
     """Dynamic coefficients."""
     static_count: int = 24
     """Coefficients of what poses do beyond SMPL's correctives; 0 for none."""
     steps: int = 4000
     """Updates of the weights."""
-    width: int = 128
-    """Numbers between layers."""
+    width: int = 48
+    """Numbers between layers of a network."""
+    members: int = 4
+    """Networks, of which the mean is taken, joined with linear predictors."""
     sex: Sex = "both"
     """Whose takes."""
     test_too: bool = False
@@ -71,6 +73,7 @@ def train_neural(
         plain,
         dynamic_count=config.count,
         static_count=config.static_count,
+        members=config.members,
         network=replace(plain.network, steps=config.steps, width=config.width, seed=config.seed),
     )
     model, report = trainer.fit(takes, SmplSkinning(template), held_out, say)
@@ -88,7 +91,7 @@ def _of(takes: Registrations, config: TrainNeuralConfig) -> Registrations:
 
 
 def _held_out(takes: Registrations, config: TrainNeuralConfig) -> Callable[[Take], bool]:
-    """Which takes training stops by."""
+    """Which takes the result is judged by."""
     if config.leave_out:
         if not any(take.sequence == config.leave_out for take in takes.takes):
             known = ", ".join(sorted({take.sequence for take in takes.takes}))

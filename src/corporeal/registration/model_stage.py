@@ -100,7 +100,22 @@ def fit_model(
             step, data = _solved(model, state, posed, some, stage)
             state = model.stepped(state, posed, step)
             posed = model.posed(state)
-    pose = stages[-1].prior * pose_prior(model.template.skeleton.names).energy(state.pose)
+    return _judged(model, state, posed, data, stages[-1])
+
+
+def as_it_lies(
+    model: PersonModel, surface: ScanSurface, state: PersonState, stage: ModelStage
+) -> ModelFit:
+    """A state and its energy, with no step taken."""
+    posed = model.posed(state)
+    data = _rows(model, surface.some(stage.points), posed, stage)[2]
+    return _judged(model, state, posed, data, stage)
+
+
+def _judged(
+    model: PersonModel, state: PersonState, posed: PosedPerson, data: float, stage: ModelStage
+) -> ModelFit:
+    pose = stage.prior * pose_prior(model.template.skeleton.names).energy(state.pose)
     shape = float(state.shape @ state.shape)
     return ModelFit(state, posed, data + PRIOR * (pose + shape), data)
 
@@ -147,15 +162,18 @@ def _rows(
             np.full(len(searching), stage.back / len(searching)),
         ]
     )
+    back = to_skin[to_scan]
+    # a leg that the scan lacks, or that lies elsewhere, finds the other, which is found already
+    limbs = model.limbs
+    rival = (limbs[searching] != 0) & (limbs[searching] == -limbs[back])
+    good = np.concatenate([agree[: len(to_skin)] > 0.2, (agree[len(to_skin) :] > 0.2) & ~rival])
     if stage.sigma <= _STRICT:
         # a vertex in a hole finds the rim, whose own nearest vertex lies elsewhere
-        other = posed.vertices[to_skin[to_scan]]
-        beyond = np.linalg.norm(other - posed.vertices[searching], axis=1)
+        beyond = np.linalg.norm(posed.vertices[back] - posed.vertices[searching], axis=1)
         share[len(to_skin) :] *= beyond < _MUTUAL
     gap = targets - posed.vertices[vertices]
     along = np.sum(gap * planes, axis=1)
     squares = along**2 + stage.slide * np.sum(gap * gap, axis=1)
-    good = agree > 0.2
     rho = np.where(good, squares / (squares + stage.sigma**2), 1.0)
     weight = np.where(good, stage.sigma**2 / (squares + stage.sigma**2) ** 2, 0.0) * share
     # Σ weight (n nᵀ + κ I), one vertex after the other

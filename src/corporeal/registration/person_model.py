@@ -117,6 +117,12 @@ class PersonModel:
             len(offsets), -1
         )
 
+    @cached_property
+    def limbs(self) -> Int[NumpyArray, "v"]:
+        """Limb of every vertex: 1 arm, 2 leg, left positive and right negative; else 0."""
+        kinds = np.array([_limb(name) for name in self.template.part_names])
+        return kinds[np.asarray(self.template.part_labels)[self.vertex_indices]]
+
     def start(self) -> PersonState:
         """The mean person in the zero pose."""
         rotations = np.broadcast_to(np.eye(3), (self.joint_count, 3, 3)).copy()
@@ -202,6 +208,15 @@ class PersonModel:
             rest_normals=self.rest_normals[rows],
             whole=False,
         )
+
+
+_LIMBS = {"upper_arm": 1, "forearm": 1, "hand": 1, "thigh": 2, "shin": 2, "foot": 2}
+"""Kind of limb by the part's name without its side."""
+
+
+def _limb(part: str) -> int:
+    side, _, stem = part.partition("_")
+    return (1 if side == "left" else -1) * _LIMBS.get(stem, 0)
 
 
 def _without_forearm_twist(

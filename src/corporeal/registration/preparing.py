@@ -38,6 +38,10 @@ _PIECE = 0.002
 """Pieces of at least this share of the largest's size may belong to it."""
 _BESIDE = 0.08
 """… if they lie within this share of the extent of it."""
+_LIMB_END = (0.005, 0.06)
+"""Share of the largest piece's size that a hand, a foot or a foot with its shin has."""
+_CUT_OFF = 0.2
+"""Such a piece belongs to the body within this share of the extent: a hole may take a forearm."""
 _LINK = 0.03
 """Pieces nearer to each other than this share of the extent belong together."""
 
@@ -220,9 +224,11 @@ def _main_piece(points: NumpyArray, up_hint: NumpyArray | None) -> tuple[NumpyAr
     main = KDTree(cells[labels == order[0]])
     kept = [order[0]]
     for label in order[1:]:
-        if counts[label] >= _PIECE * counts[order[0]]:
+        share = counts[label] / counts[order[0]]
+        if share >= _PIECE:
             away = float(main.query(cells[labels == label])[0].min())
-            if away < _BESIDE * extent:
+            reach = _CUT_OFF if _LIMB_END[0] <= share <= _LIMB_END[1] else _BESIDE
+            if away < reach * extent:
                 kept.append(label)
     near = KDTree(cells).query(points)[1]
     return np.flatnonzero(np.isin(labels[near], kept)), len(order) - len(kept)
@@ -273,16 +279,6 @@ def _unit(points: NumpyArray, unit: str) -> tuple[float, str]:
 
 
 def _normals(points: NumpyArray, given: NumpyArray | None) -> NumpyArray:
-    """Outward normals; found on a thinner cloud where none are given, and carried over."""
-    from scipy.spatial import KDTree
-
-    if given is not None and (np.linalg.norm(given, axis=1) > 1e-9).mean() > 0.9:
-        return outward_normals(points, given)
-    _, (coarse,) = thinned(points, 10_000)
-    signed = outward_normals(coarse)
-    tree = KDTree(points)
-    near = np.asarray(tree.query(points, 12)[1])
-    around = points[near] - points[near].mean(axis=1, keepdims=True)
-    own = np.linalg.eigh(np.einsum("nka,nkb->nab", around, around))[1][:, :, 0]
-    like = signed[np.asarray(KDTree(coarse).query(points)[1])]
-    return own * np.where(np.sum(own * like, axis=1) < 0, -1.0, 1.0)[:, None]
+    """Outward normals; given ones keep their directions."""
+    known = given is not None and (np.linalg.norm(given, axis=1) > 1e-9).mean() > 0.9
+    return outward_normals(points, given if known else None)

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.body.raw_scan import RawScan
 from corporeal.errors import InputError
 from corporeal.formats.bvh_units import axis_rotation
 from corporeal.geometry.alignment import best_rotation
-from corporeal.registration.coupled_stage import STAGES, Coupled, CoupledStage, couple
+from corporeal.registration.coupled_stage import STAGES, Coupled, CoupledStage, couple, matches
 from corporeal.registration.hands import with_best_hands
 from corporeal.registration.model_stage import FINE, ModelFit, fit_model
 from corporeal.registration.person_model import PersonModel, person_model
@@ -34,10 +34,19 @@ UPS = ("+y", "+z")
 """Upward axes that are tried first."""
 OTHER_UPS = ("-y", "-z", "+x", "-x")
 """Upward axes that are tried where the first fit badly."""
+_UP = np.array([0.0, 1.0, 0.0])
+_NEAR_AXIS = 0.85
+"""Cosine between two ways up from which on they count as one."""
 _GOOD = 0.3
 """Energy of a start below which no other axis is tried."""
 _ALIKE = 1.15
 """Axes whose best start lies up to so many times as far as the best's are fitted too."""
+_FINE_NOISE = 5e-4
+"""Noise of points, metres, up to which the last stage is as soft as it is."""
+_BESIDE = 10
+"""Which of a point's neighbours is compared with it."""
+_JUDGED = 8000
+"""Points that the noise is told from."""
 _CLOSE = 1.3
 """Starts up to so many times the best's energy are fitted finely too."""
 
@@ -136,6 +145,8 @@ def started(
         choices = [("away from the floor", _towards_y(prepared.up_hint))]
     else:
         choices = [(axis, _upright(axis)) for axis in UPS]
+    if up == "auto":
+        choices += _lengthways(prepared, [rotation.T @ _UP for _, rotation in choices])
     best = _best_of(model, prepared, choices)
     if best[0][0].energy > _GOOD and up == "auto":
         more = [(axis, _upright(axis)) for axis in OTHER_UPS]
@@ -147,6 +158,18 @@ def started(
     starts, surface, (axis, rotation) = best
     close = [fit for fit in starts if fit.energy < _CLOSE * starts[0].energy]
     return close, surface, rotation, f"up is {axis}."
+
+
+def _lengthways(prepared: PreparedScan, known: list[NumpyArray]) -> list[tuple[str, NumpyArray]]:
+    """Both ways along the scan's longest axis, where no known way up is near: people who lie on the
+    floor, or hang head down."""
+    middle = prepared.points - prepared.points.mean(axis=0)
+    long = np.linalg.eigh(middle.T @ middle)[1][:, -1]
+    return [
+        ("along the body, which lies", _towards_y(way))
+        for way in (long, -long)
+        if all(way @ other < _NEAR_AXIS for other in known)
+    ]
 
 
 def _best_of(
@@ -203,14 +226,16 @@ def sound_coupling(
 ) -> tuple[Coupled, int]:
     """The coupled stage, solved again more stiffly where its mesh folds or crosses itself.
 
-    The last stage, and what is solved again, are laid onto `dense` where that is given.
+    The last stage, and what is solved again, are laid onto `dense` where that is given, more
+    stiffly where its points scatter more: noise should not become creases.
     """
     triangles = np.asarray(model.template.mesh.triangles)
     coupled = couple(model, surface, fit.state, stages[:-1])
     surface = surface if dense is None else dense
     free = coupled.vertices - coupled.model_vertices
-    coupled = couple(model, surface, coupled.state, stages[-1:], free)
-    stiffness = np.ones(len(coupled.vertices))
+    noise = scatter(coupled.vertices, triangles, surface)
+    stiffness = np.full(len(free), max(1.0, (noise / _FINE_NOISE) ** 2))
+    coupled = couple(model, surface, coupled.state, stages[-1:], free, stiffness)
     for _ in range(2):
         found = unsound_triangles(coupled.vertices, coupled.model_vertices, triangles)
         if found.count == 0:
@@ -223,6 +248,28 @@ def sound_coupling(
         )  # fmt: skip
     vertices, left = mended(coupled.vertices, coupled.model_vertices, triangles)
     return replace(coupled, vertices=vertices), left
+
+
+def scatter(
+    vertices: Float64[NumpyArray, "V 3"],
+    triangles: Int[NumpyArray, "F 3"],
+    surface: ScanSurface,
+) -> float:
+    """Noise of a scan's points across the surface, one standard deviation, metres.
+
+    Neighbours' heights over a mesh nearby differ by √2 of it, however far off the mesh is; by the
+    median, so that outliers do not count.
+    """
+    from scipy.spatial import KDTree
+
+    some = surface.points[:: max(1, len(surface.points) // _JUDGED)]
+    # not the very nearest, which are those of like height
+    pair = np.asarray(KDTree(surface.points).query(some, _BESIDE)[1])[:, -1]
+    both = np.concatenate([some, surface.points[pair]])
+    found = matches(vertices, triangles, both)
+    heights = np.sum((both - found.feet) * found.normals, axis=1)
+    apart = np.abs(heights[: len(some)] - heights[len(some) :])
+    return float(np.median(apart)) / (0.6745 * float(np.sqrt(2.0)))
 
 
 def finished(

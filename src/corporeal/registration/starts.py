@@ -15,6 +15,7 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.pose import RotationPose
 from corporeal.geometry.rotations import matrix_from_axis_angle
+from corporeal.registration.limbs import with_best_limbs
 from corporeal.registration.model_stage import COARSE, MIDDLE, NORMAL_REACH, ModelFit, fit_model
 from corporeal.registration.person_model import PersonModel, PersonState
 from corporeal.registration.scan_surface import ScanSurface, spread_subset
@@ -27,6 +28,10 @@ _FITTED = 12
 """Starts that are fitted coarsely."""
 _KEPT = 4
 """Starts that are fitted further."""
+_DOUBTFUL = 0.21
+"""Energy of the best above which limbs are begun anew; whole scans of people lie below."""
+_HOPELESS = 0.4
+"""Energy above which no limb would help: not a person, or another axis is up."""
 
 LEGS: dict[str, dict[str, tuple[float, float, float]]] = {
     "standing": {},
@@ -138,7 +143,13 @@ def fitted_starts(
         fit_model(coarse, surface.some(900, 2), state, (*COARSE[1:], *MIDDLE)) for state in turned
     ]
     again.sort(key=lambda fit: fit.energy)
-    return _distinct(again)[:keep]
+    found = _distinct(again)[:keep]
+    if _DOUBTFUL < found[0].energy < _HOPELESS:
+        few = surface.some(900, 2)
+        found = [with_best_limbs(coarse, few, fit) for fit in found]
+        found = [fit_model(coarse, few, fit.state, MIDDLE[1:]) for fit in found]
+        found.sort(key=lambda fit: fit.energy)
+    return found
 
 
 def _compared(model: PersonModel, scan: ScanSurface) -> list[Start]:

@@ -237,8 +237,14 @@ def given_again(content: Json, verb: str, kind: type) -> dict[str, Any]:
     require_verb(content, verb)
     require_known(content, kind)
     kinds = {f.name: f.type for f in fields(kind)}
+
+    def given(name: str, value: Any) -> Any:
+        if kinds[name] is not Path and Path not in get_args(kinds[name]):
+            return value
+        return tuple(map(Path, value)) if isinstance(value, list) else Path(value)
+
     return {
-        name: Path(value) if kinds[name] is Path or Path in get_args(kinds[name]) else value
+        name: given(name, value)
         for name, value in content["config"].items()
         if name in kinds and value is not None
     }

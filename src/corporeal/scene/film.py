@@ -1,4 +1,4 @@
-"""Films: animations side by side, seen by a camera that stands still."""
+"""Films: animations side by side; a camera that stands still, or goes with whoever walks away."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from corporeal.scene.casting import Performance, Wardrobe
 from corporeal.scene.colour_map import ColourScale
 from corporeal.scene.labels import label_bodies
 from corporeal.scene.legend import draw_legend
-from corporeal.scene.lineup import frame_lineup, line_up
+from corporeal.scene.lineup import frame_lineup, line_up, travel
 from corporeal.scene.performances import perform
 from corporeal.scene.raster import render
 from corporeal.scene.scene import Scene
@@ -43,7 +43,8 @@ def film(
     """Write an MP4 of all animations at once, side by side, as long as the longest of them.
 
     Time is kept whatever the animations' own frame rates: the nearest frame at or before is shown,
-    and one that has ended stands still. The picture holds the whole movement.
+    and one that has ended stands still. The picture holds the whole movement; it goes along with
+    bodies that walk through the room.
     """
     require_writable(path)
     if not 0 < fps <= 1000:
@@ -64,7 +65,8 @@ def film_frames(
     if close_up is not None and close_up.close_up is not None:
         yield from _close_ups(shown, fps, width, height, close_up)
         return
-    lineup = line_up(shown, azimuth)
+    ways = [travel(performance) for performance in shown]
+    lineup = line_up(shown, azimuth, ways=ways)
     labels = [performance.label for performance in shown]
     legend = shown[0].scale
     camera = frame_lineup(
@@ -72,10 +74,10 @@ def film_frames(
     )
     dressed = [Wardrobe(performance) for performance in shown]
     for moment in range(_frame_count(shown, fps)):
-        actors = [
-            wardrobe.actor(_frame_at(wardrobe.performance, moment / fps), shift)
-            for wardrobe, shift in zip(dressed, lineup.shifts, strict=True)
-        ]
+        actors = []
+        for wardrobe, shift, way in zip(dressed, lineup.shifts, ways, strict=True):
+            index = _frame_at(wardrobe.performance, moment / fps)
+            actors.append(wardrobe.actor(index, shift - way[index]))
         scene = Scene(actors, camera, ground_height=lineup.ground_height)
         picture = label_bodies(render(scene, width, height), camera, labels, lineup.feet)
         yield picture if legend is None else draw_legend(picture, legend)

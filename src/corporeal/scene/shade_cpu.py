@@ -40,7 +40,7 @@ def _highlight(nl, nh, lh, specular, roughness):
 
 
 @kernel()
-def _interpolate(corners, i, j, k, x, y, attributes, out):
+def interpolate(corners, i, j, k, x, y, attributes, out):
     """Perspective-correct attributes of a triangle; gives back whether its front is seen."""
     xi, yi, wi = corners[i, 0], corners[i, 1], corners[i, 2]
     xj, yj, wj = corners[j, 0], corners[j, 1], corners[j, 2]
@@ -199,7 +199,7 @@ def shade(
                     continue
                 hits += 1
                 i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-                front = _interpolate(corners, i, j, k, x + 0.5, first_row + y + 0.5, attributes, at)
+                front = interpolate(corners, i, j, k, x + 0.5, first_row + y + 0.5, attributes, at)
                 length = math.sqrt(at[3] * at[3] + at[4] * at[4] + at[5] * at[5])
                 scale = (1.0 if front else -1.0) / max(length, 1e-9)
                 for c in range(3):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from corporeal.body.looks import Looks
 from corporeal.errors import InputError
 from corporeal.formats.png import write_png
 from corporeal.runtime.files import require_writable
-from corporeal.scene.camera import Camera, frame
+from corporeal.scene.camera import Camera, direction_from, view_axes
 from corporeal.scene.casting import Performance, Wardrobe
 from corporeal.scene.colour_map import ColourScale
 from corporeal.scene.legend import draw_legend
@@ -30,6 +30,11 @@ MOST_ROWS = 4
 _LETTERS = 15.0
 _CAPTION = 22
 """Height of the line of times, pixels."""
+_ELEVATION, _LENS = math.radians(6), math.radians(20)
+"""Of the camera of all cells: above the ground, and its vertical angle."""
+_APART = 0.16
+"""Metres between what is seen in two neighbouring cells."""
+_EXTREMES = ((min, np.min), (max, np.max))
 
 
 def contact_sheet(
@@ -51,7 +56,7 @@ def contact_sheet(
 
     `attachments`, `labels` and `values` hold one item an animation; labels are the deformers' names
     unless given. The camera goes along with the body over the ground, in a `close_up` with its
-    head; all cells have one scale.
+    head; all cells have one scale, and each is as wide as its moment needs.
     """
     require_writable(path)
     if not 1 <= len(animations) <= MOST_ROWS:
@@ -60,15 +65,15 @@ def contact_sheet(
         raise InputError(f"{frames} frames asked for; a sheet shows 1 to 24.")
     shown = perform(animations, attachments, labels, tone, values, scale, looks)
     rows = [_moments(performance, frames) for performance in shown]
-    points = np.concatenate([_centred_points(p, row) for p, row in zip(shown, rows, strict=True)])
-    cell_width = width // frames
-    camera, cell_height = _cell(points, cell_width, azimuth)
     near = close_up if close_up is not None and close_up.close_up is not None else None
-    if near is not None:
-        cell_height = round(1.15 * cell_width) + _CAPTION
-    ground = float(points[:, 1].min())
+    columns = [
+        np.concatenate([_centred_points(p, row[k]) for p, row in zip(shown, rows, strict=True)])
+        for k in range(frames)
+    ]
+    cells = _close_cells(frames, width) if near is not None else _cells(columns, width, azimuth)
+    ground = min(float(points[:, 1].min()) for points in columns)
     strips = [
-        _strip(performance, row, camera, cell_width, cell_height, ground, near)
+        _strip(performance, row, cells, ground, near)
         for performance, row in zip(shown, rows, strict=True)
     ]
     picture = np.concatenate(strips)
@@ -88,26 +93,60 @@ def _way(performance: Performance, index: int) -> Float[NumpyArray, "3"]:
     return np.array([root[0], 0.0, root[2]])
 
 
-def _centred_points(performance: Performance, row: list[int]) -> Float[NumpyArray, "n 3"]:
+def _centred_points(performance: Performance, index: int) -> Float[NumpyArray, "n 3"]:
     vertices = performance.animation.vertices
-    return np.concatenate([reached(vertices[i : i + 1]) - _way(performance, i) for i in row])
+    return reached(vertices[index : index + 1]) - _way(performance, index)
 
 
-def _cell(points: Float[NumpyArray, "n 3"], width: int, azimuth: float) -> tuple[Camera, int]:
-    """The camera of all cells, and a height that suits what it sees."""
-    right = points @ np.array([math.cos(azimuth), 0.0, -math.sin(azimuth)])
-    shape = float(np.ptp(points[:, 1]) / max(np.ptp(right), 1e-6))
-    height = round(width * min(max(1.12 * shape, 0.9), 2.2)) + _CAPTION
-    bottom = _CAPTION / height
-    return frame(points, width / height, azimuth=azimuth, margin=0.03, bottom=bottom), height
+@dataclass(frozen=True)
+class _Cell:
+    """One moment's place on the sheet."""
+
+    camera: Camera | None
+    """None for a close-up, whose camera goes with the head."""
+    width: int
+    """Pixels."""
+    height: int
+    """Pixels, the same in all cells."""
+
+
+def _close_cells(count: int, width: int) -> list[_Cell]:
+    edge = width // count
+    return [_Cell(None, edge, round(1.15 * edge) + _CAPTION)] * count
+
+
+def _cells(columns: list[Float[NumpyArray, "n 3"]], width: int, azimuth: float) -> list[_Cell]:
+    """Cells of one scale, each as wide as its moment is: arms that are spread once do not make the
+    body small in all others. The height is what the whole movement fills."""
+    direction = np.asarray(direction_from(azimuth, _ELEVATION))
+    axes = view_axes(-direction)
+    seen = [points @ axes.T for points in columns]
+    widths = np.array([np.ptp(points[:, 0]) + _APART for points in seen])
+    low, high = (extreme([at(p[:, 1]) for p in seen]) for extreme, at in _EXTREMES)
+    tall = 1.06 * (high - low)
+    most = 2.2 * width / len(columns)
+    scale = min(width / widths.sum(), most / tall)  # pixels a metre
+    edges = np.round(width * np.concatenate([[0.0], np.cumsum(widths) / widths.sum()]))
+    height = round(scale * tall) + _CAPTION
+    far = height / scale / 2 / math.tan(_LENS / 2)
+    cells = []
+    for points, edge in zip(seen, np.diff(edges).astype(int), strict=True):
+        a = (points[:, 0].min() + points[:, 0].max()) / 2
+        b = (low + high) / 2 - _CAPTION / scale / 2
+        middle = np.array([a, b, points[:, 2].mean()]) @ axes
+        eye = middle + far * direction
+        cells.append(_Cell(Camera(_triple(eye), _triple(middle), _LENS), int(edge), height))
+    return cells
+
+
+def _triple(vector: Float[NumpyArray, "3"]) -> tuple[float, float, float]:
+    return float(vector[0]), float(vector[1]), float(vector[2])
 
 
 def _strip(
     performance: Performance,
     row: list[int],
-    camera: Camera,
-    width: int,
-    height: int,
+    cells: list[_Cell],
     ground_height: float,
     near: View | None = None,
 ) -> UInt8[NumpyArray, "H W 3"]:
@@ -117,19 +156,20 @@ def _strip(
     key = replace(usual.key, direction=(-0.35, 1.6, 0.62))
     studio = replace(usual, key=key, backdrop=Backdrop(vignette=0.0))
     wardrobe = Wardrobe(performance)
-    cells = []
-    for i in row:
-        if near is None:
-            actor = wardrobe.actor(i, -_way(performance, i))
-            scene = Scene((actor,), camera, studio, ground_height)
-        else:
-            close = head_camera(wardrobe.performance.animation, i, near, width / height)
-            scene = Scene((wardrobe.actor(i),), close, studio, None)
-        cells.append(render(scene, width, height, samples=3))
+    drawn, words, left = [], [], 0
     fps = performance.animation.motion.fps
-    times = [
-        Text(f"{i / fps:.2f} s", (k + 0.5) * width, height - _CAPTION / 2, 0.8 * _LETTERS, "mm")
-        for k, i in enumerate(row)
-    ]
+    for i, cell in zip(row, cells, strict=True):
+        if near is None and cell.camera is not None:
+            actor = wardrobe.actor(i, -_way(performance, i))
+            scene = Scene((actor,), cell.camera, studio, ground_height)
+        else:
+            assert near is not None
+            aspect = cell.width / cell.height
+            close = head_camera(wardrobe.performance.animation, i, near, aspect)
+            scene = Scene((wardrobe.actor(i),), close, studio, None)
+        drawn.append(render(scene, cell.width, cell.height, samples=3))
+        place = (left + 0.5 * cell.width, cell.height - _CAPTION / 2)
+        words.append(Text(f"{i / fps:.2f} s", *place, 0.8 * _LETTERS, "mm"))
+        left += cell.width
     name = Text(performance.label, 0.7 * _LETTERS, 0.6 * _LETTERS, 1.2 * _LETTERS, "la")
-    return write_text(np.concatenate(cells, axis=1), [name, *times])
+    return write_text(np.concatenate(drawn, axis=1), [name, *words])

@@ -25,11 +25,18 @@ def texel_at(texels, table, n, level, u, v, out):
 
 @kernel()
 def opacity_at(texels, table, n, level, u, v):
-    """Opacity, 0 to 255, of the nearest texel of picture `n`."""
+    """Opacity, 0 to 255, of picture `n`, bilinear: cut edges are curves, not texels."""
     first, width, height = table[n, 3 * level], table[n, 3 * level + 1], table[n, 3 * level + 2]
-    i = min(max(int(u * width), 0), width - 1)
-    j = min(max(int(v * height), 0), height - 1)
-    return texels[first + j * width + i, 3]
+    x = min(max(u * width - 0.5, 0.0), width - 1.0)
+    y = min(max(v * height - 0.5, 0.0), height - 1.0)
+    i, j = int(x), int(y)
+    right, below = min(i + 1, width - 1), min(j + 1, height - 1)
+    fx, fy = x - i, y - j
+    above = (1.0 - fx) * texels[first + j * width + i, 3]
+    above += fx * texels[first + j * width + right, 3]
+    under = (1.0 - fx) * texels[first + below * width + i, 3]
+    under += fx * texels[first + below * width + right, 3]
+    return (1.0 - fy) * above + fy * under
 
 
 @kernel()

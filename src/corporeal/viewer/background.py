@@ -37,14 +37,15 @@ class _Ready:
 
 
 class Background:
-    """Threads in two lanes, `quick` for answers within a second and `slow` for the rest, one each;
-    and a process for every job, a few at a time."""
+    """Threads in three lanes, `quick` for answers within a second, `looks` for paint and `slow` for
+    the rest, one each; and a process for every job, a few at a time."""
 
     def __init__(self, refused: Callable[[str, str], None]) -> None:
         """`refused` is told the name of work that failed, and why."""
         self._refused = refused
         self._lanes = {
-            lane: ThreadPoolExecutor(1, thread_name_prefix=lane) for lane in ("quick", "slow")
+            lane: ThreadPoolExecutor(1, thread_name_prefix=lane)
+            for lane in ("quick", "looks", "slow")
         }
         self._threads: dict[str, tuple[Future[Any], Done]] = {}
         self._processes: dict[str, tuple[JobProcess, Done]] = {}

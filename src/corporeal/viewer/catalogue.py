@@ -4,6 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from corporeal.anthropometry.definitions import DIMENSIONS
+from corporeal.appearance.appearance import Appearance
+from corporeal.appearance.faces import FaceSlider, expression_names, face_sliders
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.library import MOTIONS
 from corporeal.pipelines.deformers import deformer_class, deformers_where, is_ready
@@ -55,6 +57,9 @@ def catalogue(model: PhenotypeModel) -> dict[str, Any]:
         "measures": [{"name": name, "unit": units[name]} for name in MEASURED],
         "learned": LEARNED,
         "presets": list(PRESETS),
+        "appearance": [asdict(row) for row in Appearance.table()],
+        "face": [_face_slider(row) for row in face_sliders().values()],
+        "expressions": list(expression_names()),
         "motions": list(MOTIONS),
         "poses": POSES,
         "limits": turn_limits(),
@@ -62,6 +67,11 @@ def catalogue(model: PhenotypeModel) -> dict[str, Any]:
             _deformer(name) for name in deformers_where(changes_topology=False) if is_ready(name)
         ],
     }
+
+
+def _face_slider(row: FaceSlider) -> dict[str, Any]:
+    """A slider of the face: those with targets on one side alone begin at 0."""
+    return {"name": row.name, "low": -1.0 if row.less else 0.0, "high": 1.0}
 
 
 def _deformer(name: str) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 import shlex
 from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import Any
 
+from corporeal.appearance.appearance import Appearance
 from corporeal.pipelines.controls import control_words
 from corporeal.pipelines.deformers import deformer_class
 from corporeal.pipelines.motion_source import is_motion_file
@@ -109,7 +111,25 @@ def animate_command(document: Document, view: View, out: str, body: str | None) 
         words += ["--stiffness-map", "painted.npy"]
     if document.exaggerated and not traits.is_linear_blend:
         words += ["--exaggeration-map", "exaggerated.npy"]
+    words += look_words(document.appearance)
     return shlex.join([*words, "--out", out])
+
+
+def look_words(appearance: Appearance) -> list[str]:
+    """Flags of a look; one with sliders of the face is a file that the export keeps beside."""
+    if appearance.face:
+        return ["--appearance", "appearance.json"]
+    values = appearance.plain()
+    words = []
+    if expression := values.pop("expression", None):
+        words += ["--expression", *(f"{name}={value:g}" for name, value in expression.items())]
+    if values:
+        words += ["--look", *(f"{name}={_short(value)}" for name, value in values.items())]
+    return words
+
+
+def _short(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _flags(values: Mapping[str, float]) -> list[str]:

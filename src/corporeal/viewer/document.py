@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, get_args
 
+from corporeal.appearance.appearance import SKIN_NAMES, Appearance
+from corporeal.appearance.faces import expression_names, face_sliders
 from corporeal.body.controls import ControlValue
 from corporeal.errors import InputError
 from corporeal.pipelines.controls import plain_controls
@@ -91,8 +93,6 @@ class Look:
     """Whether edges are drawn."""
     ground: bool = True
     """Whether the floor is drawn."""
-    tone: str = "light"
-    """Name of the skin tone."""
     skin_opacity: float = 1.0
     """0 (unseen) to 1."""
     muscle: bool = False
@@ -111,6 +111,8 @@ class Document:
 
     body: BodyChoice = field(default_factory=BodyChoice)
     """Whose body it is."""
+    appearance: Appearance = field(default_factory=Appearance)
+    """How it looks: skin, face, hair, eyes, clothes."""
     motion: MotionChoice = field(default_factory=MotionChoice)
     """What it does."""
     views: tuple[View, ...] = (View("lbs"), View("projective"))
@@ -146,7 +148,13 @@ def as_json(document: Document) -> dict[str, Any]:
     plain["views"] = list(plain["views"])
     plain["keys"] = list(plain["keys"])
     plain["rig"]["joints"] = list(plain["rig"]["joints"])
+    plain["appearance"] = _plain_appearance(document.appearance)
     return plain
+
+
+def _plain_appearance(appearance: Appearance) -> dict[str, Any]:
+    """What differs from the defaults; sliders of the face and expressions always have a place."""
+    return {"face": {}, "expression": {}, **appearance.plain()}
 
 
 def changed(document: Document, path: Sequence[str | int], value: Any) -> Document:
@@ -175,6 +183,8 @@ def changed(document: Document, path: Sequence[str | int], value: Any) -> Docume
 def _plain_section(document: Document, name: str) -> Any:
     """One field of the document as JSON; None for a name that is none."""
     section = getattr(document, name) if name in _SECTIONS else None
+    if isinstance(section, Appearance):
+        return _plain_appearance(section)
     if isinstance(section, tuple):
         return [asdict(row) for row in section]
     if isinstance(section, Mapping):
@@ -198,12 +208,13 @@ def read_document(content: bytes) -> Document:
 
 def parse(plain: Any) -> Document:
     """A checked document; raises `InputError` for unknown names and values out of range."""
-    top = _object("the session", plain, Document)
+    top = _object("the session", _modern(plain), Document)
     views = top.get("views")
     if views is not None and not (isinstance(views, list) and 1 <= len(views) <= MOST_VIEWS):
         raise InputError(f"the session shows other than 1 to {MOST_VIEWS} bodies.")
     readers: dict[str, Callable[[Any], Any]] = {
         "body": _body,
+        "appearance": _appearance,
         "motion": _motion,
         "views": lambda rows: tuple(_view(row) for row in rows),
         "colour": _colour,
@@ -218,6 +229,34 @@ def parse(plain: Any) -> Document:
         "speed": lambda value: _within("speed", value, 0.05, 4.0),
     }
     return Document(**{name: readers[name](value) for name, value in top.items()})
+
+
+def _modern(plain: Any) -> Any:
+    """A session whose skin tone is a word among how the page draws, as it once was, said anew."""
+    look = plain.get("look") if isinstance(plain, dict) else None
+    if not isinstance(look, dict) or "tone" not in look:
+        return plain
+    appearance = plain.get("appearance", {})
+    tone = look["tone"]
+    if isinstance(tone, str) and tone in SKIN_NAMES and isinstance(appearance, dict):
+        appearance = {"skin": SKIN_NAMES[tone], **appearance}
+    rest = {name: value for name, value in look.items() if name != "tone"}
+    return {**plain, "look": rest, "appearance": appearance}
+
+
+def _appearance(plain: Any) -> Appearance:
+    if not isinstance(plain, dict):
+        raise InputError(f"appearance is {type(plain).__name__}; expected values by name.")
+    if plain.get("wear"):
+        raise InputError("the studio puts on no assets; 'corporeal animate --wear' does.")
+    read = Appearance.of(plain)
+    for what, pairs, known in (
+        ("face slider", read.face, face_sliders()),
+        ("expression", read.expression, expression_names()),
+    ):
+        if unknown := [name for name, _ in pairs if name not in known]:
+            raise InputError(f"there is no {what} {unknown[0]!r:.60}.")
+    return read
 
 
 def _body(plain: Any) -> BodyChoice:

@@ -6,16 +6,13 @@ import numpy as np
 from jaxtyping import UInt16
 
 from corporeal._typing import Float32, NumpyArray
-from corporeal.assets.eyes import default_eyes
 from corporeal.body.identity import Identity
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.scene.colour_map import ramp
-from corporeal.scene.complexion import complexion
-from corporeal.scene.materials import HAIR_COLOUR, SKIN_TONES, skin_tone
-from corporeal.scene.wardrobe import underwear
 from corporeal.skinning.kinematics import forward_kinematics
 from corporeal.viewer.colouring import Colouring
 from corporeal.viewer.heat import heat
+from corporeal.viewer.looks import surface_arrays
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import SkinnedPlayer
 from corporeal.viewer.stage import Stage
@@ -42,7 +39,7 @@ def quantised(positions: Float32[NumpyArray, "V 3"]) -> Quantised:
 
 
 def model_packet(model: PhenotypeModel) -> Packet:
-    """What all bodies share: triangles, joints, ramps of colours."""
+    """What all bodies share: surface, joints, ramps of colours."""
     template = model.template
     return Packet(
         "model",
@@ -50,10 +47,9 @@ def model_packet(model: PhenotypeModel) -> Packet:
             "joints": list(template.skeleton.names),
             "parents": list(template.skeleton.parents),
             "parts": list(template.part_names),
-            "tones": list(SKIN_TONES),
         },
         {
-            "triangles": template.mesh.triangles.astype(np.uint32),
+            **surface_arrays(),
             "part_labels": template.part_labels.astype(np.uint8),
             "heat": heat(),
             "tide": ramp("tide").astype(np.float32),
@@ -61,34 +57,9 @@ def model_packet(model: PhenotypeModel) -> Packet:
     )
 
 
-def tone_packet(model: PhenotypeModel, tone: str) -> Packet:
-    """Skin of a tone, and the face painted on it."""
-    paint = complexion(model.template, skin_tone(tone), HAIR_COLOUR)
-    return Packet(
-        "tone",
-        {"tone": tone},
-        {
-            "colours": paint.colours,
-            "decal": np.asarray(255.0 * np.clip(paint.decal.paint, 0, 1), np.uint8),
-            "places": paint.decal.places.astype(np.float32),
-        },
-    )
-
-
-def person_packet(model: PhenotypeModel, identity: Identity) -> Packet:
-    """What one person brings: the rest shape, clothes and eyes."""
-    arrays: dict[str, NumpyArray] = {
-        "rest": np.asarray(identity.rest_vertices, np.float32),
-        "garment": underwear(model.template, identity),
-    }
-    eyes = []
-    for eye in default_eyes(identity):
-        centred = np.asarray(eye.mesh.vertices) - np.asarray(identity.joints)[eye.joint]
-        arrays[f"{eye.name} vertices"] = centred.astype(np.float32)
-        arrays[f"{eye.name} triangles"] = eye.mesh.triangles.astype(np.uint32)
-        arrays[f"{eye.name} colours"] = eye.vertex_colours.astype(np.float32)
-        eyes.append({"name": eye.name, "joint": eye.joint})
-    return Packet("person", {"eyes": eyes}, arrays)
+def person_packet(identity: Identity) -> Packet:
+    """The rest shape of one person, without the face of a look."""
+    return Packet("person", {}, {"rest": np.asarray(identity.rest_vertices, np.float32)})
 
 
 def frame_packet(

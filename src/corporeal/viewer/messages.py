@@ -165,6 +165,8 @@ MESSAGES: dict[str, Message] = {
     "measure": Message({"targets": _numbers}),
     "somebody": Message({"seed": _whole(0, 2**31)}),
     "preset": Message({"name": _word}),
+    "somebody's look": Message({"seed": _whole(0, 2**31)}),
+    "plain look": Message(),
     "mirror": Message(),
     "grab": Message({"view": _VIEW, "vertices": _row(3, _whole(0, 2**31)), "point": _POINT}),
     "drag": Message({"view": _VIEW, "target": _POINT}),

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.appearance.appearance import Appearance
+from corporeal.appearance.faces import random_face
 from corporeal.assets.default_body import grounded
 from corporeal.assets.learned_smpl import learned_smpl
 from corporeal.body.identity import Identity
@@ -101,6 +103,13 @@ def drawn(model: PhenotypeModel, seed: int) -> BodyChoice:
         {name: value for name, value in numbers.items() if name in macro},
         {name: value for name, value in numbers.items() if name not in macro and value != 0.0},
     )
+
+
+def shown_face(appearance: Appearance) -> dict[str, float]:
+    """Where the face's sliders stand: as a random seed drew them, and as moved by hand."""
+    drawn_face = random_face(appearance.face_seed, appearance.face_variety)
+    both = drawn_face | dict(appearance.face)
+    return {name: round(value, 4) for name, value in both.items()}
 
 
 def mirrored(choice: BodyChoice) -> BodyChoice:

@@ -15,13 +15,14 @@ from corporeal.viewer.colouring import Colouring, painted_map
 from corporeal.viewer.document import Document, View, as_json
 from corporeal.viewer.faults import FAULTS, GONE, told
 from corporeal.viewer.flesh import FleshMaker
-from corporeal.viewer.frames import frame_packet, model_packet, person_packet, tone_packet
+from corporeal.viewer.frames import frame_packet, model_packet, person_packet
 from corporeal.viewer.inside import NAME as LAYERS
 from corporeal.viewer.inside import Inside
+from corporeal.viewer.looks import Dresser
 from corporeal.viewer.messages import require_message
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.performing import perform
-from corporeal.viewer.person import authored, facts, shaped, weighed
+from corporeal.viewer.person import authored, facts, shaped, shown_face, weighed
 from corporeal.viewer.players import FleshPlayer, Player
 from corporeal.viewer.playhead import FPS
 from corporeal.viewer.posing import POSES
@@ -64,6 +65,7 @@ class Session:
         motion = authored(self.model, identity, self.document.motion)
         self.stage = Stage(self.model, identity, motion)
         self.flesh = FleshMaker(self.model.template)
+        self.dresser = Dresser()
         self._settled = self.document
         self._colouring = self._new_colouring()
         self._sent = self._seen = 0
@@ -81,6 +83,7 @@ class Session:
 
     def prepare(self) -> None:
         """Begin what takes long before a page is there: the flesh, and what every page is told."""
+        self.dresser.begin(self)
         self._cast()
         _ = self._first_words
 
@@ -99,12 +102,13 @@ class Session:
         known, model = self._first_words
         self.send(Packet("catalogue", {**known.fields, "fresh": self._is_fresh}))
         self.send(model)
-        self.send(tone_packet(self.model, self.document.look.tone))
         self._tell_person()
+        self.dresser.tell_all(self)
         for packet in self.surfaces.values():
             self.send(packet)
         if not self.stage.players:
             self._cast()
+        self.dresser.begin(self)
         self._tell_document()
         if self.inside.told is not None:
             self.send(self.inside.told)
@@ -203,6 +207,12 @@ class Session:
         if now.body != before.body:
             self.stage.become(shaped(self.model, now.body, self.scanned))
             self._tell_person()
+        if now.appearance != before.appearance:
+            self.stage.wear(now.appearance)
+        if (now.body, now.appearance) != (before.body, before.appearance) or (
+            final and (now.body, now.appearance) != (settled.body, settled.appearance)
+        ):
+            self.dresser.follow(self, final=final)
         if final:
             self.inside.follow(self)
         if final and now.body != settled.body:
@@ -222,8 +232,6 @@ class Session:
             self._prepare([n for n, made in enumerate(self.stage.players) if _is_weighted(made)])
         if _coloured(now) != _coloured(before):
             self._colouring = self._new_colouring()
-        if now.look.tone != before.look.tone:
-            self.send(tone_packet(self.model, now.look.tone))
         if now.playing and not before.playing:
             self._next = perf_counter()
 
@@ -231,6 +239,7 @@ class Session:
         """Another skin for the same choices, such as one that has grown."""
         self.stage.become(identity)
         self._tell_person()
+        self.dresser.follow(self, final=True)
         self._measure()
         perform(self)
         self._prepare(range(len(self.document.views)))
@@ -365,7 +374,7 @@ class Session:
         )
 
     def _tell_person(self) -> None:
-        self.send(person_packet(self.model, self.stage.identity))
+        self.send(person_packet(self.stage.identity))
 
     def _tell_document(self) -> None:
         from corporeal.viewer.command_line import command_lines
@@ -380,6 +389,7 @@ class Session:
                     "redo": len(self.future),
                     "scale": None if scale is None else vars(scale),
                     "commands": command_lines(self.document),
+                    "face": shown_face(self.document.appearance),
                 },
             )
         )

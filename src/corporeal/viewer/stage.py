@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from corporeal._typing import Float32, NumpyArray
+from corporeal.appearance.appearance import Appearance
+from corporeal.appearance.dress import DEFAULT, coverage_of
 from corporeal.body.deformer import Deformer
 from corporeal.body.identity import Identity
 from corporeal.body.motion import Motion
@@ -13,7 +15,6 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.controls import read_controls
 from corporeal.pipelines.deformers import deformer_class, make_deformer
 from corporeal.scene.drape import Drape
-from corporeal.scene.wardrobe import underwear
 from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.viewer.document import View
 from corporeal.viewer.hands import Hand
@@ -35,6 +36,7 @@ class Stage:
     def __init__(self, model: PhenotypeModel, identity: Identity, motion: Motion) -> None:
         self.model, self.identity = model, identity
         self.playhead = Playhead(motion)
+        self._appearance = DEFAULT
         self._drape: Drape | None = None
         self._linear = LinearBlendSkinning(model.template)
         self._deformers: dict[str, Deformer] = {}
@@ -83,6 +85,12 @@ class Stage:
                 player.wait(identity)
         self.jump()
 
+    def wear(self, appearance: Appearance) -> None:
+        """Other clothes, if they are others."""
+        before, self._appearance = self._appearance, appearance
+        if before.clothes != appearance.clothes:
+            self._drape = None
+
     def perform(self, motion: Motion) -> None:
         """Another motion, from its beginning, or from the same share of it if it is alike."""
         alike = motion.name == self.playhead.motion.name
@@ -113,8 +121,10 @@ class Stage:
         if len(skin) != template.mesh.vertex_count:
             return skin
         if self._drape is None:
-            coverage = underwear(template, self.identity)
+            coverage = coverage_of(template, self.identity, self._appearance)
             rest = np.asarray(self.identity.rest_vertices)
+            if coverage is None:
+                coverage = np.full(len(rest), -1.0)
             self._drape = Drape(rest, template.mesh.triangles, coverage)
         return np.asarray(self._drape.over(skin), np.float32)
 

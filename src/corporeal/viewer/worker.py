@@ -29,11 +29,11 @@ def work(pipe: Connection, folder: str, files: tuple[str, ...] = ()) -> None:
         session = Session(
             lambda packet: pipe.send_bytes(packet.encode()), Path(folder), [Path(f) for f in files]
         )
-        actions = all_actions()
         session.prepare()
         pipe.recv_bytes()
         session.open()
-        serve(session, pipe, actions)
+        session.tick()  # a first picture before anything that only an answer needs
+        serve(session, pipe, all_actions())
     except GONE:
         pass  # the tab is closed
     except FAULTS as error:

@@ -21,7 +21,7 @@ _FRAMES = 32
 
 
 class DynaSkinning(AutoregressiveDynamics):
-    """BlendSCAPE whose shapes swing: T = S + D(δ), eq. 18."""
+    """BlendSCAPE whose shapes swing: T = S + D(δ), eq. 18, the two stitched one by one."""
 
     name = "dyna"
     title = "Dyna"
@@ -33,14 +33,17 @@ class DynaSkinning(AutoregressiveDynamics):
         template: Template,
         trained: TriangleDynamics | None = None,
         local_weights: Float[NumpyArray, "V"] | None = None,
+        anchored: bool = True,
     ) -> None:
         """`trained` is the model, the one that ships if None; `local_weights` scale dynamics at
-        every vertex (1 leaves it as it is)."""
+        every vertex (1 leaves it as it is); `anchored` holds limbs and their flesh in place, else
+        the root alone is pinned, as in the paper."""
         if trained is None:
             dynamic = learned_dyna()
             trained = TriangleDynamics(learned_blendscape(), dynamic)
         self.model = trained
-        self.static = BlendScape(template, trained.body, anchored=False)
+        self.static = BlendScape(template, trained.body, anchored)
+        self._anchored = anchored
         self.template = self.static.template
         self.local_weights = require_local_weights(local_weights, template.mesh.vertex_count)
 
@@ -58,6 +61,14 @@ class DynaSkinning(AutoregressiveDynamics):
         rows = (dynamic.deformations * factors).astype(np.float32)
         mean = (dynamic.mean * factors).astype(np.float32)
         return rows.reshape(len(rows), -1), mean.ravel()
+
+    @cached_property
+    def _arms(self) -> Float64[NumpyArray, "n A J 3"]:
+        """What the mean and every component move of anchors in the rest pose."""
+        rows, mean = self._flat
+        parts = [self.static.arms(self.static.rest_offsets(part.reshape(1, -1, 3, 3)))
+                 for part in (mean, *rows)]  # fmt: skip
+        return np.concatenate(parts)
 
     def deformations(self, deltas: Float64[NumpyArray, "N D"]) -> Float32[NumpyArray, "N F 3 3"]:
         """D_t = μ_D + Σ_d δ_d u_D,d (eq. 14)."""
@@ -78,7 +89,13 @@ class DynaSkinning(AutoregressiveDynamics):
         for first in range(0, len(deltas), _FRAMES):
             part = slice(first, first + _FRAMES)
             some = Pose(poses.joint_rotations[part], poses.root_translation[part])
-            parts.append(self.static.vertices(identity, some, self.deformations(deltas[part])))
+            if not self._anchored:
+                parts.append(self.static.vertices(identity, some, self.deformations(deltas[part])))
+                continue
+            still = self.static.vertices(identity, some)
+            arms = np.tensordot(deltas[part], self._arms[1:], axes=1) + self._arms[0]
+            moved = self.static.moved(some, self.deformations(deltas[part]), arms)
+            parts.append((still + moved).astype(still.dtype))
         return np.concatenate(parts)
 
     def taken(

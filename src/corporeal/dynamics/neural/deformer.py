@@ -13,7 +13,8 @@ from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.dynamics.blend_shapes import BlendShapeDynamics
-from corporeal.dynamics.controls import LearnedControls
+from corporeal.dynamics.body_mass import body_mass_index
+from corporeal.dynamics.controls import LearnedControls, known_gender
 from corporeal.dynamics.neural.clock import NeuralClock
 from corporeal.dynamics.neural.model import NeuralModel
 from corporeal.dynamics.neural.person import Tissue
@@ -84,6 +85,15 @@ class NeuralSkinning(BlendShapeDynamics):
         return self.model.static_offsets(self._clock(identity, Tissue()).static(poses))
 
     def _clock(self, identity: Identity, tissue: Tissue) -> NeuralClock:
-        person = self.model.person(np.asarray(identity.rest_vertices), tissue)
         joints = np.asarray(identity.joints)
-        return NeuralClock(self.model, person, joints, self.template.skeleton)
+        return NeuralClock(
+            self.model, self.person(identity, tissue), joints, self.template.skeleton
+        )
+
+    def person(self, identity: Identity, tissue: Tissue) -> Float32[NumpyArray, "q"]:
+        """What the network is told of a body."""
+        index = None
+        if self.model.trained.experts is not None:
+            index = body_mass_index(identity, self.template.mesh.triangles)
+        rest = np.asarray(identity.rest_vertices)
+        return self.model.person(rest, tissue, index, known_gender(identity))

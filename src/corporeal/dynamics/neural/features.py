@@ -30,7 +30,7 @@ MOVEMENT_SIZE: Final = 6 * 15
 """Numbers of movement a frame."""
 POSE_SIZE: Final = 6 * (JOINT_COUNT - 1) + 3
 """Numbers of pose a frame."""
-_UNITS: Final = (9.81, 60.0)
+UNITS: Final = (9.81, 60.0)
 """m/s², rad/s²: usual sizes, by which movement is divided."""
 FLESHY: Final = (0, 1, 2, 3, 4, 5, 6, 9, 12, 13, 14, 16, 17, 18, 19)
 """Bones that carry flesh which swings: none of the head, feet and hands. What the others do told
@@ -60,7 +60,7 @@ def movement(
     )
     rows = [
         (into_bone @ vector[..., bones, :, None])[..., 0] / unit
-        for vector, unit in zip(felt, _UNITS, strict=True)
+        for vector, unit in zip(felt, UNITS, strict=True)
     ]
     stacked = np.concatenate(rows, axis=-1)
     return stacked.reshape(*stacked.shape[:-2], MOVEMENT_SIZE)

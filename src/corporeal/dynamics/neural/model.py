@@ -8,14 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal._typing import Float, Float32, NumpyArray
+from corporeal._typing import Float, Float32, Float64, NumpyArray
 from corporeal.body.motion import Motion
-from corporeal.body.neural_flesh import NeuralFlesh
+from corporeal.body.neural_flesh import Experts, NeuralFlesh
+from corporeal.dynamics.mixture import people_shares
 from corporeal.dynamics.neural import features, network
 from corporeal.dynamics.neural.network import Complex
 from corporeal.dynamics.neural.person import PERSON_SIZE, Tissue, person_numbers
 from corporeal.dynamics.neural.recurrence import Poles, advance
 from corporeal.errors import InputError
+
+_MOST_KEPT = 64
+"""People and frame rates whose oscillators are remembered."""
 
 
 class NeuralModel:
@@ -30,6 +34,7 @@ class NeuralModel:
             )
         self.trained = trained
         self.parameters = trained.parameters
+        self._kept: dict[tuple[bytes, float], list[Poles]] = {}
 
     @property
     def dynamic_count(self) -> int:
@@ -37,20 +42,46 @@ class NeuralModel:
         return len(self.trained.dynamic_basis)
 
     def person(
-        self, rest_vertices: Float[NumpyArray, "V 3"], tissue: Tissue | None = None
+        self,
+        rest_vertices: Float[NumpyArray, "V 3"],
+        tissue: Tissue | None = None,
+        index: float | None = None,
+        gender: float | None = None,
     ) -> Float32[NumpyArray, "q"]:
         """What the network is told of somebody; people far outside the training set count as three
-        deviations away."""
+        deviations away.
+
+        `index` is the body mass index, kg/m², and `gender` 0 female to 1 male, None if unknown:
+        they say how much of every training person's predictor there is.
+        """
         numbers = person_numbers(rest_vertices, tissue or Tissue())
         standard = (numbers - self.trained.person_mean) / self.trained.person_scale
-        return np.clip(standard, -3.0, 3.0).astype(np.float32)
+        told = np.clip(standard, -3.0, 3.0).astype(np.float32)
+        if self.trained.experts is None:
+            return told
+        if index is None:
+            raise InputError(
+                "the network mixes people's predictors by body mass, and none came; expected it."
+            )
+        shares = expert_shares(self.trained.experts, index, gender)
+        return np.concatenate([told, shares.astype(np.float32)])
 
     def start(self, person: Float32[NumpyArray, "q"]) -> "Playing":
         """A body that has been still for ever."""
-        count = network.layer_count(self.parameters)
-        size = np.shape(self.parameters["decay_0"])[0]
-        still = np.zeros(size, np.float32)
-        return Playing(self, person, tuple((still, still) for _ in range(count)))
+        still = [np.zeros(size, np.float32) for size in network.bank_sizes(self.parameters)]
+        return Playing(self, person, tuple((zero, zero) for zero in still))
+
+    def banks(self, person: Float32[NumpyArray, "q"], seconds: float) -> list[Poles]:
+        """A person's oscillators for frames `seconds` apart; kept for the next frame."""
+        key = (person.tobytes(), seconds)
+        if key not in self._kept:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            found = network.layer_poles(self.parameters, person, seconds)
+            self._kept[key] = [
+                Poles(*(np.asarray(part, np.float32) for part in bank)) for bank in found
+            ]
+        return self._kept[key]
 
     def clip_coefficients(
         self, motion: Motion, joints: Float[NumpyArray, "J 3"], person: Float32[NumpyArray, "q"]
@@ -80,6 +111,19 @@ class NeuralModel:
         return basis.reshape(len(basis), -1)
 
 
+def expert_shares(experts: Experts, index: float, gender: float | None) -> Float64[NumpyArray, "n"]:
+    """α_j of every person's predictor times how much larger this body's swings are."""
+    alpha, sizes = people_shares(
+        experts.body_mass_indices,
+        experts.genders,
+        experts.kernel_width,
+        experts.amplitude,
+        index,
+        gender,
+    )
+    return alpha * sizes
+
+
 @dataclass(frozen=True, eq=False)
 class Playing:
     """A network in the middle of a movement: what it remembers of it."""
@@ -107,5 +151,4 @@ class Playing:
         return Playing(self.model, self.person, tuple(kept)), row
 
     def _banks(self, seconds: float) -> list[Poles]:
-        found = network.layer_poles(self.model.parameters, self.person, seconds)
-        return [Poles(*(np.asarray(part, np.float32) for part in bank)) for bank in found]
+        return self.model.banks(self.person, seconds)

@@ -1,8 +1,9 @@
 """The network as an ONNX graph: one frame of any number of bodies in, coefficients and memory out.
 
-inputs    `movement` B × 90, `pose` B × 129 (`features`), `person` B × 13 (standardised),
-          `seconds`, and of every layer l the oscillators, zero at first: `state_re_l` and
-          `state_im_l`, B × s
+inputs    `movement` B × 90, `pose` B × 129 (`features`), `person` B × 13 (standardised; with
+          experts the shares in them follow: `NeuralModel.person` gives all), `seconds`, and of
+          every layer l the oscillators, zero at first: `state_re_l` and `state_im_l`, B × s; the
+          experts' are the last
 outputs   `dynamic` B × d coefficients of `dynamic_basis`, `static` B × n of `static_basis` where
           there is one, and `next_re_l`, `next_im_l`: the states to give back with the next frame
 
@@ -17,8 +18,9 @@ import numpy as np
 
 from corporeal._typing import NumpyArray
 from corporeal.body.neural_flesh import NeuralFlesh
+from corporeal.dynamics.neural.experts import TISSUE
 from corporeal.dynamics.neural.features import MOVEMENT_SIZE, POSE_SIZE
-from corporeal.dynamics.neural.network import BOUND, layer_count, require_layout
+from corporeal.dynamics.neural.network import BOUND, bank_sizes, layer_count, require_layout
 from corporeal.dynamics.neural.person import PERSON_SIZE
 from corporeal.dynamics.neural.recurrence import FASTEST, SLOWEST
 from corporeal.runtime.extras import import_extra
@@ -38,6 +40,11 @@ class _Graph:
     def constant(self, name: str, value: Any) -> str:
         """A stored array, by its name."""
         self.constants[name] = np.asarray(value, np.float32)
+        return name
+
+    def integers(self, name: str, value: list[int]) -> str:
+        """Stored whole numbers, by their name."""
+        self.constants[name] = np.asarray(value, np.int64)
         return name
 
     def number(self, value: float) -> str:
@@ -72,22 +79,23 @@ def onnx_bytes(trained: NeuralFlesh) -> bytes:
     for name, value in trained.parameters.items():
         if np.size(value):
             graph.constant(name, value)
+    _person_parts(graph, trained)
     outputs = _dynamic(graph, trained.parameters)
     static_size = len(trained.static_basis)
     if static_size:
         _static(graph)
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
-    size = np.shape(trained.parameters["decay_0"])[0]
-    layers = range(layer_count(trained.parameters))
+    sizes = bank_sizes(trained.parameters)
+    people = 0 if trained.experts is None else len(trained.experts.body_mass_indices)
 
     def tensor(name: str, columns: int) -> Any:
         return helper.make_tensor_value_info(name, kind, ["B", columns])
 
-    given = [("movement", MOVEMENT_SIZE), ("pose", POSE_SIZE), ("person", PERSON_SIZE)]
-    given += [(f"state_{part}_{layer}", size) for layer in layers for part in ("re", "im")]
+    given = [("movement", MOVEMENT_SIZE), ("pose", POSE_SIZE), ("person", PERSON_SIZE + people)]
+    given += [(f"state_{part}_{n}", size) for n, size in enumerate(sizes) for part in ("re", "im")]
     made = [("dynamic", len(trained.dynamic_basis))]
     made += [("static", static_size)] if static_size else []
-    made += [(name, size) for name in outputs]
+    made += [(name, sizes[n // 2]) for n, name in enumerate(outputs)]
     whole = helper.make_graph(
         graph.nodes,
         "corporeal neural soft tissue",
@@ -106,7 +114,7 @@ def _dynamic(graph: _Graph, parameters: Mapping[str, Any]) -> list[str]:
     op = graph.op
     bound = graph.number(BOUND)
     felt = op("Mul", op("Tanh", op("Div", "movement", bound)), bound)
-    seen = op("Concat", "pose", "person", axis=-1)
+    seen = op("Concat", "pose", "who", axis=-1)
     gate = op("Tanh", graph.dense(op("Concat", felt, seen, axis=-1), "gate_in", "gate_in_bias"))
     one = graph.number(1.0)
     h = op("Mul", graph.dense(felt, "movement_in"), op("Add", graph.dense(gate, "gate_out"), one))
@@ -123,21 +131,79 @@ def _dynamic(graph: _Graph, parameters: Mapping[str, Any]) -> list[str]:
     read = op("Tanh", graph.dense(seen, "read_in", "read_in_bias"))
     scale = op("Add", graph.dense(read, "read_out"), one)
     most = graph.number(BOUND / 4)
-    bent = op("Tanh", op("Div", graph.dense("person", "person_size"), most))
+    bent = op("Tanh", op("Div", graph.dense("who", "person_size"), most))
     size = op("Exp", op("Mul", bent, most))
-    op("Mul", op("Mul", graph.dense(h, "dynamic_out"), scale), size, out="dynamic")
+    parts = [op("Mul", op("Mul", graph.dense(h, "dynamic_out"), scale), size)]
+    if "member_mix" in parameters:
+        parts = [graph.dense(parts[0], "member_mix")]
+    if "expert_in" in parameters:
+        part, expert_states = _experts(graph, layer_count(parameters), parameters)
+        parts, states = [*parts, part], [*states, *expert_states]
+    op("Sum", *parts, out="dynamic")
     return states
 
 
-def _oscillators(graph: _Graph, layer: int, h: str) -> tuple[str, str]:
-    """x' = p x + q u with p = e^{−(α − iω)h}, q = α (1 − p) / (α − iω)."""
+def _person_parts(graph: _Graph, trained: NeuralFlesh) -> None:
+    """`who`, the person's own numbers, and `shares` in experts where there are any."""
+    people = 0 if trained.experts is None else len(trained.experts.body_mass_indices)
+    if not people:
+        graph.op("Identity", "person", out="who")
+        return
+    for name, first, end in (
+        ("who", 0, PERSON_SIZE),
+        ("shares", PERSON_SIZE, PERSON_SIZE + people),
+    ):
+        span = [graph.integers(f"{name}_{n}", [v]) for n, v in enumerate((first, end, 1))]
+        graph.op("Slice", "person", *span, out=name)
+
+
+def _experts(graph: _Graph, bank: int, parameters: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """s ⊙ Σ_j α_j y_j, and the names of the next states (`experts`)."""
     op = graph.op
-    raw = op("Add", graph.dense("person", f"person_decay_{layer}"), f"decay_{layer}")
+    own, scale = np.asarray(parameters["expert_tissue"]), parameters["expert_tissue_scale"]
+    logs = []
+    for n, place in enumerate(TISSUE):
+        column = op("Gather", "who", graph.integers(f"tissue_{n}", [place]), axis=-1)
+        away = op("Sub", column, graph.constant(f"expert_tissue_{n}", own[n]))
+        logs.append(op("Mul", away, graph.number(float(scale[n]))))
+    faster = op("Exp", op("Mul", logs[0], graph.number(0.5)))
+    alpha = op("Mul", op("Mul", faster, op("Exp", logs[1])), "expert_decay")
+    omega = op("Mul", faster, "expert_frequency")
+    limits = np.asarray(parameters["expert_limits"])
+    low = graph.constant("expert_lowest", -limits)
+    felt = op("Max", op("Min", "movement", "expert_limits"), low)
+    drive = graph.dense(felt, "expert_in")
+    x_re, x_im = _advanced(graph, bank, alpha, omega, (drive, op("Sub", drive, drive)))
+    y = op("Sub", op("Mul", x_re, "expert_read_re"), op("Mul", x_im, "expert_read_im"))
+    y = op("Div", op("Add", y, op("Mul", drive, "expert_skip")), op("Mul", faster, faster))
+    count = np.shape(parameters["expert_share"])[0]
+    people = np.shape(parameters["expert_in"])[1] // count
+    shape = graph.integers("by_person", [-1, people, count])
+    last = graph.integers("last_axis", [-1])
+    each = op("Mul", op("Reshape", y, shape), op("Unsqueeze", "shares", last))
+    axes = graph.integers("people_axis", [1])
+    mixed = op("ReduceSum", each, axes, keepdims=0)
+    return op("Mul", mixed, "expert_share"), [x_re, x_im]
+
+
+def _oscillators(graph: _Graph, layer: int, h: str) -> tuple[str, str]:
+    """One layer's bank, driven by h."""
+    op = graph.op
+    raw = op("Add", graph.dense("who", f"person_decay_{layer}"), f"decay_{layer}")
     span = graph.number(float(np.log(FASTEST / SLOWEST)))
     share = op("Mul", op("Sigmoid", raw), span)
     alpha = op("Mul", op("Exp", share), graph.number(SLOWEST))
-    turned = op("Tanh", graph.dense("person", f"person_frequency_{layer}"))
+    turned = op("Tanh", graph.dense("who", f"person_frequency_{layer}"))
     omega = op("Exp", op("Add", turned, f"frequency_{layer}"))
+    drive = graph.dense(h, f"drive_re_{layer}"), graph.dense(h, f"drive_im_{layer}")
+    return _advanced(graph, layer, alpha, omega, drive)
+
+
+def _advanced(
+    graph: _Graph, layer: int, alpha: str, omega: str, drive: tuple[str, str]
+) -> tuple[str, str]:
+    """x' = p x + q u with p = e^{−(α − iω)h}, q = α (1 − p) / (α − iω)."""
+    op = graph.op
     size = op("Exp", op("Neg", op("Mul", alpha, "seconds")))
     angle = op("Mul", omega, "seconds")
     p_re, p_im = op("Mul", size, op("Cos", angle)), op("Mul", size, op("Sin", angle))
@@ -147,14 +213,13 @@ def _oscillators(graph: _Graph, layer: int, h: str) -> tuple[str, str]:
     # (1 − p) (α + iω), with Im(1 − p) = −Im p
     q_re = op("Mul", scale, op("Add", op("Mul", left, alpha), op("Mul", p_im, omega)))
     q_im = op("Mul", scale, op("Sub", op("Mul", left, omega), op("Mul", p_im, alpha)))
-    u_re, u_im = graph.dense(h, f"drive_re_{layer}"), graph.dense(h, f"drive_im_{layer}")
     x_re, x_im = f"state_re_{layer}", f"state_im_{layer}"
 
     def product(a: tuple[str, str], b: tuple[str, str]) -> tuple[str, str]:
         real = op("Sub", op("Mul", a[0], b[0]), op("Mul", a[1], b[1]))
         return real, op("Add", op("Mul", a[0], b[1]), op("Mul", a[1], b[0]))
 
-    kept, taken = product((p_re, p_im), (x_re, x_im)), product((q_re, q_im), (u_re, u_im))
+    kept, taken = product((p_re, p_im), (x_re, x_im)), product((q_re, q_im), drive)
     return (
         op("Add", kept[0], taken[0], out=f"next_re_{layer}"),
         op("Add", kept[1], taken[1], out=f"next_im_{layer}"),
@@ -169,7 +234,7 @@ def _static(graph: _Graph) -> None:
     zero = op("Add", op("Mul", "pose", graph.number(0.0)), graph.constant("upright", upright))
 
     def network(pose: str) -> str:
-        seen = op("Concat", pose, "person", axis=-1)
+        seen = op("Concat", pose, "who", axis=-1)
         first = graph.gelu(graph.dense(seen, "static_in", "static_in_bias"))
         return graph.dense(
             graph.gelu(graph.dense(first, "static_mid", "static_mid_bias")), "static_out"

@@ -1,7 +1,7 @@
 """Training of neural soft tissue on takes of many people: `NeuralTrainer(...).fit(takes)`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,19 @@ import numpy as np
 from corporeal._typing import NumpyArray
 from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.registrations import Registrations, Take
-from corporeal.dynamics.neural.training.recurrent import (
-    Errors,
-    RecurrentTraining,
-    TrainedNetwork,
-    train_recurrent,
+from corporeal.dynamics.body_mass import body_mass_index
+from corporeal.dynamics.control_vector import driving_names
+from corporeal.dynamics.dmpl.train import known_genders, known_people
+from corporeal.dynamics.neural.training.hybrid import (
+    Build,
+    HybridTraining,
+    TrainedHybrid,
+    predict_hybrid,
+    train_hybrid,
 )
+from corporeal.dynamics.neural.training.recurrent import RecurrentTraining
 from corporeal.dynamics.neural.training.samples import Sample, offset_blocks, take_features
+from corporeal.dynamics.training import DynamicsTraining
 from corporeal.errors import InputError
 from corporeal.models.smpl.corrected import CorrectedSkinning
 
@@ -48,7 +54,13 @@ class NeuralTrainer:
     basis_frames: int = 3000
     """Frames that the two bases are found from, drawn from all takes."""
     network: RecurrentTraining = field(default_factory=RecurrentTraining)
-    """Of the network itself."""
+    """Of the networks themselves."""
+    linear: DynamicsTraining = field(default_factory=DynamicsTraining)
+    """Of the linear predictors that they are joined with."""
+    members: int = HybridTraining.members
+    """Networks, of which the mean is taken."""
+    folds: int = HybridTraining.folds
+    """Groups of people and motions that are left out in turn to weigh both halves."""
 
     def fit(
         self,
@@ -57,9 +69,9 @@ class NeuralTrainer:
         held_out: Callable[[Take], bool],
         say: Say | None = None,
     ) -> tuple[NeuralFlesh, dict[str, Any]]:
-        """A model of these takes, stopped where those `held_out` are predicted best, and a report.
+        """A model of these takes, and a report with its error on those `held_out`.
 
-        Held-out takes take part in nothing else: neither in the bases nor in the weights.
+        Held-out takes take part in nothing: neither in the bases nor in the weights.
         """
         tell = say or (lambda words: None)
         learned = tuple(take for take in takes.takes if not held_out(take))
@@ -72,8 +84,22 @@ class NeuralTrainer:
         )
         samples = [_sample(take, takes, base, bases) for take in learned]
         others = [_sample(t, takes, base, bases) for t in takes.takes if held_out(t)]
-        trained = train_recurrent(samples, others, self.network, _teller(tell))
-        return _model(trained, bases, base), _report(samples, others, bases, trained)
+        skeleton, triangles = base.template.skeleton, np.asarray(base.template.mesh.triangles)
+        people = known_people(takes)
+        build = Build(
+            {name: body_mass_index(who, triangles) for name, who in people.items()},
+            known_genders(takes),
+        )
+        settings = HybridTraining(
+            network=self.network, members=self.members, folds=self.folds,
+            linear=replace(self.linear, count=self.dynamic_count),
+        )  # fmt: skip
+        names = driving_names(skeleton, "bones")
+        trained = train_hybrid(samples, build, names, settings, tell)
+        report = _report(samples, others, bases, trained)
+        if others:
+            report["left"] = _left(others, predict_hybrid(trained, others, build))
+        return _model(trained, bases, base), report
 
     def _bases(
         self, takes: Sequence[Take], held: Registrations, base: CorrectedSkinning
@@ -116,25 +142,35 @@ def _sample(
 
 
 def _model(
-    trained: TrainedNetwork, bases: tuple[Basis, Basis], base: CorrectedSkinning
+    trained: TrainedHybrid, bases: tuple[Basis, Basis], base: CorrectedSkinning
 ) -> NeuralFlesh:
     def spatial(rows: NumpyArray) -> NumpyArray:
         return rows.reshape(-1, base.template.mesh.vertex_count, 3).astype(np.float32)
 
+    network = trained.network
     return NeuralFlesh(
-        trained.parameters,
+        network.parameters,
         spatial(bases[0].rows),
         spatial(bases[1].rows),
-        trained.person_mean,
-        trained.person_scale,
+        network.person_mean,
+        network.person_scale,
+        trained.experts,
     )
+
+
+def _left(samples: Sequence[Sample], found: Sequence[NumpyArray]) -> float:
+    """Share of the mean square of takes that is not explained."""
+    off = sum(
+        float(np.sum((s.dynamic - rows) ** 2)) for s, rows in zip(samples, found, strict=True)
+    )
+    return off / max(sum(float(np.sum(s.dynamic**2)) for s in samples), 1e-30)
 
 
 def _report(
     samples: Sequence[Sample],
     others: Sequence[Sample],
     bases: tuple[Basis, Basis],
-    trained: TrainedNetwork,
+    trained: TrainedHybrid,
 ) -> dict[str, Any]:
     return {
         "takes": len(samples),
@@ -142,13 +178,6 @@ def _report(
         "people": sorted({sample.subject for sample in samples}),
         "held_out": sorted({f"{s.subject} {s.sequence}" for s in others}),
         "explained": {"dynamic": bases[0].explained, "static": bases[1].explained},
-        "curve": [list(row) for row in trained.curve],
+        "curve": [list(row) for row in trained.network.curve],
+        **trained.report,
     }
-
-
-def _teller(tell: Say) -> Callable[[int, Errors, Errors], None]:
-    def progress(step: int, error: Errors, outside: Errors) -> None:
-        parts = ", ".join(f"{k} {error[k]:.3f} ({outside[k]:.3f} held out)" for k in error)
-        tell(f"  {step}: not explained of {parts}")
-
-    return progress

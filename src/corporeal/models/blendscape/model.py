@@ -1,9 +1,11 @@
 """Deformer `blendscape`: triangles deformed by person and pose, turned with blended rotations and
 stitched to a surface (Pons-Moll 2015, 3.3; Hirshberg 2012)."""
 
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corporeal._typing import Float, Float64, NumpyArray
 from corporeal.assets.learned_blendscape import learned_blendscape
@@ -109,6 +111,55 @@ class BlendScape(Traits):
             places = self._places(identity, poses, world, self._anchors.means)
             found = self.stitching.anchored(edges, self._anchors, places)
         return found.astype(np.asarray(poses.joint_rotations).dtype)
+
+    def rest_offsets(self, dynamic: Float[NumpyArray, "n F 3 3"]) -> Float64[NumpyArray, "n V 3"]:
+        """What deformations D do in the rest pose, metres; head, hands and feet, which hardly
+        swing, stay in the mean."""
+        edges = np.swapaxes(np.asarray(dynamic) @ self.triangles.template_edges, -1, -2)
+        found = self.stitching.vertices(edges, np.zeros((len(edges), 3)))
+        return found - np.einsum("v,nvc->nc", self._ends, found)[:, None]
+
+    def arms(self, offsets: Float[NumpyArray, "n V 3"]) -> Float64[NumpyArray, "n A J 3"]:
+        """Σ_v p_v w_vk d_v of rest-pose offsets: what each joint carries of every anchor's mean."""
+        assert self._anchors is not None
+        weights = csr_array(np.asarray(self.template.weights.dense(), np.float64)).T
+        means = np.asarray(self._anchors.means)
+        return np.stack(
+            [
+                np.stack([(weights @ (means * row[:, c]).T).T for c in range(3)], axis=-1)
+                for row in np.asarray(offsets, np.float64)
+            ]
+        )
+
+    def moved(
+        self,
+        poses: Pose,
+        dynamic: Float[NumpyArray, "N F 3 3"],
+        arms: Float[NumpyArray, "N A J 3"],
+    ) -> Float64[NumpyArray, "N V 3"]:
+        """What deformations D add to posed skins, metres: stitching is linear in edges, so those of
+        R* D Q v̂ are stitched by themselves, every joint's flesh held where linear blending carries
+        the mean of the rest-pose offsets (`arms`)."""
+        assert self._anchors is not None
+        turns = np.asarray(poses.joint_rotations, np.float64)
+        world = world_rotations(turns, self.template.skeleton.parents)
+        edges = np.empty((len(turns), len(self.model.triangles), 2, 3))
+        for n, (rotations, turn) in enumerate(zip(world, turns, strict=True)):
+            edges[n] = self.triangles.edges(rotations, turn, dynamic[n])
+        places = np.einsum("njab,nmjb->nma", world, arms, optimize=True)
+        return self.stitching.anchored(edges, self._anchors, places)
+
+    @cached_property
+    def _ends(self) -> Float64[NumpyArray, "V"]:
+        """Mean of the skin of head, hands and feet; of all skin where there are none."""
+        names = self.template.skeleton.names
+        ends = ("head", "wrist", "ankle")
+        kept = [
+            n for n, name in enumerate(names) if (name.partition("_")[2] or name).startswith(ends)
+        ]
+        weights = np.asarray(self.template.weights.dense(), np.float64)
+        total = weights[:, kept].sum(axis=1) if kept else np.ones(len(weights))
+        return total / total.sum()
 
     def animate(
         self, identity: Identity, motion: Motion, controls: GivenControls = None

@@ -83,6 +83,13 @@ class EnvelopingTrainer:
     """Vertices, about, that poses and latents are found from."""
     linear: LinearSolve = field(default_factory=LinearSolve)
     """How dress shapes and offsets are solved for."""
+    free_poses: bool = True
+    """Whether poses follow while offsets are solved for, instead of in turns alone."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("latent_count", 1), ("offset_count", 0), ("rounds", 1)):
+            if (given := getattr(self, name)) < least:
+                raise InputError(f"{name} is {given}; expected at least {least}.")
 
     def fit(
         self,
@@ -101,10 +108,10 @@ class EnvelopingTrainer:
         `regressor` tells joints from the surface (rings of the template's parts if None).
         """
         scans, names = scans_of(registrations, template, confidence)
+        notes = _notes(scans, names)
         if vertex_confidence is not None:
             seen = scans.confidence * np.asarray(vertex_confidence, np.float32)
             scans = replace(scans, confidence=seen)
-        notes = _notes(scans, names)
         kept = None
         if checkpoint is not None:
             kept = Checkpoints(checkpoint, _identifier(self, scans, template))
@@ -304,8 +311,9 @@ class _Run:
         return self.posed(scans, estimate, latent=False)
 
     def dressed(self, scans: Scans, estimate: Estimate, rows: int) -> Estimate:
+        free = self.settings.free_poses and rows > 0
         return with_linear_parts(
-            self.beginning.problem, scans, estimate, rows, self.settings.linear
+            self.beginning.problem, scans, estimate, rows, self.settings.linear, free=free
         )
 
     def posed(self, scans: Scans, estimate: Estimate, *, latent: bool) -> Estimate:

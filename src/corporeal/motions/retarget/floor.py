@@ -5,8 +5,9 @@ whose shank lies does not stand, wherever it is. Of the body, then,
 
 - the whole is shifted up or down until the lower knee lies on the floor, or the lower hand where
   neither knee nor foot carries it (a cartwheel);
-- with knees or feet down, all above the hips is pitched about them by the few degrees by which the
-  hands miss the floor. Bending straight arms instead would take tens of degrees.
+- with knees or feet down, the trunk is pitched about the hips by the few degrees by which the lower
+  hand misses the floor, and the arms keep their directions. Bending straight arms instead would
+  take tens of degrees.
 
 Both fade in and out as the pins of planted feet do.
 """
@@ -31,7 +32,8 @@ _LOW: Final = 0.13
 """A knee or wrist this far above the floor, as a share of a leg of one metre, may lie on it."""
 _LIES: Final = 0.5
 """Greatest cosine of a shank that lies with the vertical."""
-_PITCH_LIMIT: Final = np.deg2rad(12.0)
+_PITCH_LIMIT: Final = np.deg2rad(20.0)
+"""How far a trunk is pitched at most; longer arms than the capture's raise it by some 10°."""
 _UP: Final = np.array([0.0, 1.0, 0.0])
 
 
@@ -119,25 +121,36 @@ def floor_shift(
 
 
 def floor_pitch(
-    hands: dict[str, Float[NumpyArray, "N 3"]],
-    hips: Float[NumpyArray, "N 3"],
+    joints: dict[str, Float[NumpyArray, "N 3"]],
     contacts: FloorContacts,
     standing: Bool[NumpyArray, "N"],
     palm: float,
     fps: float,
 ) -> Float[NumpyArray, "N 3 3"]:
-    """Turns of everything above the hips that bring the hands to the floor while knees or feet
-    (`standing`) carry the body."""
+    """Turns of the trunk about the hips that bring the lower hand to the floor while knees or feet
+    (`standing`) carry the body; arms keep their directions and go up or down with their shoulders.
+
+    `joints` are places by name. About the level axis across the trunk, a shoulder that is (a, b)
+    before and above the hips gets the height b + d at the angle asin((b + d) / r) − atan2(b, a),
+    r² = a² + b², where d is what its hand misses the floor by. Of two hands the lower one counts:
+    straight arms would have to bend by tens of degrees for the difference.
+    """
     known = (contacts.any_knee | standing) & contacts.any_hand
-    turn = np.zeros((len(hips), 3))
-    if not known.any() or not hands:
+    turn = np.zeros((len(standing), 3))
+    if not known.any():
         return matrix_from_axis_angle(turn)
-    weights = np.stack(contacts.hands, axis=1).astype(float)
-    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
-    middle = np.einsum("ns,nsk->nk", weights, np.stack([hands[s] for s in SIDES], axis=1))
-    level = (middle - hips) * [1.0, 0.0, 1.0]
-    distance = np.maximum(np.linalg.norm(level, axis=1), 0.1)
-    missing = np.arctan2(palm - middle[:, 1], distance)
-    axis = np.cross(level / distance[:, None], _UP)
-    turn = axis * np.clip(missing, -_PITCH_LIMIT, _PITCH_LIMIT)[:, None]
+    hips = 0.5 * (joints["left_hip"] + joints["right_hip"])
+    shoulders = 0.5 * (joints["left_shoulder"] + joints["right_shoulder"])
+    level = (shoulders - hips) * [1.0, 0.0, 1.0]
+    ahead = level / np.maximum(np.linalg.norm(level, axis=1, keepdims=True), 1e-9)
+    angles = []
+    for side, mask in zip(SIDES, contacts.hands, strict=True):
+        shoulder = joints[f"{side}_shoulder"] - hips
+        along, above = np.einsum("nk,nk->n", shoulder, ahead), shoulder[:, 1]
+        radius = np.maximum(np.hypot(along, above), 1e-9)
+        wanted = (above + palm - joints[f"{side}_wrist"][:, 1]) / radius
+        angle = np.arcsin(np.clip(wanted, -1.0, 1.0)) - np.arctan2(above, along)
+        angles.append(np.where(mask, angle, -np.inf))
+    angle = np.clip(np.max(angles, axis=0), -_PITCH_LIMIT, _PITCH_LIMIT)
+    turn = np.cross(ahead, _UP) * angle[:, None]
     return matrix_from_axis_angle(faded(np.where(known[:, None], turn, 0.0), known, fps))

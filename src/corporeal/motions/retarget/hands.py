@@ -19,6 +19,8 @@ from corporeal.motions.two_bones import bend_of
 _FINGERS: Final = ("index", "middle", "pinky", "ring", "thumb")
 _FLESH: Final = 0.012
 """Skin over the joints of a hand, metres."""
+_TILT: Final = np.deg2rad(15.0)
+"""How far from flat on its palm a hand on the floor may be left whose fingers were in it."""
 _BEND_S: Final = 0.12
 """Half width of the window over which a wrist bends before the hand would touch, seconds."""
 _LIFT_S: Final = 0.04
@@ -69,7 +71,8 @@ def hands_above_ground(
 ) -> dict[int, Float[NumpyArray, "N 3 3"]]:
     """New world rotations of the joints of a hand on the floor whose fingers would be in it.
 
-    The hand turns about its wrist towards lying flat on its palm, by as much as is needed.
+    The hand turns about its wrist towards lying flat on its palm, by as much as is needed for
+    that, and until it is nearly flat: none stands on its edge.
     """
     wrist = skeleton.index(f"{side}_wrist")
     hand = [wrist]
@@ -95,6 +98,8 @@ def hands_above_ground(
         lowest = joints[:, wrist, 1] + np.einsum("nk,npk->np", tried, own).min(axis=1)
         needed = np.where(deep & (lowest >= _FLESH), part, needed)
     needed = np.where(deep & (needed == 0.0), 1.0, needed)
+    tilt = np.maximum(np.linalg.norm(way, axis=1), 1e-9)
+    needed = np.where(deep, np.maximum(needed, 1.0 - _TILT / tilt), 0.0)
     share = np.minimum(upper_envelope(needed, max(round(_BEND_S * fps), 1)), 1.0)
     turn = turns @ matrix_from_axis_angle(share[:, None] * way) @ inverse
     return {joint: turn @ frames[:, joint] for joint in hand}

@@ -189,15 +189,18 @@ class _Moving:
     def pitch_trunk(
         self, contacts: FloorContacts, standing: Bool[NumpyArray, "N"], fps: float
     ) -> None:
-        """Turn everything above the hips about their centre until hands on the floor lie on it."""
-        if not {f"{side}_wrist" for side in SIDES} <= set(self.skeleton.names):
+        """Turn the trunk about the centre of the hips until the lower hand lies on the floor."""
+        names = self.skeleton.names
+        limbs = {f"{s}_{j}" for s in SIDES for j in ("hip", "shoulder", "wrist")}
+        if not limbs <= set(names):
             return
-        joints, names = self.joints(), self.skeleton.names
-        hips = joints[:, [names.index(f"{side}_hip") for side in SIDES]].mean(axis=1)
-        hands = {side: joints[:, names.index(f"{side}_wrist")] for side in SIDES}
-        turn = floor_pitch(hands, hips, contacts, standing, self.palm, fps)
-        legs = {f"{s}_{j}" for s in SIDES for j in ("hip", "knee", "ankle", "foot")}
-        trunk = [index for index, name in enumerate(names) if name not in legs]
+        joints = dict(zip(names, np.moveaxis(self.joints(), 1, 0), strict=True))
+        turn = floor_pitch(joints, contacts, standing, self.palm, fps)
+        trunk: list[int] = []
+        for joint, parent in enumerate(self.skeleton.parents):
+            if names[joint] not in limbs and (parent < 0 or parent in trunk):
+                trunk.append(joint)
+        hips = 0.5 * (joints["left_hip"] + joints["right_hip"])
         self.frames[:, trunk] = turn[:, None] @ self.frames[:, trunk]
         self.pelvis = hips + (turn @ (self.pelvis - hips)[..., None])[..., 0]
 

@@ -87,13 +87,9 @@ class EdgeContacts:
         thickness: Float64[NumpyArray, "V"],
         blending: BlendingReference,
         push: float,
-        bones: Int[NumpyArray, "V"],
-        near_bones: Bool[NumpyArray, "b b"],
     ) -> None:
         """`fixed` are vertices that nothing moves, `thickness` their distances from their bones and
-        `push` that within which pairs are kept, metres. New pairs are those of edges whose `bones`
-        are near each other (`near_bones`)."""
-        self._bones, self._near_bones = bones, near_bones
+        `push` that within which pairs are kept, metres."""
         self.edges = unique_edges(triangles)
         self._rest, self._triangles, self._fixed = rest, triangles, fixed
         self._thickness = thickness
@@ -105,16 +101,16 @@ class EdgeContacts:
         self,
         skin: Float64[NumpyArray, "V 3"],
         near: Bool[NumpyArray, "V"],
-        deep: Bool[NumpyArray, "V"],
+        tangled: Bool[NumpyArray, "V"],
         before: TouchingEdges,
     ) -> PassingEdges:
         """Pairs of before (vectors of the world) that go on, and those that are found among the
-        edges of vertices that are `near` others; edges beside vertices that are `deep` inside the
-        body wait until these are nearly out."""
+        edges of vertices that are `near` others; edges with an end in `tangled` folds wait until
+        these are undone."""
         from corporeal.physics.contact.cpu.pairs import skin_normals
 
         kept = self._kept(skin, before)
-        new = self._found(skin, skin_normals(skin, self._triangles), near, deep)
+        new = self._found(skin, skin_normals(skin, self._triangles), near & ~tangled, tangled)
         known = self._keys(before.pairs)
         new = new.chosen(np.flatnonzero(~np.isin(self._keys(new.pairs), known)))
         both = zip(kept, new, strict=True)
@@ -144,14 +140,12 @@ class EdgeContacts:
         skin: Float64[NumpyArray, "V 3"],
         normals: Float64[NumpyArray, "V 3"],
         near: Bool[NumpyArray, "V"],
-        deep: Bool[NumpyArray, "V"],
+        tangled: Bool[NumpyArray, "V"],
     ) -> PassingEdges:
         """Pairs that are nearer than they may be, or through each other."""
         from corporeal.physics.contact.cpu.edges import passing_edges
 
-        beside = deep.copy()
-        beside[self._triangles[deep[self._triangles].any(axis=1)]] = True
-        asked = near[self.edges].any(axis=1) & ~beside[self.edges].any(axis=1)
+        asked = near[self.edges].any(axis=1) & ~tangled[self.edges].any(axis=1)
         chosen = np.flatnonzero(asked)
         chosen = chosen[np.argsort(skin[self.edges[chosen], 0].min(axis=1), kind="stable")]
         size = _PAIRS
@@ -166,9 +160,7 @@ class EdgeContacts:
                 break
             size = count
         nowhere = np.full(count, -1, np.int64)
-        found = PassingEdges(pairs[:count], shares[:count], across[:count], gaps[:count], nowhere)
-        one, other = self._bones[self.edges[found.pairs, 0]].T
-        return found.chosen(np.flatnonzero(self._near_bones[one, other]))
+        return PassingEdges(pairs[:count], shares[:count], across[:count], gaps[:count], nowhere)
 
     def _possible(self, passing: PassingEdges) -> PassingEdges:
         """Without those that nothing can move, and folds of one patch of skin."""

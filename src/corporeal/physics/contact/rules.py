@@ -40,8 +40,8 @@ pairs are kept within: about an edge."""
 EDGE_CLEARANCE = 0.1
 """Pairs of edges come apart by this share of the distance that pairs are kept within: less than
 vertices do, so that between walls that these hold apart no row of edges pushes."""
-EDGE_PUSH = 0.5
+EDGE_PUSH = 1.0
 """Share of that distance by which crossed edges come apart in a step at most."""
-EDGE_FACING = 0.3
+EDGE_FACING = 0.2
 """Cosine between the direction across two edges and the skin's normals on both, below which it is
 not certain on which sides of each other they belong."""

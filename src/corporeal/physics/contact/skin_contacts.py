@@ -8,6 +8,7 @@ it does not see translations, and does not hold what slides.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.errors import InputError
@@ -16,6 +17,7 @@ from corporeal.physics.contact.blending_reference import BlendingReference
 from corporeal.physics.contact.contacts import Contacts, joined
 from corporeal.physics.contact.detection import SkinDetection
 from corporeal.physics.contact.edge_contacts import EdgeContacts
+from corporeal.physics.contact.folds import Folds
 from corporeal.physics.contact.rates import (
     Reference,
     Sides,
@@ -90,6 +92,8 @@ class SkinContacts:
         reach.sort_indices()
         self.near = (reach.indptr.astype(np.int64), reach.indices.astype(np.int64))
         self._around = _triangles_of_vertices(self._triangles, self._count)
+        self.folds = Folds(csr_array(near))
+        """Tells patches of skin that touch from each other."""
         to_bone = np.linalg.norm(self._rest - model.base_points, axis=1)
         self.thickness = to_bone[self._triangles].max(axis=1)
         """From triangles to their bones, metres."""
@@ -111,8 +115,6 @@ class SkinContacts:
             to_bone,
             self.blending_reference,
             self.push,
-            self.detection.base.bones,
-            self.near_bones,
         )
         self.ignored = self._at_rest(model)
 
@@ -158,7 +160,7 @@ class SkinContacts:
         if edged:
             edges = self._turned_edges(touching.edges, world_from_joint, into_world=True)
             near = asked if self.edged else np.zeros_like(asked)
-            passing = self.edges.passing(skin, near, self._deep(anew), edges)
+            passing = self.edges.passing(skin, near, self._tangled(before, anew), edges)
             asked[self.edges.edges[passing.pairs]] = True
             asked[self.edges.edges[edges.pairs]] = True
         reference = self._reference(moves, base_points, asked)
@@ -197,11 +199,15 @@ class SkinContacts:
         seen = seen_apart(positions, *self._sides(now.pairs, now.shares))
         return float(np.max(-np.sum(now.normals * seen, axis=1), initial=0.0))
 
-    def _deep(self, anew: _Candidates) -> Bool[NumpyArray, "V"]:
-        """Vertices that are deeper behind their triangles than they may come out in a step."""
-        deep = np.zeros(self._count, bool)
-        deep[anew.pairs[anew.gaps < -self.push, 0]] = True
-        return deep
+    def _tangled(self, before: Touching, anew: _Candidates) -> Bool[NumpyArray, "V"]:
+        """Vertices of folds of which a vertex is deeper behind its triangle than it may come out
+        in a step, and that not at a joint: bones have carried limbs through each other, and normals
+        do not tell on which side of each other edges belong."""
+        deep = np.flatnonzero((anew.gaps < -self.push) & ~self.at_joints(anew.pairs))
+        if len(deep) == 0:
+            return np.zeros(self._count, bool)
+        pairs = np.concatenate([before.pairs, anew.pairs])
+        return self.folds.of(self._corners(pairs), anew.pairs[deep, 0])
 
     def _own(self, touching: Touching | None) -> Touching:
         """Pairs of before; refused if they are of another skin."""
@@ -416,7 +422,6 @@ def _triangles_of_vertices(
 
 def _near_bones(bones: Int[NumpyArray, "b 2"]) -> Bool[NumpyArray, "b b"]:
     """Pairs of different bones with at most `LONGEST_CHAIN` others between them."""
-    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import shortest_path
 
     count = int(bones.max()) + 1

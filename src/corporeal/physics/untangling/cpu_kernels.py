@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from corporeal.geometry.sorting_cpu import sorted_order
 from corporeal.physics.untangling.reference import (
     BEYOND,
     LARGEST_MOVE,
@@ -211,7 +212,7 @@ def _sweep_in_turn(
     shares, vertices = np.empty(count), 0
     for e in range(count):
         shares[e] = _volume(z, tetrahedra, small[e]) / volumes[small[e]]
-    for e in np.argsort(shares, kind="mergesort"):
+    for e in sorted_order(shares):
         t = small[e]
         if _volume(z, tetrahedra, t) < LEAST_SHARE * volumes[t]:
             _ask(z, tetrahedra, volumes, free, t, s, moves)

@@ -16,8 +16,10 @@ from scipy.sparse.linalg import splu
 from corporeal._typing import Array, Float, Int, NumpyArray
 from corporeal.physics.volume_preservation.reference import (
     LARGEST_CHANGE,
+    MOST_LACK,
     STEEPEST,
     TORN,
+    TURNED,
     VolumePreservation,
     prism_slopes,
 )
@@ -46,8 +48,8 @@ class DeviceVolume:
     """Largest pressures, Pa; zero where a region is none."""
     changes: Float[Array, "P K"]
     """Largest changes of a pressure in one correction, Pa."""
-    torn: Float[Array, "P K"]
-    """What a region lacks or has too much when it is torn, m³."""
+    most: Float[Array, "P K"]
+    """What a region of moving flesh counts as lacking, or as having too much, at most, m³."""
 
 
 class DevicePreservation(NamedTuple):
@@ -78,7 +80,7 @@ def device_volume(
         preservation.compliances[None].astype(np.float32),
         preservation.limits[None].astype(np.float32),
         (LARGEST_CHANGE * preservation.stiffness)[None].astype(np.float32),
-        (TORN * preservation.sizes)[None].astype(np.float32),
+        (MOST_LACK * preservation.sizes)[None].astype(np.float32),
     )
 
 
@@ -120,20 +122,22 @@ def corrected(
     positions: Float[Array, "3 n B"],
     moving: bool,
 ) -> Float[Array, "P K B"]:
-    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of `moving` flesh all pressures are released while a
-    region is torn."""
+    """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of `moving` flesh no region counts as lacking more than
+    `DeviceVolume.most`, and torn ones are released."""
     volume = preservation.volume
     mean, outer, inner = _frame(positions[:, volume.prisms])
     volumes = jnp.sum(mean * _area(outer, inner), axis=0) / 6.0
     regions = _product(preservation.by_region, volumes)
     lack = volume.volumes[..., None] - regions - volume.compliances[..., None] * pressures
+    amount, sizes = jnp.abs(lack), volume.most[..., None] / MOST_LACK
+    turned = jnp.any(amount > TURNED * sizes, axis=1, keepdims=True)
+    released = (amount > TORN * sizes) | turned
+    if moving:
+        lack = jnp.clip(lack, -volume.most[..., None], volume.most[..., None])
     change = _product(preservation.gain, lack)
-    largest, most = volume.changes[..., None], volume.limits[..., None]
-    found = jnp.clip(pressures + jnp.clip(change, -largest, largest), -most, most)
-    if not moving:
-        return found
-    torn = jnp.any(jnp.abs(lack) > volume.torn[..., None], axis=1, keepdims=True)
-    return jnp.where(torn, 0.0, found)
+    largest, limits = volume.changes[..., None], volume.limits[..., None]
+    found = jnp.clip(pressures + jnp.clip(change, -largest, largest), -limits, limits)
+    return jnp.where(released, 0.0, found) if moving else found
 
 
 def pressure_forces(

@@ -33,10 +33,20 @@ from corporeal.physics.solver.constraints.strain import StrainConstraint, rest_e
 
 STEEPEST = 3.0
 """A prism's slope counts as at most so many times that at rest: torn flesh is not blown up."""
-TORN = 0.1
-"""In motion, a region that lacks so much of its volume is torn or inside out: strain must mend it
-first. In lively motion 0.04 are lacking at most before a correction. A static step is of any size:
-from one pose to the next 0.3 and more may be lacking in sound flesh."""
+MOST_LACK = 0.1
+"""Share of its volume that a region of moving flesh counts as lacking, or as having too much, at
+most: torn flesh is mended over some steps. In lively motion 0.04 are lacking at most before a
+correction. A static step is of any size: from one pose to the next 0.3 and more may be lacking in
+sound flesh."""
+TORN = 0.3
+"""Share of its volume that a region of moving flesh lacks, or has too much, when it is torn: its
+pressure is released, so that strain can mend it."""
+TURNED = 0.5
+"""… when it may be inside out: all pressures are released. Without this or the release of single
+regions some of forty stress characters do not come back to their rest shape."""
+SOFT = 4.0
+"""Flesh whose stiffness is below the mean of its region by more than so many times counts, and is
+pressed, in proportion to its stiffness."""
 _MOST_PRESSURE = 5.0
 """Largest pressure, over the stiffness of the flesh around; full flexion takes 2."""
 LARGEST_CHANGE = 0.15
@@ -50,7 +60,7 @@ class VolumePreservation:
     prisms: Int[NumpyArray, "F 6"]
     """Skin corners, counter-clockwise seen from outside, then the inner ones below them."""
     shares: csr_array
-    """Share of every vertex in every region, n × K; those of a skin vertex sum to 1."""
+    """Share of every vertex in every region, n × K, in proportion to the stiffness around it."""
     rest: Float64[NumpyArray, "n 3"]
     """Positions at rest, metres."""
     stiffness: Float64[NumpyArray, "K"]
@@ -120,14 +130,16 @@ class VolumePreservation:
         gain: Float64[NumpyArray, "K K"],
         moving: bool,
     ) -> Float64[NumpyArray, "K"]:
-        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of flesh that is `moving` all pressures are released
-        while a region is torn."""
+        """p + (S + C)⁻¹ (v⁰ − v − C p), Pa; of flesh that is `moving` no region counts as lacking
+        more than `MOST_LACK` of its volume, and torn ones are released."""
         lack = self.rest_volumes - volumes - self.compliances * pressures
-        if moving and (np.abs(lack) > TORN * self.sizes).any():
-            return np.zeros(self.region_count)
+        share = np.abs(lack) / self.sizes if moving else np.zeros(self.region_count)
+        released = (share > TORN) | (share > TURNED).any()
+        if moving:
+            lack = np.clip(lack, -MOST_LACK * self.sizes, MOST_LACK * self.sizes)
         most = LARGEST_CHANGE * self.stiffness
         corrected = pressures + np.clip(gain @ lack, -most, most)
-        return np.clip(corrected, -self.limits, self.limits)
+        return np.where(released, 0.0, np.clip(corrected, -self.limits, self.limits))
 
     def begun(self, pressures: Float64[NumpyArray, "k"] | None) -> Float64[NumpyArray, "K"]:
         """The pressures that a step begins with, Pa; none are zeros."""
@@ -192,20 +204,30 @@ def volume_preservation(
     shares: csr_array,
     ratio: float,
 ) -> VolumePreservation:
-    """Regions whose bulk modulus is `ratio` times the mean stiffness of the `strain` in them."""
+    """Regions whose bulk modulus is `ratio` times the mean stiffness of the `strain` in them.
+
+    `shares` of the vertices, n × K, count as much as the flesh around a vertex is stiff, over the
+    mean of the region: so a region's pressure is to soft flesh what it is to stiff flesh beside it.
+    The same pressure on both would turn a breast of 0.5 kPa beside a chest of 80 inside out.
+    """
     size = np.abs(np.linalg.det(rest_edges(rest, strain.tetrahedra))) / 6
 
-    def summed(values: Float64[NumpyArray, "T"]) -> Float64[NumpyArray, "K"]:
+    def around(values: Float64[NumpyArray, "T"]) -> Float64[NumpyArray, "n"]:
         corners = strain.tetrahedra.ravel()
-        return shares.T @ np.bincount(corners, np.repeat(values, 4), minlength=len(rest))
+        return np.bincount(corners, np.repeat(values, 4), minlength=len(rest))
 
-    flesh = summed(size)
-    if not (flesh > 0).all():
+    flesh, softness = around(size), around(size**2 / strain.weights[::3])
+    each = shares.T @ flesh
+    if not (each > 0).all():
         raise InputError(
-            f"{int((flesh <= 0).sum())} of {len(flesh)} regions hold no flesh; expected some in "
+            f"{int((each <= 0).sum())} of {len(each)} regions hold no flesh; expected some in "
             f"all. Give shares to vertices that tetrahedra meet."
         )
-    return VolumePreservation(prisms, shares, rest, summed(strain.weights[::3]) / flesh, ratio)
+    young = np.divide(flesh, softness, out=np.zeros_like(flesh), where=softness > 0)
+    mean = shares.T @ (young * flesh) / each
+    relative = csr_array(shares.multiply(young[:, None]).multiply(SOFT / mean).minimum(shares))
+    stiffness = (relative.T @ flesh) / (relative.T @ softness)
+    return VolumePreservation(prisms, relative, rest, stiffness, ratio)
 
 
 def prism_volumes(corners: Float64[NumpyArray, "F 6 3"]) -> Float64[NumpyArray, "F"]:

@@ -1,8 +1,9 @@
 """Smooth, overlapping regions of flesh, each of which keeps its volume.
 
-Flesh that is squeezed in a crease goes around the limb and along it. So a region is a piece of limb
-or trunk, all the way round where that is narrow, and fades into its neighbours: what pushes it out
-leaves no border on the skin.
+Flesh that is squeezed in a crease goes to what is beside it. So a region is a piece of limb or
+trunk, all the way round where that is narrow, and fades into its neighbours: what pushes it out
+leaves no border on the skin. Regions as long as 15 cm that reached around thighs kept their volume
+while the buttock of a raised leg swelled by 60 % and the hip before it shrank.
 """
 
 from collections.abc import Callable
@@ -14,10 +15,8 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.geometry.surface import unique_edges
 from corporeal.physics.volumetric_mesh.model import VolumetricModel
 
-REGION_SHARE = 0.09
-"""Distance of regions, as a share of the skin's longest side: 15 cm on an adult."""
-_AROUND = 0.5
-"""What a way over the skin counts, where one along the bones counts 1."""
+REGION_SHARE = 0.06
+"""Distance of regions, as a share of the skin's longest side: 10 cm on an adult."""
 _SMOOTHING_ROUNDS = 10
 _LEAST = 0.01
 """Smaller shares are left out."""
@@ -46,13 +45,13 @@ def smooth_regions(model: VolumetricModel, share: float = REGION_SHARE) -> csr_a
 def _seed_distances(
     model: VolumetricModel, start: Int[NumpyArray, "e"], end: Int[NumpyArray, "e"], size: float
 ) -> Float64[NumpyArray, "V K"]:
-    """Ways along edges from every seed, metres; a way along the bones and half a way over the skin
-    are added as the legs of a right triangle."""
+    """Ways along edges from every seed, metres; a way along the bones and one over the skin are
+    added as the legs of a right triangle."""
     from scipy.sparse.csgraph import dijkstra
 
     over = np.linalg.norm(model.skin[start] - model.skin[end], axis=1)
     along = np.linalg.norm(model.base_points[start] - model.base_points[end], axis=1)
-    length = np.sqrt(along**2 + (_AROUND * over) ** 2)
+    length = np.sqrt(along**2 + over**2)
     shape = (model.vertex_count, model.vertex_count)
     graph = csr_array((np.maximum(length, 1e-9 * size), (start, end)), shape=shape)
 

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from corporeal.appearance.appearance import Appearance
+from corporeal.appearance.random_looks import random_appearance
+from corporeal.appearance.resolving import Wearer, wearer_of
 from corporeal.errors import InputError
 from corporeal.viewer.catalogue import PRESETS
 from corporeal.viewer.document import BodyChoice
@@ -19,9 +22,34 @@ def measure(session: Session, packet: Packet) -> None:
 
 
 def somebody(session: Session, packet: Packet) -> None:
-    """Draw somebody of the adult population."""
+    """Draw somebody of the adult population, with a face, skin and hair of their own."""
     model, seed = session.model, int(packet.fields["seed"])
-    _later(session, lambda: drawn(model, seed))
+    clothes = session.document.appearance.clothes
+
+    def find() -> tuple[BodyChoice, Appearance]:
+        body = drawn(model, seed)
+        wearer = Wearer(body.sliders["gender"], body.sliders["age"])
+        return body, random_appearance(seed, wearer, clothes=clothes)
+
+    def done(found: tuple[BodyChoice, Appearance]) -> None:
+        body, appearance = found
+        session.apply(replace(session.document, body=body, appearance=appearance))
+
+    session.background.start("body", find, done)
+    session.tell_busy()
+
+
+def face(session: Session, packet: Packet) -> None:
+    """Another random face, skin and hair for the same body."""
+    known = wearer_of(session.stage.identity)
+    drawn_look = random_appearance(int(packet.fields["seed"]), known)
+    kept = {"clothes": session.document.appearance.clothes, "age": session.document.appearance.age}
+    session.apply(replace(session.document, appearance=replace(drawn_look, **kept)))
+
+
+def plain_look(session: Session, packet: Packet) -> None:
+    """The average face in light skin again."""
+    session.apply(replace(session.document, appearance=Appearance()))
 
 
 def preset(session: Session, packet: Packet) -> None:
@@ -51,5 +79,7 @@ ACTIONS: dict[str, Action] = {
     "measure": measure,
     "somebody": somebody,
     "preset": preset,
+    "somebody's look": face,
+    "plain look": plain_look,
     "mirror": mirror,
 }

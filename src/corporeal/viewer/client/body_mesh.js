@@ -1,72 +1,89 @@
-// One body as a mesh: positions come sixteen bits a number, normals are made here, paint is ours.
+// One surface as a mesh: positions come sixteen bits a number, normals are made here. Vertices on a
+// seam of the texture are drawn twice: those of the model first, copies (`extra`) behind them.
 
-import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Mesh, MeshStandardMaterial, Sphere, Vector3 } from "./vendor/three.js";
+import { BufferAttribute, BufferGeometry, DataTexture, DoubleSide, DynamicDrawUsage, FrontSide, Mesh, MeshStandardMaterial, RGBAFormat, Sphere, SRGBColorSpace, UnsignedByteType, Vector3 } from "./vendor/three.js";
 
-const CLOTH = [0.115, 0.125, 0.145];
+// One texel: a linear colour, or a smooth surface of some roughness.
+function texel(r, g, b, isColour) {
+  const made = new DataTexture(new Uint8Array([r, g, b, 255]), 1, 1, RGBAFormat, UnsignedByteType);
+  if (isColour) made.colorSpace = SRGBColorSpace;
+  made.needsUpdate = true;
+  return made;
+}
 
-// Skin with a face painted on it and cloth cut by a field, so that hems are crisp curves.
-export function skinMaterial(decal) {
-  const material = new MeshStandardMaterial({ vertexColors: true, roughness: 0.56, metalness: 0 });
-  const uniforms = { decal: { value: decal }, plain: { value: 0 }, cloth: { value: new Vector3(...CLOTH) } };
+const coded = (x) => Math.round(255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055));
+
+// A picture of one linear colour, until the painted one is there.
+export const plainColour = (tone) => texel(...tone.map(coded), true);
+const SMOOTH = texel(128, 128, 140, false);
+
+// Painted surface: `map` is its colour; `surface` has normals in red and green, roughness in blue.
+// Colours of the vertices tint it; with `plain` at 1 they are all that is seen.
+export function paintedMaterial({ cutout = false, double = false } = {}) {
+  const material = new MeshStandardMaterial({
+    vertexColors: true, map: plainColour([0.5, 0.47, 0.44]), roughness: 1, metalness: 0, side: double ? DoubleSide : FrontSide,
+    ...(cutout ? { alphaTest: 0.5, alphaToCoverage: true } : {}),
+  });
+  const uniforms = { surface: { value: SMOOTH }, plain: { value: 0 } };
   material.userData.uniforms = uniforms;
   material.onBeforeCompile = (shader) => {
     Object.assign(shader.uniforms, uniforms);
-    shader.vertexShader = shader.vertexShader
-      .replace("#include <common>", "#include <common>\nattribute float garment;\nattribute vec2 place;\nvarying float vGarment;\nvarying vec2 vPlace;")
-      .replace("#include <begin_vertex>", "#include <begin_vertex>\nvGarment = garment;\nvPlace = place;");
     shader.fragmentShader = shader.fragmentShader
-      .replace("#include <common>", "#include <common>\nuniform sampler2D decal;\nuniform float plain;\nuniform vec3 cloth;\nvarying float vGarment;\nvarying vec2 vPlace;")
-      .replace("#include <color_fragment>", `#include <color_fragment>
-        float covered = 0.0;
-        if (plain < 0.5) {
-          if (vPlace.x > 0.0 && vPlace.x < 1.0 && vPlace.y > 0.0 && vPlace.y < 1.0) {
-            vec4 paint = texture2D(decal, vPlace);
-            diffuseColor.rgb = mix(diffuseColor.rgb, paint.rgb, paint.a);
-          }
-          float edge = max(fwidth(vGarment), 1e-5);
-          covered = smoothstep(-0.5 * edge, 0.5 * edge, vGarment);
-          diffuseColor.rgb = mix(diffuseColor.rgb, cloth, covered);
-        }`)
-      .replace("#include <roughnessmap_fragment>", "#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.95, covered);");
+      .replace("#include <common>", `#include <common>
+        uniform sampler2D surface;
+        uniform float plain;`)
+      .replace("#include <map_fragment>", "if (plain < 0.5) diffuseColor *= texture2D(map, vMapUv);")
+      .replace("#include <roughnessmap_fragment>", `vec3 relief = texture2D(surface, vMapUv).xyz;
+        float roughnessFactor = plain > 0.5 ? 0.6 : max(relief.z, 0.06);`)
+      .replace("#include <normal_fragment_maps>", `if (plain < 0.5) {
+          // a frame of the surface from how place and texture change over the picture; rows go down
+          vec3 acrossPlace = dFdx(-vViewPosition), downPlace = dFdy(-vViewPosition);
+          vec2 acrossMap = dFdx(vMapUv), downMap = dFdy(vMapUv);
+          vec3 one = cross(downPlace, normal), two = cross(normal, acrossPlace);
+          vec3 tangent = one * acrossMap.x + two * downMap.x;
+          vec3 bitangent = one * acrossMap.y + two * downMap.y;
+          float size = max(dot(tangent, tangent), dot(bitangent, bitangent));
+          float scale = size == 0.0 ? 0.0 : inversesqrt(size) * faceDirection;
+          vec2 slope = 2.0 * relief.xy - 1.0;
+          float height = sqrt(max(1.0 - dot(slope, slope), 0.05));
+          normal = normalize(scale * (slope.x * tangent - slope.y * bitangent) + height * normal);
+        }`);
   };
   return material;
 }
 
 export class BodyMesh {
-  constructor(model, material) {
-    const { triangles, part_labels: labels } = model.arrays;
-    const count = labels.length;
+  // `arrays`: triangles over `count` vertices; with texture also corners, extra and uv.
+  constructor({ triangles, corners = null, extra = null, uv = null }, count, material) {
     this.triangles = triangles;
-    this.positions = new Float32Array(3 * count);
-    this.normals = new Float32Array(3 * count);
-    this.colours = new Float32Array(3 * count);
+    this.extra = extra ?? [];
+    const all = 3 * (count + this.extra.length);
+    this.all = { positions: new Float32Array(all), normals: new Float32Array(all), colours: new Float32Array(all) };
+    for (const [name, array] of Object.entries(this.all)) this[name] = array.subarray(0, 3 * count);
+    this.all.colours.fill(1);
     const geometry = new BufferGeometry();
-    geometry.setIndex(new BufferAttribute(triangles, 1));
+    geometry.setIndex(new BufferAttribute(corners ?? triangles, 1));
     const dynamic = (array) => new BufferAttribute(array, 3).setUsage(DynamicDrawUsage);
-    geometry.setAttribute("position", dynamic(this.positions));
-    geometry.setAttribute("normal", dynamic(this.normals));
-    geometry.setAttribute("color", dynamic(this.colours));
-    geometry.setAttribute("place", new BufferAttribute(new Float32Array(2 * count).fill(5), 2));
-    geometry.setAttribute("garment", new BufferAttribute(new Float32Array(count).fill(-1), 1));
+    geometry.setAttribute("position", dynamic(this.all.positions));
+    geometry.setAttribute("normal", dynamic(this.all.normals));
+    geometry.setAttribute("color", dynamic(this.all.colours));
+    geometry.setAttribute("uv", new BufferAttribute(uv ?? new Float32Array((2 * all) / 3), 2));
     geometry.boundingSphere = new Sphere(new Vector3(0, 0.9, 0), 4);
     this.mesh = new Mesh(geometry, material);
     this.mesh.frustumCulled = false;
     this.mesh.castShadow = this.mesh.receiveShadow = true;
-    this.fresh = false;
   }
 
   get count() {
     return this.positions.length / 3;
   }
 
-  // Fill the attribute `garment` (a field that is positive under cloth) or `place` (on the decal).
-  fill(name, values) {
-    const attribute = this.mesh.geometry.getAttribute(name);
-    attribute.array.set(values);
-    attribute.needsUpdate = true;
+  // The model's vertex that a drawn one is.
+  source(vertex) {
+    return vertex < this.count ? vertex : this.extra[vertex - this.count];
   }
 
-  // Positions: origin + step · number.
+  // Positions: origin + step · number. `moved` has to follow.
   move(numbers, origin, step) {
     const { positions } = this;
     const [x, y, z] = origin;
@@ -75,19 +92,26 @@ export class BodyMesh {
       positions[i + 1] = y + step * numbers[i + 1];
       positions[i + 2] = z + step * numbers[i + 2];
     }
-    this.moved();
     const { boundingSphere } = this.mesh.geometry;
     boundingSphere.center.set(x + 32768 * step, y + 32768 * step, z + 32768 * step);
     boundingSphere.radius = 65536 * step;
-    this.fresh = true;
   }
 
   // Normals and buffers after positions have changed.
   moved() {
     this.shade();
-    const { geometry } = this.mesh;
-    geometry.getAttribute("position").needsUpdate = true;
-    geometry.getAttribute("normal").needsUpdate = true;
+    this.spread("positions", "position");
+    this.spread("normals", "normal");
+  }
+
+  // The copies on seams, and the buffer.
+  spread(name, attribute) {
+    const array = this.all[name];
+    for (let n = 0, to = 3 * this.count; n < this.extra.length; n += 1, to += 3) {
+      const from = 3 * this.extra[n];
+      array[to] = array[from]; array[to + 1] = array[from + 1]; array[to + 2] = array[from + 2];
+    }
+    this.mesh.geometry.getAttribute(attribute).needsUpdate = true;
   }
 
   // Normals: the sum of the triangles around, by area.
@@ -111,7 +135,13 @@ export class BodyMesh {
 
   paint(colours) {
     this.colours.set(colours);
-    this.mesh.geometry.getAttribute("color").needsUpdate = true;
+    this.spread("colours", "color");
+  }
+
+  // No tint.
+  clear() {
+    this.colours.fill(1);
+    this.spread("colours", "color");
   }
 
   // Colours of a ramp (256 linear RGB) by shades 0 … 255.
@@ -121,7 +151,7 @@ export class BodyMesh {
       const r = 3 * shades[v];
       colours[i] = ramp[r]; colours[i + 1] = ramp[r + 1]; colours[i + 2] = ramp[r + 2];
     }
-    this.mesh.geometry.getAttribute("color").needsUpdate = true;
+    this.spread("colours", "color");
   }
 
   dispose() {

@@ -95,7 +95,8 @@ export class Inside {
       this.wall.visible = look.muscle && cut;
     }
     this.planes = cut ? [this.planes[0] ?? new Plane(AXES[look.cut_axis].clone(), 0)] : [];
-    for (const material of [this.muscleSkin, this.boneSkin, this.fatWall, this.muscleWall, this.stage.eyeMaterial]) material.clippingPlanes = this.planes;
+    for (const material of [this.muscleSkin, this.boneSkin, this.fatWall, this.muscleWall]) material.clippingPlanes = this.planes;
+    this.stage.looks?.cut(this.planes);
     for (const body of this.stage.bodies) {
       body.material.clippingPlanes = this.planes;
       this.line(body, cut);

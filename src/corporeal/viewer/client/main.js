@@ -69,6 +69,12 @@ studio.on("opened", () => {
 });
 addEventListener("error", ({ message }) => toast(say("The page has a fault: {message}", { message }), { bad: true }));
 addEventListener("unhandledrejection", ({ reason }) => toast(say("The page has a fault: {message}", { message: String(reason) }), { bad: true }));
-studio.on("frame", () => { document.getElementById("veil").hidden = true; });
+// The veil goes once the body is there as it looks, or after a moment without its looks.
+const unveil = () => { document.getElementById("veil").hidden = true; };
+studio.on("frame", () => {
+  if (stage.isPainted) unveil();
+  else if (stage.frames === 1) setTimeout(unveil, 2500);
+});
+studio.on("painted", () => { if (stage.frames) unveil(); });
 Object.assign(window, { studio, stage, missingWords: missing, element });
 studio.connect();

@@ -1,11 +1,9 @@
 // Bodies side by side: one camera, one picture for each, drawn into its part of the canvas.
 
-import {
-  BufferAttribute, BufferGeometry, DataTexture, Group, LinearFilter, Mesh, MeshStandardMaterial, NeutralToneMapping, OrbitControls,
-  PCFShadowMap, PerspectiveCamera, Raycaster, RGBAFormat, Scene, UnsignedByteType, Vector2, Vector3, WebGLRenderer,
-} from "./vendor/three.js";
-import { BodyMesh, skinMaterial } from "./body_mesh.js";
+import { Group, NeutralToneMapping, OrbitControls, PCFShadowMap, PerspectiveCamera, Raycaster, Scene, Vector2, Vector3, WebGLRenderer } from "./vendor/three.js";
+import { BodyMesh, paintedMaterial } from "./body_mesh.js";
 import { Bones } from "./bones.js";
+import { Looks, Parts } from "./looks.js";
 import { isPaint } from "./overlay.js";
 import { makeRoom } from "./room.js";
 
@@ -28,7 +26,8 @@ export class Stage {
     Object.assign(this, makeRoom(this.scene));
     this.camera = new PerspectiveCamera(27, 1, 0.05, 40);
     this.camera.position.set(1.35, 1.35, 4.3);
-    this.eyeMaterial = new MeshStandardMaterial({ vertexColors: true, roughness: 0.15 });
+    this.looks = null; // how the person looks, once the model is there
+    this.isPainted = false; // whether the skin's pictures are on it
     this.isInside = false; // whether layers are there to be seen through the skin
     this.joints = null; // frames of the last frame's joints
     this.wasTurned = false; // whether the person has chosen a view
@@ -41,10 +40,12 @@ export class Stage {
     this.frames = 0;
     this.adaptive = true;
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement);
-    studio.on("model", (message) => { this.model = message; });
+    studio.on("model", (message) => { this.model = message; this.looks ??= new Looks(message); });
     studio.on("surface", (message) => this.surfaces.set(`take:${message.name}`, message));
-    studio.on("tone", (message) => this.tan(message));
-    studio.on("person", (message) => this.meet(message));
+    studio.on("picture", (message) => this.looks.picture(message));
+    studio.on("looks", (message) => this.dress(message));
+    studio.on("skin", (message) => this.tan(message));
+    studio.on("person", (message) => { this.person = message; this.dirty = true; });
     studio.on("frame", (message) => this.show(message));
     studio.on("document", () => this.follow());
     studio.on("inside", ({ bones }) => { this.isInside = bones.length > 0; if (this.studio.document) this.follow(); });
@@ -114,45 +115,21 @@ export class Stage {
     this.dirty = true;
   }
 
-  // Skin of a tone; the face is painted on it.
-  tan(tone) {
-    this.tone = tone;
-    const { decal } = tone.arrays;
-    const size = Math.round(Math.sqrt(decal.length / 4));
-    this.decal = new DataTexture(decal, size, size, RGBAFormat, UnsignedByteType);
-    this.decal.magFilter = this.decal.minFilter = LinearFilter;
-    this.decal.needsUpdate = true;
-    for (const body of this.bodies) this.clothe(body);
-  }
-
-  meet(person) {
-    this.person = person;
-    for (const body of this.bodies) this.clothe(body);
+  // Painted skin, on every body.
+  async tan(message) {
+    await this.looks.paint(message, this.bodies.map(({ material }) => material));
+    this.isPainted = true;
     this.dirty = true;
+    this.studio.emit("painted", null);
   }
 
-  clothe(body) {
-    for (const eye of body.eyes.children) eye.geometry.dispose();
-    body.eyes.clear();
-    if (body.surface) {
-      body.skin.paint(new Float32Array(body.skin.colours.length).fill(0.5));
-      return;
-    }
-    body.skin.fill("garment", this.person.arrays.garment);
-    body.skin.fill("place", this.tone.arrays.places);
-    body.material.userData.uniforms.decal.value = this.decal;
-    if (this.studio.document?.colour.what === "skin") body.skin.paint(this.tone.arrays.colours);
-    for (const { name, joint } of this.person.eyes) {
-      const geometry = new BufferGeometry();
-      geometry.setIndex(new BufferAttribute(this.person.arrays[`${name} triangles`], 1));
-      geometry.setAttribute("position", new BufferAttribute(this.person.arrays[`${name} vertices`], 3));
-      geometry.setAttribute("color", new BufferAttribute(this.person.arrays[`${name} colours`], 3));
-      geometry.computeVertexNormals();
-      const eye = new Mesh(geometry, this.eyeMaterial);
-      eye.matrixAutoUpdate = false;
-      eye.userData.joint = joint;
-      body.eyes.add(eye);
-    }
+  // A face, eyes, lashes, hair; pictures come a moment later.
+  dress(message) {
+    const painted = this.looks.take(message);
+    for (const body of this.bodies) body.parts.build();
+    this.studio.emit("dressed", null);
+    painted.then(() => { this.dirty = true; });
+    if (this.lastFrame && this.studio.document) this.pose(this.lastFrame);
   }
 
   // As many bodies as the document has views; how they look.
@@ -162,6 +139,8 @@ export class Stage {
       const body = this.bodies.pop();
       this.scene.remove(body.group);
       body.skin.dispose();
+      body.parts.dispose();
+      body.material.dispose();
     }
     while (this.bodies.length < views.length) this.add();
     this.ground.visible = look.ground;
@@ -175,7 +154,8 @@ export class Stage {
       body.material.transparent = opacity < 1;
       body.material.opacity = opacity;
       body.material.depthWrite = opacity === 1;
-      if (this.studio.document.colour.what === "skin" && !body.surface) body.skin.paint(this.tone.arrays.colours);
+      body.isSolid = opacity === 1;
+      if (this.studio.document.colour.what === "skin") this.untint(body);
     });
     this.dirty = true;
   }
@@ -186,43 +166,64 @@ export class Stage {
     body.group.remove(body.skin.mesh);
     body.skin.dispose();
     body.surface = surface;
-    const own = surface && { arrays: { triangles: surface.arrays.triangles, part_labels: { length: surface.vertices } } };
-    body.skin = new BodyMesh(own ?? this.model, body.material);
+    body.skin = this.surfaceOf(surface, body.material);
     body.group.add(body.skin.mesh);
-    this.clothe(body);
+    this.untint(body);
+  }
+
+  // A take of another topology is a plain grey; the model's surface has paint.
+  surfaceOf(surface, material) {
+    if (surface) return new BodyMesh({ triangles: surface.arrays.triangles }, surface.vertices, material);
+    return new BodyMesh(this.model.arrays, this.model.arrays.part_labels.length, material);
+  }
+
+  untint(body) {
+    if (body.surface) body.skin.paint(new Float32Array(body.skin.colours.length).fill(0.5));
+    else body.skin.clear();
   }
 
   add() {
-    const material = skinMaterial(this.decal);
-    const body = { group: new Group(), material, skin: new BodyMesh(this.model, material), eyes: new Group(), bones: new Bones(this.model.parents), surface: null, taken: false };
-    body.group.add(body.skin.mesh, body.eyes, body.bones.lines, body.bones.balls);
+    const material = paintedMaterial();
+    const body = { group: new Group(), material, skin: this.surfaceOf(null, material), parts: new Parts(this.looks), bones: new Bones(this.model.parents), surface: null, taken: false, isSolid: true };
+    body.group.add(body.skin.mesh, body.parts.group, body.bones.lines, body.bones.balls);
     this.scene.add(body.group);
     this.bodies.push(body);
-    this.clothe(body);
+    this.looks.clothe([material]).then(() => { this.dirty = true; });
+    if (this.looks.message) body.parts.build();
   }
 
   show(frame) {
+    this.lastFrame = frame;
+    this.pose(frame);
+    this.joints = frame.arrays.joints;
+    this.room = frame.room;
+    this.walk(frame.arrays.joints);
+    this.frames += 1;
+    this.place = frame.place;
+    this.studio.send("seen", { number: frame.number });
+  }
+
+  // Every body as a frame has it, with the look's face and parts.
+  pose(frame) {
     const { joints } = frame.arrays;
     const coloured = this.studio.document.colour.what !== "skin";
     const ramp = isPaint(this.studio.document.colour.what) ? this.model.arrays.tide : this.model.arrays.heat;
+    const frames = this.looks.message && this.looks.fromRest(joints);
     this.bodies.forEach((body, number) => {
       const view = frame.views[number];
       if (!view || frame.arrays[`skin ${number}`].length !== body.skin.positions.length) return;
       body.skin.move(frame.arrays[`skin ${number}`], view.origin, view.step);
+      const isDressed = Boolean(frames) && !body.surface && !body.taken;
+      if (isDressed) this.looks.face(body.skin.positions, frames);
+      body.skin.moved();
       const shades = frame.arrays[`shades ${number}`];
-      body.material.userData.uniforms.plain.value = coloured && shades ? 1 : 0;
+      body.material.userData.uniforms.plain.value = body.surface || (coloured && shades) ? 1 : 0;
       if (coloured && shades) body.skin.tint(shades, ramp);
       body.bones.move(joints);
-      body.eyes.visible = !coloured && !body.taken;
-      for (const eye of body.eyes.children) setMatrix(eye, joints, eye.userData.joint);
+      body.parts.show(isDressed && !coloured, body.isSolid);
+      if (isDressed) body.parts.move(joints, frames, body.skin.positions);
     });
-    this.joints = joints;
-    this.room = frame.room;
-    this.walk(joints);
-    this.frames += 1;
-    this.place = frame.place;
     this.dirty = true;
-    this.studio.send("seen", { number: frame.number });
   }
 
   // Camera, light and shadow go along with the body over the ground.

@@ -14,6 +14,7 @@ export class Studio {
     this.document = null; // what the person has chosen; the session's word, not ours
     this.catalogue = null; // what there is to choose from
     this.facts = {}; // measurements of the body
+    this.face = {}; // sliders of the face, drawn ones among them
     this.scale = null; // of the colours on the skin
     this.commands = []; // the same, for the command line
     this.view = 0; // the body that panels speak about; at first one with flesh
@@ -79,7 +80,7 @@ export class Studio {
   receive(message) {
     if (message.kind === "document") {
       if (!this.document) this.view = Math.max(0, message.document.views.findIndex(({ deformer }) => this.deformer(deformer)?.flesh));
-      Object.assign(this, { document: message.document, commands: message.commands, scale: message.scale });
+      Object.assign(this, { document: message.document, commands: message.commands, scale: message.scale, face: message.face });
       this.view = Math.min(this.view, this.document.views.length - 1);
       if (!this.isFresh) remembered.keep(this.document);
     } else if (message.kind === "catalogue") {

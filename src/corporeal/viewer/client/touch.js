@@ -51,7 +51,7 @@ export class Touch {
       return;
     }
     const normal = this.stage.camera.getWorldDirection(new Vector3());
-    const vertices = [hit.face.a, hit.face.b, hit.face.c];
+    const vertices = [hit.face.a, hit.face.b, hit.face.c].map((vertex) => this.stage.bodies[view].skin.source(vertex));
     this.held = { view, plane: new Plane().setFromNormalAndCoplanarPoint(normal, hit.point), vertices, target: hit.point.clone() };
     this.marks.pull(this.held);
     this.studio.send("grab", { view, vertices, point: hit.point.toArray() });
@@ -104,10 +104,10 @@ export class Touch {
       const strongest = this.stroke.get(v);
       if (strongest === undefined || Math.abs(Math.log(mixed / before)) > Math.abs(Math.log(strongest / before))) {
         this.stroke.set(v, Math.min(20, Math.max(0.05, mixed)));
-        colours[3 * v + 2] = Math.min(1, colours[3 * v + 2] + 0.25 * share); // a hint until the session answers
+        for (const channel of [0, 1]) colours[3 * v + channel] *= 1 - 0.3 * share; // a hint until the session answers
       }
     }
-    this.stage.bodies[view].skin.mesh.geometry.getAttribute("color").needsUpdate = true;
+    this.stage.bodies[view].skin.spread("colours", "color");
     this.stage.dirty = true;
   }
 }

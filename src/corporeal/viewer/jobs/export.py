@@ -1,5 +1,6 @@
 """Making the file that was asked for: the same pipelines that the command line runs."""
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.anthropometry.measure import measure
+from corporeal.appearance.appearance import Appearance
 from corporeal.body.body import Body
 from corporeal.formats.layers import read_layers, write_layers
 from corporeal.formats.native import write_body, write_motion
@@ -75,10 +77,14 @@ def export(order: Order) -> Packet:
     if exaggeration is not None and not traits.is_linear_blend:
         np.save(folder / "exaggerated.npy", exaggeration)
         config = replace(config, exaggeration_map=folder / "exaggerated.npy")
+    if document.appearance != Appearance():
+        look = folder / "appearance.json"
+        look.write_text(json.dumps(document.appearance.plain()), encoding="utf-8")
+        config = replace(config, appearance=look)
     made = animate(replace(config, out=taken(Path(order.out))))
     if made.out != Path(order.out):
-        tone = document.look.tone
-        export_viewer(ExportViewerConfig(takes=(made.out,), out=Path(order.out), tone=tone))
+        look = config.appearance
+        export_viewer(ExportViewerConfig(takes=(made.out,), out=Path(order.out), appearance=look))
     report = {"frames": made.frames, "fps": made.fps}
     for name in ("morphs", "max_error_mm"):
         if name in made.report:

@@ -13,19 +13,20 @@ import numpy as np
 
 import corporeal
 from corporeal._typing import Float, NumpyArray
+from corporeal.appearance.appearance import Appearance, skin_angle_deg
+from corporeal.appearance.dress import coverage_of
 from corporeal.body.animation import Animation
 from corporeal.body.character import Character
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.live_dynamics import MOST_DYNAMIC
 from corporeal.pipelines.loading import load
+from corporeal.pipelines.presentation import LookOptions
 from corporeal.runtime.files import require_writable, write_bytes
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 from corporeal.scene.drape import Drape
-from corporeal.scene.materials import SKIN_TONES
-from corporeal.scene.wardrobe import underwear
 from corporeal.skinning.playback import character_vertices
-from corporeal.viewer.frames import person_packet, tone_packet
+from corporeal.viewer.looks import SIZE, dressed_up, skin_picture, surface_arrays
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.standalone.cache import STEP, VertexCache, encoded
 from corporeal.viewer.standalone.live import LiveFlesh, live_flesh
@@ -39,6 +40,7 @@ _MODULES = (
     CLIENT / "packets.js",
     CLIENT / "room.js",
     CLIENT / "body_mesh.js",
+    CLIENT / "looks.js",
     PAGE / "frames.js",
     TEMPLATES / "dynamics.mjs.template",
     PAGE / "live.js",
@@ -56,8 +58,11 @@ class ExportViewerConfig:
     """Page to write (.html)."""
     title: str | None = None
     """Title of the page; the names of the files unless given."""
-    tone: str = "light"
-    """Skin tone."""
+    skin: str | None = None
+    """Skin tone: porcelain, light, medium, olive, brown, deep, or a typology angle; light unless
+    given."""
+    appearance: Path | None = None
+    """A whole look (.json: names and values), as `corporeal animate --appearance` takes it."""
     live: bool = False
     """Let the page predict the flesh of each take's person and motion: the DMPL that ships, which
     the hand can shake and exaggerate."""
@@ -98,7 +103,8 @@ class _Take:
 def export_viewer(config: ExportViewerConfig) -> ExportedViewer:
     """Write the page and its manifest."""
     _require(config)
-    run = start_run("export-viewer", config, list(config.takes))
+    given = [*config.takes, *([config.appearance] if config.appearance else [])]
+    run = start_run("export-viewer", config, given)
     takes = [_read(path) for path in config.takes]
     if config.live:
         takes = [_lively(take, config.live_shapes) for take in takes]
@@ -108,7 +114,8 @@ def export_viewer(config: ExportViewerConfig) -> ExportedViewer:
             f"the takes have {numbers / 1e6:.0f} million numbers; a page holds "
             f"{MOST_NUMBERS / 1e6:.0f}. Give shorter ones."
         )
-    packet, caches = viewer_packet(takes, config.tone, 1e-3 * config.step_mm)
+    looks = LookOptions(appearance=config.appearance, skin=config.skin).presentation()
+    packet, caches = viewer_packet(takes, looks.appearance, 1e-3 * config.step_mm)
     title = config.title or ", ".join(path.stem for path in config.takes)
     page = page_of(packet, title, _about(takes, caches))
     write_bytes(config.out, page)
@@ -123,8 +130,8 @@ def _require(config: ExportViewerConfig) -> None:
         raise InputError(f"{len(config.takes)} takes came; expected 1 to {MOST_TAKES}.")
     if config.out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"cannot write a page to {config.out}; expected the suffix .html.")
-    if config.tone not in SKIN_TONES:
-        raise InputError(f"no skin tone {config.tone!r}; expected {', '.join(SKIN_TONES)}.")
+    if config.skin is not None:
+        skin_angle_deg(config.skin)
     if not 1 <= config.live_shapes <= 500:
         raise InputError(f"{config.live_shapes} dynamic shapes came; expected 1 to 500.")
     if not 1e-3 <= config.step_mm <= 10.0:
@@ -160,24 +167,27 @@ def _lively(take: _Take, shapes: int) -> _Take:
 
 
 def viewer_packet(
-    takes: Sequence[_Take], tone: str, step: float
+    takes: Sequence[_Take], appearance: Appearance, step: float
 ) -> tuple[Packet, list[VertexCache]]:
     """All that the page shows, and the frames in it; `step` in metres."""
     model = PhenotypeModel()
     arrays: dict[str, NumpyArray] = {}
     rows: list[dict[str, Any]] = []
     caches: list[VertexCache] = []
-    eyes: list[dict[str, Any]] = []
+    pictures: dict[str, dict[str, str]] = {}
     for number, take in enumerate(takes):
         name, vertices = f"take {number}", take.vertices
-        own = take.animation is not None and np.array_equal(
-            take.triangles, model.template.mesh.triangles
-        )
+        looks: dict[str, Any] | None = None
+        own = np.array_equal(take.triangles, model.template.mesh.triangles)
         if own and take.animation is not None:
-            person = person_packet(model, take.animation.identity)
-            eyes = list(person.fields["eyes"])
-            arrays |= _own(name, person, take.animation, eyes)
-            vertices = _dressed(model, take.animation, vertices)
+            dressed = _Dressed(take.animation, appearance)
+            looks = dressed.fields
+            arrays |= {f"{name} {part}": array for part, array in dressed.arrays.items()}
+            for picture in dressed.pictures:
+                key = str(picture.fields["key"])
+                pictures[key] = dict(picture.fields["kinds"])
+                arrays |= {f"{key} {part}": array for part, array in picture.arrays.items()}
+            vertices = _covered(model, take.animation, appearance, vertices)
         else:
             arrays[f"{name} triangles"] = take.triangles.astype(np.uint32)
         cache = encoded(vertices, step)
@@ -189,7 +199,7 @@ def viewer_packet(
         rows.append(
             {
                 "title": take.title,
-                "own": bool(own),
+                "looks": looks,
                 "origin": cache.origin,
                 "step": cache.step,
                 "frames": cache.frames,
@@ -199,31 +209,34 @@ def viewer_packet(
                 "live": None if take.live is None else take.live.fields,
             }
         )
-    if any(row["own"] for row in rows):
-        arrays["triangles"] = model.template.mesh.triangles.astype(np.uint32)
-        arrays |= tone_packet(model, tone).arrays
-    return Packet("viewer", {"takes": rows, "eyes": eyes}, arrays), caches
+    if any(row["looks"] for row in rows):
+        arrays |= surface_arrays()
+    return Packet("viewer", {"takes": rows, "pictures": pictures}, arrays), caches
 
 
-def _own(
-    name: str, person: Packet, animation: Animation, eyes: list[dict[str, Any]]
-) -> dict[str, NumpyArray]:
-    """What one person of the default body brings: clothes, and eyes that go with their joints."""
-    arrays = {f"{name} garment": np.asarray(person.arrays["garment"], np.float32)}
-    frames = np.asarray(animation.world_from_joint)[:, [eye["joint"] for eye in eyes], :3]
-    arrays[f"{name} eyes"] = frames.astype(np.float32)
-    for eye in eyes:
-        arrays[f"{name} {eye['name']} vertices"] = person.arrays[f"{eye['name']} vertices"]
-        for part in ("triangles", "colours"):
-            arrays[f"{eye['name']} {part}"] = person.arrays[f"{eye['name']} {part}"]
-    return arrays
+class _Dressed:
+    """The look of a take's person: face, parts and pictures, and the joints that move them."""
+
+    def __init__(self, animation: Animation, appearance: Appearance) -> None:
+        template, identity = animation.template, animation.identity
+        made = dressed_up(template, identity, appearance)
+        skin = skin_picture(identity, appearance, SIZE)
+        self.fields = {**made.looks.fields, "skin": skin.fields["key"]}
+        frames = np.asarray(animation.world_from_joint)[:, :, :3]
+        self.arrays = {**made.looks.arrays, "joints": frames.astype(np.float32)}
+        self.pictures = [*made.pictures.values(), skin]
 
 
-def _dressed(
-    model: PhenotypeModel, animation: Animation, vertices: Float[NumpyArray, "N V 3"]
+def _covered(
+    model: PhenotypeModel,
+    animation: Animation,
+    appearance: Appearance,
+    vertices: Float[NumpyArray, "N V 3"],
 ) -> Float[NumpyArray, "N V 3"]:
     """Frames with cloth over the skin, as the studio shows them."""
-    coverage = underwear(model.template, animation.identity)
+    coverage = coverage_of(model.template, animation.identity, appearance)
+    if coverage is None:
+        return vertices
     rest = np.asarray(animation.identity.rest_vertices)
     drape = Drape(rest, model.template.mesh.triangles, coverage)
     return np.stack([np.asarray(drape.over(frame), np.float32) for frame in vertices])

@@ -1,58 +1,73 @@
-"""More movements from few: what physics says another body would have done.
+"""Batches of movements, and more of them from few: what other bodies would have done.
 
 Elastic flesh of s² times the modulus does s times faster just what the softer flesh does (gravity,
-which the quasi-static twin holds, aside): offsets are the same, accelerations s² times as
-large. Small swings are as large as what drives them. Both hold for any
-person.
+which the quasi-static twin holds, aside): offsets are the same, accelerations s² times as large.
+Small swings are as large as what drives them. Both hold for any person. Batches are drawn on the
+device that trains.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
+import jax
+import jax.numpy as jnp
 
-from corporeal._typing import NumpyArray
 from corporeal.dynamics.neural.person import SHAPE_COUNT
 
 _STIFFNESS = SHAPE_COUNT
 """Place of the logarithm of stiffness among a person's numbers."""
+WARM = 60
+"""Frames before those that count: they warm the memory up, or the body is at rest."""
 
-Batch = tuple[NumpyArray, ...]
-"""Movement, pose, person, dynamic, static, mask."""
+
+class Takes(NamedTuple):
+    """Takes in arrays of the longest one's length; what comes after a take's end is 0."""
+
+    movement: Any
+    """n × N × m, see `features`."""
+    pose: Any
+    """n × N × p."""
+    person: Any
+    """n × q, standardised."""
+    dynamic: Any
+    """n × N × d, the truth."""
+    static: Any
+    """n × N × s, likewise."""
+    length: Any
+    """n: frames."""
+    worth: Any
+    """n: what an error counts."""
 
 
-def varied(batch: Batch, settings: Any, scale: NumpyArray, draw: np.random.Generator) -> Batch:
-    """A batch played at another speed, louder or softer, by people slightly unlike themselves.
+def drawn(key: Any, takes: Takes, chance: Any, stiffness_scale: Any, settings: Any) -> Any:
+    """A batch (movement, pose, person, dynamic, static, worth of every frame).
 
-    `scale` are the deviations by which a person's numbers were divided.
+    `chance` says how likely every take is. Each is played from a random frame on at another speed,
+    louder or softer, by a person slightly unlike the own.
     """
-    movement, pose, person, dynamic, static, mask = batch
-    speed = float(np.exp(draw.uniform(-settings.stretch, settings.stretch)))
-    if settings.stretch:
-        movement, pose, dynamic, static, mask = (
-            at_speed(part, speed) for part in (movement, pose, dynamic, static, mask[..., None])
-        )
-        movement = movement * np.float32(speed**2)
-        mask = (mask[..., 0] > 0.999).astype(np.float32)
-        mask[:, -1] = np.maximum(mask[:, -1], 1e-6)
-        person = person.copy()
-        person[:, _STIFFNESS] += 2 * np.log(speed) / scale[_STIFFNESS]
-    if settings.loudness:
-        size = draw.uniform(-settings.loudness, settings.loudness, (len(movement), 1, 1))
-        size = np.exp(size).astype(np.float32)
-        movement, dynamic = movement * size, dynamic * size
-    if settings.person_noise:
-        noise = settings.person_noise * draw.standard_normal(person.shape)
-        person = (person + noise).astype(np.float32)
-    return movement.astype(np.float32), pose, person, dynamic.astype(np.float32), static, mask
+    keys = jax.random.split(key, 5)
+    count = settings.batch
+    chosen = jax.random.categorical(keys[0], jnp.log(chance + 1e-30), shape=(count,))
+    speed = jnp.exp(jax.random.uniform(keys[1], (count,), minval=-1, maxval=1) * settings.stretch)
+    loud = jnp.exp(jax.random.uniform(keys[2], (count,), minval=-1, maxval=1) * settings.loudness)
+    length = takes.length[chosen].astype(jnp.float32)
+    span = WARM + settings.frames
+    latest = jnp.maximum(length - 1 - speed * span, -WARM * speed)
+    first = jax.random.uniform(keys[3], (count,)) * (latest + WARM * speed) - WARM * speed
+    at = first[:, None] + speed[:, None] * jnp.arange(span)
+    inside = (at >= 0) & (at <= length[:, None] - 1)
+    low = jnp.clip(jnp.floor(at), 0, length[:, None] - 1).astype(jnp.int32)
+    high = jnp.minimum(low + 1, (length[:, None] - 1).astype(jnp.int32))
+    part = jnp.clip(at - low, 0.0, 1.0)[..., None]
 
+    def played(rows: Any) -> Any:
+        return rows[chosen[:, None], low] * (1 - part) + rows[chosen[:, None], high] * part
 
-def at_speed(rows: NumpyArray, speed: float) -> NumpyArray:
-    """B × N × … frames played `speed` times as fast, from the end of what there is backwards: the
-    frames before the first are 0."""
-    count = rows.shape[1]
-    at = (count - 1) - speed * np.arange(count - 1, -1, -1.0)
-    first = np.clip(np.floor(at).astype(int), 0, max(count - 2, 0))
-    share = (at - first).astype(np.float32).reshape(1, -1, *(1,) * (rows.ndim - 2))
-    found = rows[:, first] * (1 - share) + rows[:, np.minimum(first + 1, count - 1)] * share
-    found[:, at < 0] = 0.0
-    return found.astype(np.float32)
+    still = inside[..., None].astype(jnp.float32)
+    movement = played(takes.movement) * still * (speed**2 * loud)[:, None, None]
+    dynamic = played(takes.dynamic) * loud[:, None, None]
+    person = takes.person[chosen]
+    person = person + settings.person_noise * jax.random.normal(keys[4], person.shape)
+    person = person.at[:, _STIFFNESS].add(2 * jnp.log(speed) / stiffness_scale)
+    worth = inside & (jnp.arange(span) >= WARM)
+    worth = worth * (takes.worth[chosen] / loud)[:, None]
+    return movement, played(takes.pose), person, dynamic, played(takes.static), worth

@@ -1,12 +1,14 @@
-"""Training of the recurrent network: whole takes, all frames at once, by Adam.
+"""Training of recurrent networks: whole takes, all frames at once, by Adam.
 
 Since oscillators are linear in their state, all frames of a take are found together by an
 associative scan (Blelloch 1990): no step is taken from the truth, so that training sees just what
-use will see, and nothing can drift later that did not drift then.
+use will see, and nothing can drift later that did not drift then. Several networks, of other seeds
+or from other takes, are trained side by side. What is kept are running means of the weights.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -14,17 +16,18 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from corporeal._typing import NumpyArray
+from corporeal._typing import Bool, NumpyArray
 from corporeal.dynamics.neural import network
 from corporeal.dynamics.neural.network import Complex
 from corporeal.dynamics.neural.recurrence import Poles, taken
-from corporeal.dynamics.neural.training.augmentation import varied
+from corporeal.dynamics.neural.training.augmentation import Takes, drawn
 from corporeal.dynamics.neural.training.samples import Sample
+from corporeal.errors import InputError
 
 Errors = dict[str, float]
 """Share of the mean square that is not explained, of `dynamic` and `static` coefficients."""
 Progress = Callable[[int, Errors, Errors], None]
-"""Is told the step, the training error and the held-out error."""
+"""Is told the step, the training error and the held-out error, in the mean of all networks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +42,17 @@ class RecurrentTraining:
     """Of a take, from a random one on; the frames before it warm the memory up."""
     learning_rate: float = 3e-3
     """Of Adam, at most; it rises over the first twentieth and falls to zero by a cosine."""
-    weight_decay: float = 1e-2
+    weight_decay: float = 3e-2
     """Of Adam (decoupled)."""
-    width: int = 128
+    running_mean: float = 0.99
+    """Share that the mean of the weights keeps of itself at every update."""
+    width: int = 48
     """Numbers between layers."""
-    oscillators: int = 96
+    oscillators: int = 48
     """Of a layer."""
     layers: int = 2
     """Banks of oscillators."""
-    hidden: int = 128
+    hidden: int = 48
     """Units of each gate."""
     check_every: int = 200
     """Updates between looks at the held-out takes."""
@@ -63,7 +68,7 @@ class RecurrentTraining:
 
 @dataclass(frozen=True)
 class TrainedNetwork:
-    """Weights at their best on held-out takes."""
+    """Weights at their best on held-out takes, or at the end where none are held out."""
 
     parameters: dict[str, NumpyArray]
     """Learned arrays by name."""
@@ -112,81 +117,217 @@ def train_recurrent(
     settings: RecurrentTraining,
     progress: Progress | None = None,
 ) -> TrainedNetwork:
-    """Weights that predict the coefficients of `samples`; the best on `held_out` are kept."""
-    people = np.stack([sample.person for sample in samples])
+    """One network that predicts `samples`; the weights that are best on `held_out` are kept."""
+    learned = np.arange(len(samples) + len(held_out)) < len(samples)
+    every = [*samples, *held_out]
+    return train_members(every, learned[None], ~learned[None], settings, progress)[0]
+
+
+def train_members(
+    samples: Sequence[Sample],
+    learned: Bool[NumpyArray, "k n"],
+    judged: Bool[NumpyArray, "k n"],
+    settings: RecurrentTraining,
+    progress: Progress | None = None,
+) -> list[TrainedNetwork]:
+    """k networks side by side, each from the samples that are `learned` from and kept at its best
+    on those it is `judged` by; at the end where there are none."""
+    if not learned.any(axis=1).all():
+        raise InputError("a network has no take to learn from; expected at least one.")
+    people = np.stack([samples[int(n)].person for n in np.flatnonzero(learned.any(axis=0))])
     unique = np.unique(people, axis=0)
     mean, scale = unique.mean(axis=0), np.maximum(unique.std(axis=0), 0.1)
-    data = _packed(samples, mean, scale)
-    test = _packed(held_out, mean, scale) if held_out else None
-    sizes = samples[0].dynamic.shape[1], samples[0].static.shape[1]
-    parameters: Any = network.initial_parameters(
-        settings.seed,
-        people.shape[1],
-        *sizes,
-        width=settings.width,
-        oscillators=settings.oscillators,
-        layers=settings.layers,
-        hidden=settings.hidden,
+    takes = packed(samples, mean, scale)
+    stacked = _starts(samples, takes, learned, settings)
+    update, optimiser = _updates(settings, float(samples[0].fps))
+    state = jax.vmap(optimiser.init)(stacked)
+    given = (takes, jnp.asarray(learned, jnp.float32), jnp.float32(scale[10]))
+    judge = _judge(takes, judged, float(samples[0].fps))
+    averaged, best = stacked, stacked
+    least = np.full((2, len(learned)), np.inf)
+    curve: list[tuple[int, Errors, Errors]] = []
+    keys = jax.random.split(jax.random.key(settings.seed), len(learned))
+    step = 0
+    while step < settings.steps:
+        count = min(settings.check_every, settings.steps - step)
+        carry = (stacked, averaged, state)
+        (stacked, averaged, state), inside = update(*carry, keys, given, step, count)
+        step += count
+        outside = judge(averaged) if judged.any() else np.asarray(inside)
+        curve.append((step, _named(np.asarray(inside)), _named(outside)))
+        if progress is not None:
+            progress(*curve[-1])
+        for row, kind in enumerate(("dynamic", "static")):  # the two halves share no weight
+            better = outside[row] < least[row] if judged.any() else np.full(len(learned), True)
+            least[row] = np.where(better, outside[row], least[row])
+            best = _kept(best, averaged, better, kind)
+    return [
+        TrainedNetwork(
+            {name: np.asarray(value[k], np.float32) for name, value in best.items()},
+            mean, scale, curve,
+        )
+        for k in range(len(learned))
+    ]  # fmt: skip
+
+
+def predict_samples(
+    trained: TrainedNetwork, samples: Sequence[Sample], persons: NumpyArray | None = None
+) -> list[NumpyArray]:
+    """Free-running dynamic coefficients of takes, from rest on; `persons` are what the network is
+    told, the samples' own standardised numbers if None."""
+    takes = packed(samples, trained.person_mean, trained.person_scale)
+    told = takes.person if persons is None else jnp.asarray(persons, jnp.float32)
+    weights = {name: jnp.asarray(value) for name, value in trained.parameters.items()}
+    fps = float(samples[0].fps)
+    found: list[NumpyArray] = []
+    for first in range(0, len(samples), _AT_ONCE):
+        rows = slice(first, first + _AT_ONCE)
+        some = np.asarray(_run(weights, takes.movement[rows], takes.pose[rows], told[rows], fps))
+        found += [row[: len(s.pose)] for row, s in zip(some, samples[rows], strict=True)]
+    return found
+
+
+_AT_ONCE = 32
+"""Takes predicted together."""
+
+
+def packed(samples: Sequence[Sample], mean: NumpyArray, scale: NumpyArray) -> Takes:
+    """All takes in arrays; a take counts by one over the root mean square of its swings, as
+    relative to the usual, so that large people are not all that counts."""
+    longest = max(len(sample.pose) for sample in samples)
+
+    def rows(name: str) -> Any:
+        parts = [getattr(sample, name) for sample in samples]
+        out = np.zeros((len(parts), longest, parts[0].shape[1]), np.float32)
+        for row, part in zip(out, parts, strict=True):
+            row[: len(part)] = part
+        return jnp.asarray(out)
+
+    person = np.stack([(sample.person - mean) / scale for sample in samples])
+    sizes = np.array([np.sqrt(np.mean(np.sum(s.dynamic**2, axis=1))) for s in samples])
+    usual = max(float(sizes.mean()), 1e-9)
+    return Takes(
+        rows("movement"),
+        rows("pose"),
+        jnp.asarray(np.clip(person, -3, 3).astype(np.float32)),
+        rows("dynamic"),
+        rows("static"),
+        jnp.asarray([len(sample.pose) for sample in samples]),
+        jnp.asarray((usual / np.maximum(sizes, 0.02 * usual)).astype(np.float32)),
     )
-    parameters["person_size"] = _sizes(samples, data[2])
+
+
+def _starts(
+    samples: Sequence[Sample], takes: Takes, learned: NumpyArray, settings: RecurrentTraining
+) -> dict[str, Any]:
+    """First weights of all networks, stacked."""
+    sizes = samples[0].dynamic.shape[1], samples[0].static.shape[1]
+    people = np.asarray(takes.person)
+    made = []
+    for k, own in enumerate(learned):
+        parameters: dict[str, Any] = network.initial_parameters(
+            settings.seed + 1000 * k, people.shape[1], *sizes, width=settings.width,
+            oscillators=settings.oscillators, layers=settings.layers, hidden=settings.hidden,
+        )  # fmt: skip
+        known = [s for s, used in zip(samples, own, strict=True) if used]
+        parameters["person_size"] = _sizes(known, people[own])
+        made.append(parameters)
+    return {name: jnp.stack([one[name] for one in made]) for name in made[0]}
+
+
+def _error(parameters: Any, batch: Any, seconds: float) -> Any:
+    """Weighted squares of what is lacking over those of all there is, dynamic and static."""
+    movement, pose, person, dynamic, static, worth = batch
+    z, q = predict(parameters, movement, pose, person, seconds)
+    found = []
+    for rows, truth in ((z, dynamic), (q, static)):
+        lacking = jnp.sum(worth * jnp.sum((rows - truth) ** 2, axis=-1))
+        found.append(lacking / (jnp.sum(worth * jnp.sum(truth**2, axis=-1)) + 1e-30))
+    if not static.shape[-1]:
+        found[1] = jnp.zeros(())
+    return found[0] + found[1], jnp.stack(found)
+
+
+@cache
+def _updates(settings: RecurrentTraining, fps: float) -> tuple[Any, Any]:
+    """Some updates of all networks in one call, and the optimiser; compiled once a setting."""
     schedule = optax.warmup_cosine_decay_schedule(
-        0.0, settings.learning_rate, settings.steps // 20, settings.steps
+        0.0, settings.learning_rate, max(1, settings.steps // 20), settings.steps
     )
     optimiser = optax.chain(
         optax.clip_by_global_norm(1.0),
         optax.adamw(schedule, weight_decay=settings.weight_decay, mask=_is_matrix),
     )
-    state = optimiser.init(parameters)
-    seconds = 1.0 / samples[0].fps
-    spread = tuple(float(np.mean(np.sum(part**2, axis=-1)[data[5] > 0])) for part in data[3:5])
 
-    def loss(parameters: Any, batch: Any) -> Any:
-        movement, pose, person, dynamic, static, mask = batch
-        z, q = predict(parameters, movement, pose, person, seconds)
-        worth = mask / jnp.sum(mask)
-        moved = jnp.sum(worth * jnp.sum((z - dynamic) ** 2, axis=-1)) / spread[0]
-        posed = jnp.sum(worth * jnp.sum((q - static) ** 2, axis=-1)) / max(spread[1], 1e-30)
-        return moved + posed, (moved, posed)
-
-    @jax.jit
-    def update(parameters: Any, state: Any, batch: Any) -> Any:
-        (_, parts), slope = jax.value_and_grad(loss, has_aux=True)(parameters, batch)
+    def one(
+        parameters: Any, averaged: Any, state: Any, key: Any, takes: Takes, chance: Any,
+        stiffness: Any, step: Any,
+    ) -> Any:  # fmt: skip
+        batch = drawn(jax.random.fold_in(key, step), takes, chance, stiffness, settings)
+        (_, parts), slope = jax.value_and_grad(_error, has_aux=True)(parameters, batch, 1 / fps)
         change, state = optimiser.update(slope, state, parameters)
-        return optax.apply_updates(parameters, change), state, parts
+        parameters = optax.apply_updates(parameters, change)
+        keep = jnp.minimum(settings.running_mean, (1.0 + step) / (10.0 + step))
+        averaged = jax.tree.map(lambda a, b: keep * a + (1 - keep) * b, averaged, parameters)
+        return parameters, averaged, state, parts
 
-    judge = jax.jit(loss)
-    draw = np.random.default_rng(settings.seed)
-    curve: list[tuple[int, Errors, Errors]] = []
-    best, best_values = dict(parameters), {"dynamic": np.inf, "static": np.inf}
-    recent = np.zeros(2)
-    for step in range(1, settings.steps + 1):
-        batch = varied(_drawn(data, settings, draw), settings, scale, draw)
-        parameters, state, parts = update(parameters, state, batch)
-        now = np.asarray(parts, np.float64)
-        recent = 0.98 * recent + 0.02 * now if step > 1 else now
-        if step % settings.check_every == 0 or step == settings.steps:
-            outside = np.asarray(judge(parameters, test)[1]) if test is not None else recent
-            curve.append((step, _named(recent), _named(outside)))
-            if progress is not None:
-                progress(*curve[-1])
-            for kind, value in curve[-1][2].items():  # the two halves share no weight
-                if value < best_values[kind]:
-                    best_values[kind] = value
-                    best |= {name: v for name, v in parameters.items() if _kind(name) == kind}
-    arrays = {name: np.asarray(value, np.float32) for name, value in best.items()}
-    return TrainedNetwork(arrays, mean, scale, curve)
+    many = jax.vmap(one, in_axes=(0, 0, 0, 0, None, 0, None, None))
+
+    def some(
+        stacked: Any, averaged: Any, state: Any, keys: Any, given: Any, first: Any, count: int
+    ) -> Any:
+        def body(carry: Any, step: Any) -> Any:
+            stacked, averaged, state = carry
+            takes, chance, stiffness = given
+            stacked, averaged, state, parts = many(
+                stacked, averaged, state, keys, takes, chance, stiffness, step
+            )
+            return (stacked, averaged, state), parts
+
+        carry, parts = jax.lax.scan(body, (stacked, averaged, state), first + jnp.arange(count))
+        return carry, parts.mean(axis=0).T
+
+    return jax.jit(some, static_argnums=6), optimiser
 
 
-def predict_samples(trained: TrainedNetwork, samples: Sequence[Sample]) -> list[NumpyArray]:
-    """Free-running dynamic coefficients of takes, from rest on."""
-    packed = _packed(samples, trained.person_mean, trained.person_scale)
-    movement, pose, person = (jnp.asarray(part) for part in packed[:3])
-    found, _ = predict(trained.parameters, movement, pose, person, 1.0 / samples[0].fps)
-    return [np.asarray(row)[: len(sample.pose)] for row, sample in zip(found, samples, strict=True)]
+@partial(jax.jit, static_argnums=3)
+def _judged(stacked: Any, some: Takes, counts: Any, fps: float) -> Any:
+    """Errors k × 2 of networks on takes that count for each."""
+    frames = jnp.arange(some.pose.shape[1]) < some.length[:, None]
+
+    def one(both: Any) -> Any:
+        parameters, count = both
+        worth = frames * (count * some.worth)[:, None]
+        return _error(parameters, (*some[:5], worth), 1 / fps)[1]
+
+    return jax.lax.map(one, (stacked, counts))
+
+
+def _judge(takes: Takes, judged: NumpyArray, fps: float) -> Any:
+    """From weights to errors 2 × k on what every network is judged by."""
+    used = np.flatnonzero(judged.any(axis=0))
+    some = Takes(*(part[used] for part in takes))
+    counts = jnp.asarray(judged[:, used], jnp.float32)
+    return lambda stacked: np.asarray(_judged(stacked, some, counts, fps)).T
+
+
+@partial(jax.jit, static_argnums=4)
+def _run(parameters: Any, movement: Any, pose: Any, person: Any, fps: float) -> Any:
+    return predict(parameters, movement, pose, person, 1 / fps)[0]
+
+
+def _kept(best: Any, now: Any, better: NumpyArray, kind: str) -> dict[str, Any]:
+    """`best` with the weights of one half replaced where networks got better."""
+    return {
+        name: jnp.where(better.reshape(-1, *(1,) * (value.ndim - 1)), now[name], value)
+        if _kind(name) == kind
+        else value
+        for name, value in best.items()
+    }
 
 
 def _named(values: NumpyArray) -> Errors:
-    return {"dynamic": float(values[0]), "static": float(values[1])}
+    return {"dynamic": float(np.mean(values[0])), "static": float(np.mean(values[1]))}
 
 
 def _kind(name: str) -> str:
@@ -205,7 +346,7 @@ def _sizes(samples: Sequence[Sample], people: NumpyArray, ridge: float = 3.0) ->
     """How the logarithm of swings goes with the person's numbers, where training starts from: ridge
     regression over takes with a size of its own for every motion."""
     away, sizes = [], []
-    for motion in {sample.sequence for sample in samples}:
+    for motion in sorted({sample.sequence for sample in samples}):
         rows = [n for n, sample in enumerate(samples) if sample.sequence == motion]
         size = np.array([0.5 * np.log(np.mean(samples[n].dynamic ** 2) + 1e-30) for n in rows])
         away.append(people[rows] - people[rows].mean(axis=0))
@@ -214,56 +355,3 @@ def _sizes(samples: Sequence[Sample], people: NumpyArray, ridge: float = 3.0) ->
     square = x.T @ x + ridge * np.eye(x.shape[1])
     found = np.linalg.solve(square, x.T @ y)[:, None]
     return np.where(np.isfinite(found), found, 0.0).astype(np.float32)
-
-
-def _packed(
-    samples: Sequence[Sample], mean: NumpyArray, scale: NumpyArray
-) -> tuple[NumpyArray, ...]:
-    """All takes in arrays of the longest one's length; the mask is 1 where there are frames."""
-    longest = max(len(sample.pose) for sample in samples)
-
-    def rows(name: str) -> NumpyArray:
-        parts = [getattr(sample, name) for sample in samples]
-        out = np.zeros((len(parts), longest, parts[0].shape[1]), np.float32)
-        for row, part in zip(out, parts, strict=True):
-            row[: len(part)] = part
-        return out
-
-    person = np.stack([(sample.person - mean) / scale for sample in samples]).astype(np.float32)
-    mask = np.zeros((len(samples), longest), np.float32)
-    for row, sample in zip(mask, samples, strict=True):
-        row[: len(sample.pose)] = 1.0
-    return (
-        rows("movement"),
-        rows("pose"),
-        np.clip(person, -3, 3),
-        rows("dynamic"),
-        rows("static"),
-        mask,
-    )
-
-
-def _drawn(
-    data: tuple[NumpyArray, ...], settings: RecurrentTraining, draw: np.random.Generator
-) -> tuple[NumpyArray, ...]:
-    """Random takes, each from its first frame to a random end: the memory starts at rest, as in
-    use."""
-    count, longest = data[5].shape
-    chosen = draw.integers(0, count, min(settings.batch, count))
-    frames = min(settings.frames, longest)
-    movement, pose, person, dynamic, static, mask = (part[chosen] for part in data)
-    # from the beginning, or later with a memory that the frames before warm up
-    first = draw.integers(0, longest - frames + 1)
-    warm = min(first, 60)
-    part = slice(first - warm, first + frames)
-    mask = mask[:, part].copy()
-    if warm:
-        mask[:, :warm] = 0.0
-        mask[:, warm : warm + 1] = np.maximum(mask[:, warm : warm + 1], 1e-6)
-    pad = 60 - warm
-
-    def cut(array: NumpyArray) -> NumpyArray:
-        return np.pad(array[:, part], ((0, 0), (pad, 0), (0, 0)))
-
-    mask = np.pad(mask, ((0, 0), (pad, 0)))
-    return cut(movement), cut(pose), person, cut(dynamic), cut(static), mask

@@ -49,8 +49,8 @@ class Checkpoints:
         with open_npz(self.path, max_bytes=_MAX_BYTES) as file:
             if file.text("identifier") != self.identifier:
                 raise InputError(
-                    f"{self.path} belongs to training with other data or settings; expected this "
-                    f"run's. Remove it to start anew, or give another --out."
+                    "belongs to training with other data or settings; expected this "
+                    "run's. Remove it to start anew, or give another --out."
                 )
             history = [(str(s), float(e)) for s, e in json.loads(file.text("history"))]
             return Reached(

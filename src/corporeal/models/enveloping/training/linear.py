@@ -16,6 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.body.enveloping import coordinates
+from corporeal.models.enveloping.training.free_poses import FreePoses
 from corporeal.models.enveloping.training.problem import (
     FLIP,
     Estimate,
@@ -50,20 +51,26 @@ def with_linear_parts(
     offset_rows: int,
     settings: LinearSolve | None = None,
     offset_latents: Float[NumpyArray, "B s"] | None = None,
+    *,
+    free: bool = False,
 ) -> Estimate:
     """The estimate with the best dress shapes and offsets; `offset_rows` is 0 to leave offsets
     out, 1 for those of the mean character, or 1 and the latent coordinates they depend on.
 
     `offset_latents` take the place of x where offsets are concerned, to try other dependences.
+    With `free`, poses follow as far as that is linear.
     """
     settings = settings or LinearSolve()
     causes = estimate.x if offset_latents is None else offset_latents
-    system = _System(problem, scans, estimate, offset_rows, settings.individual_hold, causes)
+    poses = FreePoses(problem, scans, estimate) if free else None
+    system = _System(problem, scans, estimate, offset_rows, settings.individual_hold, causes, poses)
     start = [np.asarray(estimate.dress, np.float32)]
     if offset_rows:
         start += [_rows(k, offset_rows) for k in estimate.offsets]
     found = _conjugate_gradients(system, start, settings)
     offsets = tuple(found[1:]) if offset_rows else estimate.offsets
+    if poses is not None:
+        estimate = poses.moved(problem, estimate, system.residuals(found))
     return replace(estimate, dress=found[0], offsets=offsets)
 
 
@@ -79,9 +86,9 @@ class _System:
 
     def __init__(
         self, problem: Problem, scans: Scans, estimate: Estimate, offset_rows: int, hold: float,
-        causes: NumpyArray,
+        causes: NumpyArray, poses: FreePoses | None = None,
     ) -> None:  # fmt: skip
-        self.problem = problem
+        self.problem, self.poses = problem, poses
         count, size = scans.confidence.shape
         y = coordinates(estimate.x)[scans.people].astype(np.float32)
         self.y, self.features = y, []
@@ -138,16 +145,31 @@ class _System:
         return found
 
     def right(self) -> Unknown:
-        values = np.matmul(np.swapaxes(self.blended, -1, -2), self.missing[..., None])[..., 0]
+        missing = self.missing
+        if self.poses is not None:
+            missing = missing.copy()
+            self.poses.project(missing)
+        values = np.matmul(np.swapaxes(self.blended, -1, -2), missing[..., None])[..., 0]
         return symmetric(self.problem, self.gathered(values))
 
-    def applied(self, unknown: Unknown) -> Unknown:
+    def residuals(self, unknown: Unknown) -> Float[NumpyArray, "N V 3"]:
+        """B u − m of all scans."""
+        return np.matmul(self.blended, self.offsets(unknown)[..., None])[..., 0] - self.missing
+
+    def _metric(self, values: Float[NumpyArray, "N V 3"]) -> Float[NumpyArray, "N V 3"]:
+        """Bᵀ P B of values in the rest pose."""
         from corporeal.models.smpl.training.terms_cpu import apply_metric
 
-        values = self.offsets(unknown)
         blended = self.blended
-        over_slices(lambda a, b: apply_metric(blended, values, a, b), len(values), 16)
-        found = self.gathered(values)
+        if self.poses is None:
+            over_slices(lambda a, b: apply_metric(blended, values, a, b), len(values), 16)
+            return values
+        moved = np.matmul(blended, values[..., None])[..., 0]
+        self.poses.project(moved)
+        return np.matmul(np.swapaxes(blended, -1, -2), moved[..., None])[..., 0]
+
+    def applied(self, unknown: Unknown) -> Unknown:
+        found = self.gathered(self._metric(self.offsets(unknown)))
         for place, laplacian in enumerate(self.problem.driver_laplacians[: len(found) - 1]):
             rows = unknown[place + 1]
             flat = np.moveaxis(rows, 2, 0).reshape(rows.shape[2], -1)

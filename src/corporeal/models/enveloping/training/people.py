@@ -173,7 +173,7 @@ def fit_person(
             both = both.astype(np.float32)
             gram = (both.T @ both).astype(np.float64)
             p = line.by_pose.shape[1]
-            normal = gram[:p, :p] + _damping(gram[:p, :p])
+            normal = gram[:p, :p] + damping(gram[:p, :p])
             solved = np.linalg.solve(normal, gram[:p, p:])
             steps.append(solved)
             shared = (
@@ -191,7 +191,8 @@ def fit_person(
     return poses, x
 
 
-def _damping(normal: NumpyArray) -> NumpyArray:
+def damping(normal: Float64[NumpyArray, "p p"]) -> Float64[NumpyArray, "p p"]:
+    """What is added to a pose's normal matrix."""
     diagonal = np.diag(normal)
     return np.diag(_DAMPING * diagonal + 1e-8 * diagonal.max())
 

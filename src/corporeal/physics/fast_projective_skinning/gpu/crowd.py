@@ -296,7 +296,7 @@ def _joined_kept(
         shares = longer(longer(np.asarray(volume.shares), 2, regions), 1, prisms)
         steepest = longer(np.asarray(volume.steepest), 1, prisms, 1)
         numbers = (
-            volume.volumes, volume.compliances, volume.limits, volume.changes, volume.torn,
+            volume.volumes, volume.compliances, volume.limits, volume.changes, volume.most,
         )  # fmt: skip
         each = (longer(np.asarray(part), 1, regions) for part in numbers)
         people.append((longer(corners, 1, prisms), shares, slopes, steepest, *each))

@@ -36,7 +36,7 @@ VERTICES, TETRAHEDRA, PRISMS = 1024, 2048, 512
 """Free and anchored vertices, tetrahedra and prisms come in multiples of these. People of the
 default template have 8 500 to 8 900 free vertices; with multiples of 512 they would fall in two
 groups."""
-REGIONS, PIECES, LISTED, INCIDENCES, PAIRS = 32, 512, 8, 64, 1024
+REGIONS, PIECES, LISTED, INCIDENCES, PAIRS = 128, 512, 8, 64, 1024
 """The same for regions whose volume is kept, pieces of the inverse, entries of lists of neighbours,
 incidences of a vertex, and pairs that overlap at rest."""
 _NO_PAIR = np.iinfo(np.int32).max
@@ -138,7 +138,7 @@ def _volume(volume: DeviceVolume, place: Int[NumpyArray, "n"], free: int) -> Dev
     none, listed = np.asarray(volume.prisms).size, np.asarray(volume.around)
     around = np.where(listed == none, 6 * prisms, listed)
     around = longer(around, 1, whole_multiple(listed.shape[1], LISTED), 6 * prisms)
-    numbers = (volume.volumes, volume.compliances, volume.limits, volume.changes, volume.torn)
+    numbers = (volume.volumes, volume.compliances, volume.limits, volume.changes, volume.most)
     return DeviceVolume(
         longer(place[np.asarray(volume.prisms)], 1, prisms).astype(np.int32),
         longer(longer(np.asarray(volume.shares), 2, regions), 1, prisms),

@@ -2,6 +2,7 @@
 
 import { element, icon } from "../widgets.js";
 import { say } from "../words.js";
+import { appearance } from "./appearance.js";
 import { body } from "./body.js";
 import { deformers } from "./deformers.js";
 import { inside } from "./inside.js";
@@ -11,7 +12,7 @@ import { pose } from "./pose.js";
 import { physics } from "./physics.js";
 import { skeleton } from "./skeleton.js";
 
-const PANELS = [body, motion, pose, deformers, physics, inside, skeleton, out];
+const PANELS = [body, appearance, motion, pose, deformers, physics, inside, skeleton, out];
 
 export function showPanels(page) {
   const tabs = document.getElementById("tabs");

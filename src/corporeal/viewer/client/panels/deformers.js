@@ -17,12 +17,11 @@ function build(home, { studio, stage }) {
   const most = slider({ text: "End of the scale", low: 2, high: 200, value: 40, logarithmic: true, digits: 0 }, (value, final) => studio.change(["colour", "most"], value, final));
   const look = (name) => (value, final = true) => studio.change(["look", name], value, final);
   const switches = [["skeleton", "Skeleton"], ["wireframe", "Wireframe"], ["ground", "Ground"]].map(([name, text]) => [name, toggle(text, false, look(name))]);
-  const tone = select(stage.model.tones, "light", look("tone"), "Skin tone");
   home.append(
     lead("Deformers", "One body, moved in several ways, in step."),
     cards, row(add),
     section("Colour", line("Show", what), againstLine, jointLine, most),
-    section("Look", ...switches.map(([, made]) => made), line("Skin tone", tone)),
+    section("Look", ...switches.map(([, made]) => made)),
     note("Click a body to choose it; its settings are in Physics."),
   );
   const follow = () => {
@@ -34,7 +33,6 @@ function build(home, { studio, stage }) {
     against.choose(views.map((view, number) => [String(number), `${number + 1}: ${deformerName(view.deformer)}`]));
     against.value = String(Math.min(colour.against, views.length - 1));
     joint.show(colour.joint);
-    tone.show(now.tone);
     againstLine.hidden = colour.what !== "error";
     jointLine.hidden = colour.what !== "weight";
     most.hidden = !["offset", "strain", "error", "layer"].includes(colour.what);

@@ -1,7 +1,8 @@
 // The page of a take: bodies side by side under one camera, play, scrub, speed.
 
-import { BufferAttribute, BufferGeometry, DataTexture, Group, LinearFilter, Matrix4, Mesh, MeshStandardMaterial, NeutralToneMapping, OrbitControls, PCFShadowMap, PerspectiveCamera, RGBAFormat, Scene, UnsignedByteType, Vector3, WebGLRenderer } from "./vendor/three.js";
-import { BodyMesh, skinMaterial } from "./body_mesh.js";
+import { Group, NeutralToneMapping, OrbitControls, PCFShadowMap, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "./vendor/three.js";
+import { BodyMesh, paintedMaterial } from "./body_mesh.js";
+import { Looks, Parts } from "./looks.js";
 import { decode } from "./packets.js";
 import { makeRoom } from "./room.js";
 import { Frames, inflated } from "./frames.js";
@@ -18,59 +19,63 @@ async function data() {
 }
 
 class Body {
-  constructor(row, number, arrays, eyes) {
+  constructor(row, number, arrays, pictures) {
     const name = `take ${number}`;
     this.frames = new Frames(row, arrays, name);
     this.group = new Group();
-    const size = Math.round(Math.sqrt((arrays.decal?.length ?? 4) / 4));
-    const decal = new DataTexture(arrays.decal ?? new Uint8Array(4), size, size, RGBAFormat, UnsignedByteType);
-    decal.magFilter = decal.minFilter = LinearFilter;
-    decal.needsUpdate = true;
-    this.material = skinMaterial(decal);
-    const triangles = arrays[`${name} triangles`] ?? arrays.triangles;
-    this.skin = new BodyMesh({ arrays: { triangles, part_labels: { length: row.vertices } } }, this.material);
+    this.material = paintedMaterial();
+    const own = arrays[`${name} triangles`];
+    this.skin = new BodyMesh(own ? { triangles: own } : arrays, row.vertices, this.material);
     this.group.add(this.skin.mesh);
-    this.eyes = [];
-    if (row.own) {
-      this.skin.fill("garment", arrays[`${name} garment`]);
-      this.skin.fill("place", arrays.places);
-      this.skin.paint(arrays.colours);
-      this.eyes = eyes.map((eye) => this.eye(eye, arrays, name));
-    } else this.skin.paint(new Float32Array(3 * row.vertices).fill(0.5));
-    this.matrices = arrays[`${name} eyes`];
     this.live = row.live ? new LiveFlesh(row, arrays, name) : null;
+    this.looks = null;
+    if (row.looks) this.dress(row.looks, arrays, name, pictures);
+    else {
+      this.material.userData.uniforms.plain.value = 1;
+      this.skin.paint(new Float32Array(3 * row.vertices).fill(0.5));
+    }
   }
 
-  eye({ name }, arrays, take) {
-    const geometry = new BufferGeometry();
-    geometry.setIndex(new BufferAttribute(arrays[`${name} triangles`], 1));
-    geometry.setAttribute("position", new BufferAttribute(arrays[`${take} ${name} vertices`], 3));
-    geometry.setAttribute("color", new BufferAttribute(arrays[`${name} colours`], 3));
-    geometry.computeVertexNormals();
-    const made = new Mesh(geometry, new MeshStandardMaterial({ vertexColors: true, roughness: 0.15 }));
-    made.matrixAutoUpdate = false;
-    this.group.add(made);
-    return made;
+  // Face, parts and paint; `ready` when all pictures are on them.
+  dress(fields, arrays, name, pictures) {
+    const start = `${name} `;
+    const own = Object.fromEntries(Object.entries(arrays).filter(([key]) => key.startsWith(start)).map(([key, array]) => [key.slice(start.length), array]));
+    this.joints = own.joints;
+    this.pose = new Float32Array(this.joints.length / this.frames.count);
+    this.looks = new Looks({ arrays });
+    const picture = (key) => ({ key, kinds: pictures[key], arrays: { colour: arrays[`${key} colour`], surface: arrays[`${key} surface`] } });
+    for (const key of new Set(fields.parts.map((part) => part.picture))) this.looks.picture(picture(key));
+    this.ready = Promise.all([this.looks.take({ ...fields, arrays: own }), this.looks.paint(picture(fields.skin), [this.material])]);
+    this.parts = new Parts(this.looks);
+    this.parts.build();
+    this.group.add(this.parts.group);
   }
 
   // `passed` seconds after the last picture; 0 is a leap, after which flesh is at rest.
   show(seconds, passed = 0, hand = [0, 0, 0]) {
     const exact = this.frames.at(seconds, this.skin.positions);
     if (this.live) this.live.step(exact, passed, hand, this.skin.positions);
-    const place = Math.round(exact);
+    if (this.looks) this.wear(exact, this.live ? hand : [0, 0, 0]);
     this.skin.moved();
-    this.eyes.forEach((eye, number) => {
-      const start = 12 * (place * this.eyes.length + number);
-      eye.matrix.set(...this.matrices.subarray(start, start + 12), 0, 0, 0, 1);
-      if (this.live) eye.matrix.premultiply(new Matrix4().makeTranslation(...hand));
-      eye.matrixWorldNeedsUpdate = true;
-    });
+    if (this.looks) this.parts.move(this.pose, this.looks.frames, this.skin.positions, 12);
+  }
+
+  // The face on the skin, by the joints' frames between two of the take's.
+  wear(exact, hand) {
+    const { pose, joints } = this;
+    const first = pose.length * Math.floor(exact);
+    const next = Math.min(first + pose.length, joints.length - pose.length);
+    const share = exact - Math.floor(exact);
+    for (let i = 0; i < pose.length; i += 1) {
+      pose[i] = joints[first + i] + share * (joints[next + i] - joints[first + i]) + (i % 4 === 3 ? hand[(i % 12 - 3) / 4] : 0);
+    }
+    this.looks.face(this.skin.positions, this.looks.fromRest(pose, 12));
   }
 }
 
 class Player {
   constructor(message) {
-    const { arrays, takes, eyes } = message;
+    const { arrays, takes, pictures } = message;
     this.canvas = at("canvas");
     this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
     Object.assign(this.renderer.shadowMap, { enabled: true, type: PCFShadowMap });
@@ -81,7 +86,7 @@ class Player {
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.enableDamping = true;
     this.controls.addEventListener("change", () => { this.dirty = true; });
-    this.bodies = takes.map((row, number) => new Body(row, number, arrays, eyes));
+    this.bodies = takes.map((row, number) => new Body(row, number, arrays, pictures));
     for (const body of this.bodies) this.scene.add(body.group);
     this.names = takes.map(({ title }) => title);
     Object.assign(this, { time: 0, playing: true, speed: 1, drawn: 0, dirty: true, hand: [0, 0, 0], grip: null });
@@ -118,6 +123,7 @@ class Player {
 
   async begin() {
     for (const body of this.bodies) await body.frames.unpack();
+    await Promise.all(this.bodies.map(({ ready }) => ready));
     at("veil").hidden = true;
     this.seconds = Math.max(...this.bodies.map(({ frames }) => frames.seconds));
     this.show();
