@@ -196,8 +196,12 @@ def test_panels_change_the_look_and_numbers_hide_it(page: StudioPage):
     page.tab.get_by_label("Hair", exact=True).select_option("bald")
     page.wait("stage.looks.message.parts.every(({ name }) => name !== 'hair')")
     before = page.canvas()
+    page.tell("void (window.paintBefore = stage.looks.skin)")
     page.tell("studio.change(['appearance', 'skin'], -60)")
-    page.wait("studio.document.appearance.skin === -60")
+    page.wait(
+        "stage.looks.skin !== paintBefore && stage.looks.skin.colour"
+        " && stage.bodies[0].material.map === stage.looks.skin.colour"
+    )
     page.settle()
     page.wait("!stage.dirty")
     assert before.sum() - page.canvas().sum() > 1e4  # darker
