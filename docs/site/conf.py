@@ -16,7 +16,8 @@ author = "The corporeal authors"
 project_copyright = "The corporeal authors; Apache-2.0, the embedded body CC0"
 version = release = installed("corporeal")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "navigation", "reference", "films", "accessible"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions += ["navigation", "reference", "scripts", "films", "accessible"]  # beside this file
 root_doc = "docs/index"
 include_patterns = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/**.md"]
 exclude_patterns = [".*", "build", "src", "tests", "benchmarks", "tools", "examples"]
