@@ -29,6 +29,7 @@ class LayeredControls(ProjectiveControls):
         "mass",
         help="mass of the whole body; 0: by the densities of its layers",
     )
+    volume: float = inherited_control(ProjectiveControls, "volume", default=100.0)
     tissue: float = inherited_control(
         ProjectiveControls,
         "tissue",
