@@ -93,13 +93,11 @@ class DynaSkinning(AutoregressiveDynamics):
         for first in range(0, len(deltas), _FRAMES):
             part = slice(first, first + _FRAMES)
             some = Pose(poses.joint_rotations[part], poses.root_translation[part])
-            if not self._anchored:
-                parts.append(self.static.vertices(identity, some, self.deformations(deltas[part])))
-                continue
-            still = self.static.vertices(identity, some)
-            arms = np.tensordot(deltas[part], self._arms[1:], axes=1) + self._arms[0]
-            moved = self.static.moved(some, self.deformations(deltas[part]), arms)
-            parts.append((still + moved).astype(still.dtype))
+            arms = None
+            if self._anchored:
+                arms = np.tensordot(deltas[part], self._arms[1:], axes=1) + self._arms[0]
+            shape = self.deformations(deltas[part])
+            parts.append(self.static.vertices(identity, some, shape, arms))
         return np.concatenate(parts)
 
     def taken(
