@@ -32,11 +32,12 @@ TOLD = (16.0, 19.0, 21.0, 25.0, 30.0, 36.0, 42.0, 46.0, 55.0)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--frames", type=int, default=120)
+    parser.add_argument("--deformers", nargs="*", default=["dmpl", "dyna", "neural"])
+    parser.add_argument("--frames", type=int, default=48)
     parser.add_argument("--out", type=Path, default=Path("dynamics_controls.json"))
     given = parser.parse_args()
     record: dict[str, Any] = {"commit": commit(), "frames": given.frames}
-    for name in ("dmpl", "dyna", "neural"):
+    for name in given.deformers:
         record[name] = measured(name, given.frames)
         print(name, json.dumps(record[name]), flush=True)
         given.out.parent.mkdir(parents=True, exist_ok=True)
@@ -50,6 +51,9 @@ def measured(name: str, frames: int) -> dict[str, Any]:
     labels, parts = body.template.part_labels, body.template.part_names
     soft = np.isin(labels, [parts.index(part) for part in SOFT if part in parts])
 
+    stills: dict[int, np.ndarray] = {}
+    people: list[Any] = []  # kept alive, so that their ids stay their own
+
     def moved(some: Any, who: Any, **controls: Any) -> np.ndarray:
         """What dynamics do to posed skin, metres."""
         motion = make_motion("jumping-jacks", who, body.template)
@@ -57,8 +61,12 @@ def measured(name: str, frames: int) -> dict[str, Any]:
             motion.name, motion.fps, motion.joint_rotations[:frames],
             motion.root_translation[:frames], motion.skeleton,
         )  # fmt: skip
-        still = np.asarray(some.animate(who, motion, {"dynamics": False}).vertices, np.float64)
-        return np.asarray(some.animate(who, motion, controls).vertices, np.float64) - still
+        if id(who) not in stills:
+            found = some.animate(who, motion, {"dynamics": False}).vertices
+            stills[id(who)] = np.asarray(found, np.float64)
+        return (
+            np.asarray(some.animate(who, motion, controls).vertices, np.float64) - stills[id(who)]
+        )
 
     def excursion(some: np.ndarray) -> float:
         return round(1e3 * float(np.percentile(np.linalg.norm(some[:, soft], axis=-1), 99)), 2)
@@ -78,13 +86,14 @@ def measured(name: str, frames: int) -> dict[str, Any]:
     half = moved(painted, heavy)
     found: dict[str, Any] = {
         "scale_over_factor": scales,
-        "unpainted_largest_mm": round(1e3 * float(np.abs(half[:, ~left]).max()), 4),
+        "unpainted_largest_mm": round(1e3 * float(np.abs(half[:, ~left]).max()), 6),
         "painted_against_plain_mm": round(1e3 * float(np.abs((half - plain)[:, left]).max()), 4),
         "bodies": [],
     }
     for gender, sex in ((0.0, "women"), (1.0, "men")):
         for weight in WEIGHTS:
             who = body.prepare({"gender": gender, "weight": weight})
+            people.append(who)
             index = body_mass_index(who, body.template.mesh.triangles)
             row = {"sex": sex, "bmi": round(index, 1), "mm": excursion(moved(deformer, who))}
             found["bodies"].append(row)

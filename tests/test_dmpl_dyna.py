@@ -221,6 +221,19 @@ def test_local_weights_leave_what_is_not_painted():
         DmplSkinning(TEMPLATE, model, painted[:-1])
 
 
+def test_local_weights_of_dyna_stay_where_they_are_painted():
+    """Stitching carries deformations everywhere; painted are displacements of the posed skin, which
+    is static to rounding where the factor is 0 and moves three times as far where it is 3."""
+    model, who, motion = small_dyna(TEMPLATE), person(), moving(40)
+    painted = np.array([0.0, 1.0, 3.0])[np.arange(TEMPLATE.mesh.vertex_count) % 3]
+    plain, other = DynaSkinning(TEMPLATE, model), DynaSkinning(TEMPLATE, model, painted)
+    still = np.asarray(plain.animate(who, motion, {"dynamics": False}).vertices)
+    swing = np.asarray(plain.animate(who, motion).vertices) - still
+    found = np.asarray(other.animate(who, motion).vertices) - still
+    assert np.abs(swing).max() > 1e-3
+    np.testing.assert_allclose(found, painted[:, None] * swing, atol=1e-6)
+
+
 class TestDecomposition:
     def problem(self):
         model = small_dyna(TEMPLATE).body
