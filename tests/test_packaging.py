@@ -155,6 +155,7 @@ def test_no_data_file_escapes_the_check():
     assert found == {
         "adiposity.npz.xz",
         "anatomy.npz.xz",
+        "coarse_surface.npz.xz",
         "composition.json",
         "default_body.npz.xz",
         "dmpl.npz.xz",
