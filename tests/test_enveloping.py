@@ -421,6 +421,14 @@ def test_bad_scans_are_refused_in_words():
         trainer.fit(registrations_of([shuffled]), template)
 
 
+def test_joints_that_no_scan_bends_are_named():
+    """Eight times the same pose: there is no key angle to learn from."""
+    _, _, scans = known_character(8)
+    same = np.repeat(scans.vertices[:1], 8, axis=0)
+    with pytest.raises(InputError, match=r"no scan bends .*left_elbow.*Add scans in other poses"):
+        EnvelopingTrainer().fit(registrations_of([same]), small_template())
+
+
 def test_fingers_of_little_confidence_are_no_holes():
     """A vertex that counts for less was seen all the same: nothing is said of holes."""
     _, _, scans = known_character()
