@@ -21,6 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.assets.coarse_surface import coarse_surface_of
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
@@ -205,9 +206,15 @@ class Preparation:
         )
 
     def _crowded(self) -> Bool[NumpyArray, "V"] | None:
-        """Skin vertices whose inner copies get into each other's way; None where most do."""
+        """Skin vertices whose inner copies get into each other's way; None where most do. Those of
+        the default body's plain flesh ship."""
 
         def make() -> NumpyArray | None:
+            plain = self._maps.stiffness is None and self._maps.mass is None
+            shipped = coarse_surface_of(self.template) if plain and self._repose else None
+            kept = self.coarse.vertex_indices
+            if shipped is not None and np.array_equal(kept, shipped.vertex_indices):
+                return shipped.crowded
             key = crowding_key(self.template, self._maps, self.coarse, self.extremes.stress_free)
             if (found := kept_crowding(key, self.coarse.vertex_count)) is not None:
                 return found[0]
