@@ -38,6 +38,11 @@ from corporeal.physics.fast_projective_skinning.extreme_shapes import (
     template_extremes,
 )
 from corporeal.physics.fast_projective_skinning.flesh_system import flesh_system
+from corporeal.physics.fast_projective_skinning.kept_crowding import (
+    crowding_key,
+    keep_crowding,
+    kept_crowding,
+)
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
 from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
@@ -210,7 +215,12 @@ class Preparation:
             kept = self.coarse.vertex_indices
             if shipped is not None and np.array_equal(kept, shipped.vertex_indices):
                 return shipped.crowded
-            return self.extremes.crowded(np.tile(np.arange(self.coarse.vertex_count), 2))
+            key = crowding_key(self.template, self._maps, self.coarse, self.extremes.stress_free)
+            if (found := kept_crowding(key, self.coarse.vertex_count)) is not None:
+                return found[0]
+            made = self.extremes.crowded(np.tile(np.arange(self.coarse.vertex_count), 2))
+            keep_crowding(key, made)
+            return made
 
         return self._kept.get("crowded", (), make)
 
