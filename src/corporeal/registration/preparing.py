@@ -246,8 +246,8 @@ def _require_one_person(
         sizes = [float(np.ptp(p, axis=0).max()) for p in (first, second)]
         if shared > 0.6 * max(tall) and min(tall) > 0.7 * max(sizes):
             raise InputError(
-                "the scan shows two bodies side by side; expected one person. Cut it in two, and "
-                "register each."
+                "the scan shows two bodies, or two other things of one size, side by side; "
+                "expected one person. Of two people, cut it in two, and register each."
             )
 
 
