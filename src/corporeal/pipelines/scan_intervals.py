@@ -19,6 +19,12 @@ from corporeal.registration.uncertainty import rest_draws
 LEVEL = 0.9
 """Share of people whose true value should lie in an interval."""
 _DRAWS = 32
+_PLACED = 4e-3
+"""Standard deviation of lengths and breadths from where landmarks lie on a registered skin, metres;
+what nine virtual scans had (docs/design/registration.md)."""
+_STATURE = 1e-3
+"""The same of stature, which no landmark but the crown tells."""
+_NO_LENGTHS = ("mass", "volume", "surface_area", "bmi")
 
 Intervals = Mapping[str, tuple[float, float]]
 """Low and high by name; SI units."""
@@ -35,9 +41,16 @@ def scan_intervals(body: Body, seen: NumpyArray, sex: str, age: float) -> dict[s
     half = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     found: dict[str, tuple] = {}
     for name, value in body.measurements.items():
-        spread = half * float(np.std([float(row[name]) for row in rows]))
+        spread = half * float(np.hypot(np.std([float(row[name]) for row in rows]), _placed(name)))
         found[name] = (value - spread, value + spread)
     return found | _composition(body.identity, people, sex, age, half)
+
+
+def _placed(name: str) -> float:
+    """Standard deviation that a measurement has from its landmarks' places; girths have none."""
+    if "circumference" in name or name in _NO_LENGTHS:
+        return 0.0
+    return _STATURE if name == "stature" else _PLACED
 
 
 def _drawn(body: Body, seen: NumpyArray) -> list[Identity]:
