@@ -13,12 +13,13 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from corporeal._typing import Float32, Float64, NumpyArray
+from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.errors import InputError
 from corporeal.numerics.cholesky import CholeskyFactor
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.solver.calming import calm_vertices, calmed, neighbours_in
 from corporeal.physics.solver.constraints.constraint import Constraint
+from corporeal.physics.solver.constraints.skin_tension import SkinTension
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
 from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_tetrahedra
@@ -45,7 +46,8 @@ _BLOCKS_A_PART = 64
 
 
 class CpuSolver:
-    """The steps of `ReferenceSolver`. Strain is compiled; other constraints go through NumPy."""
+    """The steps of `ReferenceSolver`. Strain and the skin's tension are compiled; other constraints
+    go through NumPy."""
 
     def __init__(
         self,
@@ -67,10 +69,11 @@ class CpuSolver:
         self._order = np.concatenate([self._free, self._fixed])
         self._place = np.argsort(self._order)
         self._blocks = self._pack()
+        self._skins = [self._skin(c) for c in system.constraints if isinstance(c, SkinTension)]
         self._others = [
             (c, csc_array(c.matrix)[:, self._order], rule.stiffening * c.weights[:, None])
             for c in system.constraints
-            if not isinstance(c, StrainConstraint)
+            if not isinstance(c, StrainConstraint | SkinTension)
         ]
         count = len(self._blocks.corners)
         parts = min(_PARTS, max(1, count // _BLOCKS_A_PART))
@@ -115,6 +118,14 @@ class CpuSolver:
         moving = np.asarray(~self.system.anchored[tetrahedra].all(axis=1))
         place = self._place[tetrahedra[moving]]
         return pack_tetrahedra(place, inverse[moving], weights[moving])
+
+    def _skin(
+        self, skin: SkinTension
+    ) -> tuple[Int[NumpyArray, "F 3"], Float64[NumpyArray, "F 2 2"], Float64[NumpyArray, "F"]]:
+        """Corners among the renumbered vertices, inverse edges and weights of what moves."""
+        moving = np.asarray(~self.system.anchored[skin.triangles].all(axis=1))
+        corners = self._place[skin.triangles[moving]].astype(np.int64)
+        return corners, skin.inverse_edges[moving], self.rule.stiffening * skin.weights[::2][moving]
 
     def _press(self) -> CompiledPressure | None:
         """What keeps volumes, where the system does."""
@@ -336,6 +347,7 @@ class CpuSolver:
         ask for it in an `iteration`. More threads than buffers first find the forces, which are
         then added up."""
         from corporeal.physics.solver.cpu.local_step import local_step, scatter_forces
+        from corporeal.physics.solver.cpu.skin_kernels import pull_skin
 
         blocks, edges, pressing = self._blocks, self._edges, self._pressing
         if iteration is None or (pressing is not None and not pressing.surveys(iteration)):
@@ -349,6 +361,10 @@ class CpuSolver:
                     local_step(blocks.corners, blocks.rest, z, own, *ends, self._tolerance)
                 else:
                     scatter_forces(blocks.corners, forces, own, *ends)
+                for corners, inverse, weights in self._skins:
+                    count, parts = len(corners), len(self._buffers)
+                    ends = (count * part // parts, count * (part + 1) // parts)
+                    pull_skin(corners, inverse, weights, z, own, *ends)
                 if pressing is not None:
                     pressing.survey(z, part)
 
