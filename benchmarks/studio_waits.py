@@ -124,8 +124,8 @@ def frames(arguments: argparse.Namespace) -> dict:
             page.wait_for_function("document.getElementById('busy').hidden")
             page.wait_for_function(READY)
             page.evaluate(
-                "window.drawn = 0; stage.draw_ ??= stage.draw;"
-                "stage.draw = function () { window.drawn += 1; this.draw_(); }"
+                "() => { window.drawn = 0; stage.draw_ ??= stage.draw;"
+                "stage.draw = function () { window.drawn += 1; this.draw_(); }; }"
             )
             page.wait_for_timeout(2000)
             before = page.evaluate("[stage.frames, window.drawn, performance.now()]")

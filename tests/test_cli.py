@@ -84,6 +84,14 @@ def test_unknown_verbs_and_flags(capsys: Capture) -> None:
     assert "there is no verb 'dance'; expected one of demo, body" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["animate", "body", "train", "capture"])
+def test_verbs_without_flags_tell_what_is_missing(name: str) -> None:
+    """Also `animate`, whose flags depend on others."""
+    with pytest.raises(SystemExit) as caught:
+        call(name)
+    assert caught.value.code == 2
+
+
 @pytest.mark.parametrize(
     ("name", "known", "said"),
     [

@@ -1,13 +1,15 @@
 """Kernels: what the demo compiles ahead is what there is, and no cache is no obstacle."""
 
 import ast
+import gc
 import inspect
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core import caching
+from numba.core import caching, event
+from numba.core.errors import NumbaError
 
 import corporeal
 from corporeal.pipelines.demo_kernels import KERNELS
@@ -42,6 +44,53 @@ def test_kernels_compile_where_no_folder_takes_a_cache(monkeypatch: pytest.Monke
         return 2 * x
 
     assert twice(21) == 42
+
+
+class _Watch(event.Listener):
+    """Whether the garbage collector is on, whenever a kernel begins to compile."""
+
+    def __init__(self) -> None:
+        self.seen: list[bool] = []
+
+    def on_start(self, event: event.Event) -> None:
+        self.seen.append(gc.isenabled())
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_garbage_collector_rests_while_kernels_compile(
+    before: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """A fifth of compiling; afterwards it is as it was, nested kernels and refused ones or not."""
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])  # no cache
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    watch = _Watch()
+
+    @kernel()
+    def inner(x):
+        return x + 1
+
+    @kernel()
+    def outer(x):
+        return inner(x)
+
+    @kernel()
+    def refused(x):
+        return x.nothing_of_the_kind
+
+    gc.enable() if before else gc.disable()
+    try:
+        with event.install_listener("numba:compile", watch):
+            assert outer(1) == 2
+            with pytest.raises(NumbaError):
+                refused(1)
+        assert gc.isenabled() == before
+    finally:
+        gc.enable()
+    assert len(watch.seen) >= 3
+    assert not any(watch.seen)
 
 
 def test_what_is_not_there_or_not_needed_is_passed_over():

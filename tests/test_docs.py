@@ -10,7 +10,7 @@ from command_server import run_command
 from shared_command import run_once
 
 ROOT = Path(__file__).resolve().parents[1]
-FRONT = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
+FRONT = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 PAGES = [*(ROOT / name for name in FRONT), *sorted((ROOT / "docs").rglob("*.md"))]
 INDEX = ROOT / "docs/README.md"
 RUN, PROSE = ("python", "sh"), ("text", "bibtex", "json", "mermaid")
@@ -82,9 +82,7 @@ def test_design_notes_are_named_by_their_subject():
     assert not [name for name in names if name[0].isdigit()]
 
 
-@pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda p: str(p.relative_to(ROOT))
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_papers_are_named_by_their_keys(page: Path):
     """A seed is a random one: a paper is called Komaritzan 2022 or Loper 2015."""
     found = re.findall(

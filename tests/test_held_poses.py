@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
+from corporeal.body.pose import Pose
+from corporeal.capture.clearance import capsules_of
+from corporeal.evaluation.held_anchors import APART, AnchorHealth, nearest_limbs
 from corporeal.evaluation.held_poses import HELD_POSES, SHEET, joint_rotations, mirror_pose
 from corporeal.models.phenotype.model import PhenotypeModel
+from corporeal.physics.fast_projective_skinning.simulation import ProjectiveSimulation
 from corporeal.skinning.kinematics import forward_kinematics
 
-TEMPLATE = PhenotypeModel().template
+MODEL = PhenotypeModel()
+TEMPLATE = MODEL.template
 SKELETON = TEMPLATE.skeleton
 REST = np.asarray(SKELETON.joints, np.float64)
 
@@ -79,3 +84,37 @@ def test_forty_poses_know_their_joints_and_mirror_twice_to_themselves():
     for pose in HELD_POSES.values():
         assert np.isfinite(joint_rotations(SKELETON, pose)).all()
         assert mirror_pose(mirror_pose(pose)) == pose
+
+
+def test_no_held_pose_asks_for_bones_through_bones():
+    """Middle lines of limbs are apart by a share of their radii that hard anchors fit between.
+    (Wrists, forearms and shins of six poses went right through each other.)"""
+    capsules = capsules_of(TEMPLATE, MODEL.prepare())
+    for name, pose in HELD_POSES.items():
+        nearest = nearest_limbs(capsules, SKELETON, joint_rotations(SKELETON, pose))
+        assert nearest.share >= APART, f"{name}: {nearest}"
+
+
+def test_nearest_limbs_are_told_by_name_and_distance():
+    """Both thighs turned inwards by the same angle φ: their middle lines meet, and the capsules say
+    at which joints they begin; in the zero pose hips are nearest, as far apart as their joints."""
+    capsules = capsules_of(TEMPLATE, MODEL.prepare())
+    hips = [REST[SKELETON.index(f"{side}_hip")] for side in ("left", "right")]
+    zero = nearest_limbs(capsules, SKELETON, joint_rotations(SKELETON, {}))
+    assert zero.names == ("left_hip", "right_hip")
+    assert zero.distance == pytest.approx(np.linalg.norm(hips[0] - hips[1]), abs=1e-9)
+    inwards = {"left_hip": (0.0, 0.0, -0.4), "right_hip": (0.0, 0.0, 0.4)}
+    assert nearest_limbs(capsules, SKELETON, joint_rotations(SKELETON, inwards)).share < 1e-6
+
+
+def test_hard_anchors_are_seen_to_cross_where_bones_do():
+    """Knees turned inwards until shins pass through each other: anchors cross; as the body stands
+    none does, and none is inside out."""
+    simulation = ProjectiveSimulation(TEMPLATE)
+    body = simulation.body(MODEL.prepare())
+    health = AnchorHealth(body)
+    inwards = {"left_hip": (0.0, 0.0, -0.4), "right_hip": (0.0, 0.0, 0.4)}
+    for pose, crosses in (({}, False), (inwards, True)):
+        frames = body.frames(Pose(joint_rotations(SKELETON, pose), np.zeros(3)))
+        assert (health.crossings(frames) > 0) == crosses
+        assert health.inverted(frames) == 0

@@ -107,6 +107,11 @@ def test_the_wheel_carries_version_links_and_licences(wheel: zipfile.ZipFile):
         assert inside == "LICENSE" or inside.removeprefix("src/") in names
 
 
+def test_the_wheel_is_within_its_budget(wheel: zipfile.ZipFile):
+    """40 MB, as docs/install.md says."""
+    assert sum(member.compress_size for member in wheel.infolist()) < 40e6
+
+
 def test_the_wheel_carries_every_file_of_the_package(wheel: zipfile.ZipFile):
     """Nothing that the package reads at run time is left out, and no cache comes along."""
     tracked = subprocess.run(
@@ -150,6 +155,7 @@ def test_no_data_file_escapes_the_check():
     assert found == {
         "adiposity.npz.xz",
         "anatomy.npz.xz",
+        "coarse_surface.npz.xz",
         "composition.json",
         "default_body.npz.xz",
         "dmpl.npz.xz",

@@ -16,6 +16,7 @@ from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.motions.derivatives import world_frames
 from corporeal.motions.flight import check_frame_rate
 from corporeal.motions.library import make_motion
+from corporeal.motions.relaxed_hands import relaxed_hands
 from corporeal.motions.retarget.alignment import aligned_frames, local_rotations, swing
 from corporeal.motions.retarget.contacts import detect_contacts, is_planted, runs, source_feet
 from corporeal.motions.retarget.feet import feet_of_body, feet_of_skeleton
@@ -435,10 +436,13 @@ def test_wider_bodies_need_more_clearance(tall_and_short):
 
 
 def test_fingers_that_nothing_moves_are_relaxed(jacks):
-    """A rig without fingers leaves them a little bent, the left hand's towards the palm."""
+    """A rig without fingers leaves them at rest, bent towards the palm."""
     names = body_map(BODY)
     without = {j: n for j, n in names.joints.items() if not j[-1].isdigit()}
     result = retarget(jacks, BODY, names=NameMap("n", without, names.spine, names.neck))
     bend = result.motion.joint_rotations[:, BODY.index("left_index2")]
-    np.testing.assert_allclose(bend, np.broadcast_to([0, 0, -0.25], bend.shape), atol=1e-12)
+    np.testing.assert_allclose(
+        bend, np.broadcast_to(relaxed_hands(BODY)[BODY.index("left_index2")], bend.shape), atol=1e-7
+    )
+    assert bend[0, 2] < -0.2
     assert "left_index2" in result.at_rest

@@ -18,7 +18,7 @@ from corporeal.formats.png import read_png
 from corporeal.geometry.laplacian import cotangent_laplacian
 from corporeal.scene.camera import Camera, direction_from, frame
 from corporeal.scene.casting import Performance, Wardrobe
-from corporeal.scene.colour_map import ColourScale, ramp, rgb_from_oklab
+from corporeal.scene.colour_map import ColourScale, monotone_curve, ramp, rgb_from_oklab
 from corporeal.scene.drape import Drape
 from corporeal.scene.labels import label_bodies
 from corporeal.scene.legend import draw_legend, legend_box, srgb_bytes
@@ -389,3 +389,15 @@ def test_a_sheet_that_cannot_be_written_is_refused_at_once(tmp_path):
 def test_each_animation_needs_its_own_label(tmp_path):
     with pytest.raises(InputError, match="2 labels for 1 animations"):
         contact_sheet([rolling_ball()], tmp_path / "s.png", labels=["a", "b"])
+
+
+def test_the_curve_through_colours_is_scipys_monotone_one():
+    """Both evaluate the same cubic polynomials in double precision."""
+    from scipy.interpolate import PchipInterpolator
+
+    random = np.random.default_rng(3)
+    for count in (3, 4, 6, 9):
+        anchors = random.normal(size=(count, 3))
+        curve = PchipInterpolator(np.linspace(0, 1, count), anchors)
+        wanted = curve(np.linspace(0, 1, 257))
+        np.testing.assert_allclose(monotone_curve(anchors, 257), wanted, atol=1e-12)

@@ -1,20 +1,32 @@
 """Decimation to a simulation mesh whose vertices are a subset."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from solids import icosphere
 
+from corporeal.assets.coarse_surface import coarse_surface_of
 from corporeal.assets.default_body import load_default_body
+from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
+from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import InputError
 from corporeal.geometry.surface import edge_triangles, triangle_areas, unique_edges
+from corporeal.physics.fast_projective_skinning.extreme_shapes import (
+    ExtremeShapes,
+    template_extremes,
+)
+from corporeal.physics.fast_projective_skinning.preparation import Preparations
 from corporeal.physics.volumetric_mesh.simulation_mesh import (
+    DEFAULT_VERTEX_COUNT,
     SimulationMesh,
     decimate,
+    decimated_template,
     simulation_mesh,
     spread_vertices,
+    targets_of,
 )
 
 
@@ -138,3 +150,60 @@ def test_wrong_regions_are_refused():
         decimate(mesh, np.ones(16, int), np.array([4]))
     with pytest.raises(InputError, match="simulation triangles"):
         SimulationMesh(np.arange(3), np.array([[0, 1, 3]]))
+
+
+def test_the_coarse_surface_that_ships_is_what_decimation_makes():
+    """tools/build_coarse_surface.py is to be run again when the body or the decimation changes."""
+    template = load_default_body().template
+    shipped = default_simulation_mesh()
+    made = decimated_template(template, targets_of(template, DEFAULT_VERTEX_COUNT))
+    np.testing.assert_array_equal(shipped.vertex_indices, made.vertex_indices)
+    np.testing.assert_array_equal(shipped.triangles, made.triangles)
+    assert shipped.mirror is not None
+    assert made.mirror is not None
+    np.testing.assert_array_equal(shipped.mirror, made.mirror)
+
+
+def test_a_body_that_is_not_the_default_one_is_decimated_itself():
+    """A vertex moved, or other targets: what ships is for the very body alone."""
+    template = load_default_body().template
+    moved = np.array(template.mesh.vertices, np.float64)
+    moved[:, 1] *= 1.5
+    taller = replace(template, mesh=replace(template.mesh, vertices=moved))
+    own = simulation_mesh(taller)
+    assert not np.array_equal(own.vertex_indices, default_simulation_mesh().vertex_indices)
+    fewer = simulation_mesh(template, 2000)
+    assert fewer.vertex_count < 2100
+
+
+def test_the_crowded_vertices_that_ship_are_those_of_deep_folds():
+    """Volumes beside a threshold turn over with the last bits of a static balance: one vertex in
+    two hundred may differ on another machine."""
+    template = load_default_body().template
+    extremes = template_extremes(template, Preparations(template), "sculpted")
+    shipped = coarse_surface_of(template)
+    assert shipped is not None
+    found = extremes.crowded(np.tile(np.arange(len(shipped.vertex_indices)), 2))
+    assert found is not None
+    assert np.mean(found != shipped.crowded) < 0.005
+
+
+def test_flesh_with_maps_or_of_another_pose_finds_its_own_crowded_vertices(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    template = load_default_body().template
+    count = template.mesh.vertex_count
+    asked = []
+
+    def crowded(self: ExtremeShapes, skin_of: np.ndarray) -> None:
+        asked.append(len(skin_of))
+
+    monkeypatch.setattr(ExtremeShapes, "crowded", crowded)
+    rest = Identity(np.asarray(template.mesh.vertices), np.asarray(template.skeleton.joints), {})
+    soft = Preparations(template, maps=TissueMaps(np.full(count, 0.5)))
+    assert soft.of(rest, "sculpted")._crowded() is None  # pyright: ignore[reportPrivateUsage]
+    plain = Preparations(template)
+    assert plain.of(rest, "t-pose")._crowded() is None  # pyright: ignore[reportPrivateUsage]
+    assert len(asked) == 2
+    assert plain.of(rest, "sculpted")._crowded() is not None  # pyright: ignore[reportPrivateUsage]
+    assert len(asked) == 2

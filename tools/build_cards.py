@@ -74,6 +74,10 @@ CARDS = {
     "person_space": Card(
         "methods/registration.md", "The space of people that scans are fitted in.", PEOPLE,
     ),
+    "coarse_surface": Card(
+        "methods/volumetric-model.md", "Which vertices of the default body flesh is simulated on.",
+        "Of the default body alone; other bodies are decimated when they come.",
+    ),
     "smpl": Card(
         "methods/smpl.md", "A body model with SMPL's keys, for readers of SMPL files.",
         "Regressed, not trained by the published procedure. " + PEOPLE,

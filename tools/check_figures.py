@@ -28,6 +28,8 @@ QUOTED = re.compile(
     r"(?P<figure>[-−]?\d[\d ]*(?:\.\d+)?)\**[  ]?%?\**<!--=\s*(?P<way>[^>]+?)\s*-->"
 )
 TIE = re.compile(r"<!--=")
+MEASURED = re.compile(r"\d[\d ]*(?:\.\d+)?[  ](?:ms|mm|ml|MB|GB|fps|times)\b")
+"""A number with a unit that only measuring gives."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,17 @@ def figures_of(page: Path) -> Iterator[Figure]:
             yield Figure(page, number, match["figure"].strip(), match["way"])
         if len(TIE.findall(line)) != len(tied):
             raise SystemExit(f"{page.name}:{number} has a tie without a figure right before it.")
+
+
+def untied(page: Path) -> Iterator[str]:
+    """Measured figures of a page that no comment ties, in words; code and links are passed over."""
+    text = re.sub(
+        r"```.*?```", lambda code: "\n" * code[0].count("\n"), page.read_text(), flags=re.S
+    )
+    for number, line in enumerate(text.splitlines(), start=1):
+        plain = re.sub(r"`[^`]*`|!\[[^]]*\]\([^)]*\)|\]\([^)]*\)", "", QUOTED.sub("", line))
+        for match in MEASURED.finditer(plain):
+            yield f"{page.name}:{number}: {match[0].strip()} has no tie"
 
 
 def pages(root: Path) -> list[Path]:

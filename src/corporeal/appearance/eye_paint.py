@@ -43,11 +43,18 @@ def eye_material(colour: str, seed: int) -> Material:
     limbus = step(part, 0.80, 1.0)[..., None]
     iris = iris * (1 - 0.78 * limbus)
     veins = step(_veins(x, y, random), 0.80, 1.0) * step(angle_deg, 36, 60)
-    white = np.array([0.74, 0.70, 0.66]) * (1 - 0.10 * step(angle_deg, 25, 70)[..., None])
+    white = np.array([0.70, 0.66, 0.62]) * (1 - 0.10 * step(angle_deg, 25, 70)[..., None])
     white = white + 0.22 * veins[..., None] * (np.array([0.62, 0.28, 0.24]) - white)
     edge = step(angle_deg, IRIS_DEG - 1.6, IRIS_DEG + 1.6)[..., None]
     pupil = step(angle_deg, PUPIL_DEG - 0.8, PUPIL_DEG + 0.8)[..., None]
     rgb = (iris * pupil + 0.003) * (1 - edge) + white * edge
+    # the upper lid and its lashes shade the eye below them
+    rgb = (
+        rgb
+        * (1 - 0.62 * step(-_REACH_DEG * y, 6.0, 24.0) - 0.20 * step(_REACH_DEG * y, 14, 34))[
+            ..., None
+        ]
+    )
     pixels = np.full((SIZE, SIZE, 4), 255, np.uint8)
     pixels[..., :3] = eight_bits(srgb_from_linear(SOCKET_SHADE * np.clip(rgb, 0, 1)))
     rough = 0.06 + 0.16 * step(angle_deg, IRIS_DEG, IRIS_DEG + 12)

@@ -3,21 +3,28 @@
 import numpy as np
 
 from corporeal._typing import Float, NumpyArray
-from corporeal.appearance.noise import step
+from corporeal.appearance.noise import lattice_noise, step
 
 Field = Float[NumpyArray, "n"]
 
 
-def brows(across: Field, down: Field, thickness: float, grain: Field) -> Field:
-    """An arch over each eye that thins out towards the temple."""
+def brows(
+    across: Field, down: Field, thickness: float, random: np.random.Generator, texel: float
+) -> Field:
+    """An arch over each eye that thins out towards the temple, of hairs that stand up at its inner
+    end and lie along it further out; finer than a `texel` (of the chart) nothing is drawn."""
     along = (across - 0.0135) / 0.047
     inward = np.clip(along, 0, 1)
-    centre = 0.8190 - 0.0038 * np.sin(0.5 * np.pi * (inward / 0.62) ** 1.3)
-    half = (0.0026 + 0.0034 * thickness) * (1 - 0.66 * inward)
-    edge = half - np.abs(down - centre)
-    ends = step(along, -0.05, 0.15) * (1 - step(along, 0.75, 1.03))
-    soft = step(edge + 0.0003 * grain, -0.0020, 0.0026)
-    return ends * soft * (0.80 + 0.20 * thickness)
+    centre = 0.8181 - 0.0030 * np.sin(0.5 * np.pi * (inward / 0.62) ** 1.3) + 0.0010 * inward**2
+    half = (0.0024 + 0.0030 * thickness) * (1 - 0.66 * inward)
+    beside = down - centre + (0.75 - 0.65 * inward) * (across - 0.0135)
+    places = np.stack([beside, 0.13 * across, np.zeros_like(across)], axis=1)
+    hairs = lattice_noise(places, max(0.0010, 1.2 * texel), random)
+    hairs = hairs * np.float32(min(1.0, 0.0010 / texel) ** 1.5)
+    edge = half - np.abs(down - centre) + 0.0011 * hairs
+    ends = step(along + 0.06 * hairs, -0.06, 0.20) * (1 - step(along, 0.72, 1.04))
+    soft = step(edge, -0.0012, 0.0018)
+    return ends * soft * np.clip(0.66 + 0.20 * thickness + 0.22 * hairs, 0, 1)
 
 
 def lash_line(across: Field, down: Field) -> Field:
@@ -34,8 +41,8 @@ def beard(across: Field, down: Field) -> Field:
     line = np.interp(
         across, reach, [0.8935, 0.8925, 0.8985, 0.9060, 0.8980, 0.8760, 0.8500, 0.8400]
     )
-    jaw = step(down - line, -0.003, 0.010) * (1 - step(across, 0.112, 0.134))
-    end = 1 - step(down, 0.962, 0.992)
+    jaw = step(down - line, -0.009, 0.016) * (1 - step(across, 0.104, 0.134))
+    end = 1 - step(down, 0.950, 0.992)
     return jaw * end
 
 
@@ -76,6 +83,11 @@ def cheeks(across: Field, down: Field) -> Field:
     cheek = np.exp(-(((across - 0.055) / 0.024) ** 2) - ((down - 0.872) / 0.018) ** 2)
     nose = np.exp(-((across / 0.012) ** 2) - ((down - 0.872) / 0.010) ** 2)
     return np.maximum(cheek, 0.8 * nose)
+
+
+def freckled(across: Field, down: Field) -> Field:
+    """Nose and cheeks, where freckles are thickest; a few elsewhere."""
+    return 0.2 + 0.8 * np.exp(-((across / 0.06) ** 2) - ((down - 0.860) / 0.026) ** 2)
 
 
 def shine_zone(across: Field, down: Field) -> Field:

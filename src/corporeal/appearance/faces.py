@@ -30,12 +30,12 @@ _NOT_SLIDERS = ("neck/", "asym/", "head/head-age", "head/head-trans", "head/head
 _EARS = ("ear-scale", "ear-wing", "ear-lobe", "ear-rot")
 LIMIT = 1.4
 """Deviations at which a random slider is cut."""
-_SPREAD = 1.3
+_SPREAD = 1.2
 """Factor on all widths."""
 _WIDTHS = {
-    "head-fat": 0.16,
-    "head-scale": 0.10,
-    "head-back": 0.14,
+    "head-fat": 0.14,
+    "head-scale": 0.08,
+    "head-back": 0.12,
     "head-": 0.20,
     "forehead": 0.28,
     "eyebrows": 0.22,
@@ -62,6 +62,10 @@ _WIDTHS = {
 }
 """Standard deviation of random sliders over `_SPREAD`, by how their names begin; the first that
 fits."""
+
+
+_SHAPES = ("oval", "round", "rectangular", "square", "triangular", "invertedtriangular", "diamond")
+"""Shapes of the whole head."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,10 @@ def random_face(seed: int, variety: float = 1.0) -> dict[str, float]:
         z = float(np.clip(random.standard_normal(), -LIMIT, LIMIT))
         value = variety * slider.width * z
         drawn[name] = float(np.clip(value if slider.less else abs(value), -1, 1))
-    return drawn
+    # a head has one shape: a few of them together would make a box of most
+    shapes = [name for name in drawn if name.removeprefix("head-") in _SHAPES]
+    kept = shapes[int(random.integers(len(shapes)))]
+    return drawn | {name: 0.0 for name in shapes if name != kept}
 
 
 def face_offsets(appearance: Appearance, wearer: Wearer) -> Float[NumpyArray, "V 3"]:
@@ -217,12 +224,14 @@ def expression_names() -> tuple[str, ...]:
 
 _FRIENDLY = {
     "mouth-corner-puller": 1.0,
-    "eye-left-slit": 0.6,
-    "eye-right-slit": 0.6,
-    "eyebrows-left-inner-up": 0.35,
-    "eyebrows-right-inner-up": 0.35,
+    "eye-left-slit": 0.3,
+    "eye-right-slit": 0.3,
+    "eye-left-opened-up": 0.8,
+    "eye-right-opened-up": 0.8,
+    "eyebrows-left-inner-up": 0.45,
+    "eyebrows-right-inner-up": 0.45,
 }
-"""Units of a smile: the eyes smile, too, and the brow is not knit."""
+"""Units of a smile: the eyes smile, too, and are awake, and the brow is not knit."""
 
 
 def _expressions(appearance: Appearance) -> dict[str, float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.appearance.hair_cap import Head, PolarGrid, grid_triangles, head_of, polar_grid
-from corporeal.appearance.hair_paint import hair_material
+from corporeal.appearance.hair_paint import Kind, hair_material
 from corporeal.appearance.noise import step
 from corporeal.appearance.resolving import ResolvedLook
 from corporeal.assets.default_body import load_default_body
@@ -22,10 +22,12 @@ from corporeal.body.weights import SkinWeights
 
 _CROWN = np.array([0.0, 0.90, -0.42])
 _BUN = np.array([0.0, 0.34, -0.94])
-_ROWS, _COLUMNS = 34, 81
+_ROWS, _COLUMNS = 34, 97
 _COMBED = 1.5
 """Radians from the hairline that the strands' picture reaches."""
-_CURTAIN_ROWS, _CURTAIN_COLUMNS = 24, 55
+_CURTAIN_ROWS, _CURTAIN_COLUMNS = 30, 55
+_OVER_CAP = 7
+"""Rows of the curtain that lie on the cap, so that its own edge is not seen."""
 
 
 def hair_parts(faced: Identity, look: ResolvedLook) -> tuple[Attachment, ...]:
@@ -33,52 +35,63 @@ def hair_parts(faced: Identity, look: ResolvedLook) -> tuple[Attachment, ...]:
     style = look.hair_style
     if style == "bald":
         return ()
-    head = head_of(np.asarray(faced.rest_vertices, np.float64))
+    head = head_of(np.asarray(faced.rest_vertices, np.float64), look.recession)
     random = np.random.default_rng([look.appearance.seed, 11])
     if style == "bun":
-        cap = _cap(head, _BUN, _tight, random, 0.7)
-        return (_rigid("hair", cap, look), _rigid("bun", _bun(head, random), look))
+        caps = _caps(head, _BUN, _tight, random, 0.7)
+        return (*_layers(caps, look), _rigid("bun", _bun(head, random), look))
     if style == "cropped":
-        return (_rigid("hair", _cap(head, _CROWN, _cropped, random, 0.25), look),)
+        return (_rigid("hair", _caps(head, _CROWN, _cropped, random, 0.25)[0], look),)
     if style == "short":
-        return (_rigid("hair", _cap(head, _CROWN, _short, random, 0.55), look),)
-    cap = _cap(head, _CROWN, _full, random, 0.8)
+        return _layers(_caps(head, _CROWN, _short, random, 0.8), look)
+    caps = _caps(head, _CROWN, _full, random, 0.8)
     curtain = _curtain(head, faced, random)
-    return (_rigid("hair", cap, look), _draped("hair_curtain", curtain, faced, look))
+    return (*_layers(caps, look), _draped("hair_curtain", curtain, faced, look))
+
+
+def _layers(caps: tuple[Mesh, Mesh], look: ResolvedLook) -> tuple[Attachment, Attachment]:
+    """The cap, and the strands over it that break its outline."""
+    return _rigid("hair", caps[0], look), _rigid("hair_wisps", caps[1], look)
 
 
 def _cropped(directions: NumpyArray, above: NumpyArray) -> NumpyArray:
     """Thickness of a cropped head, metres."""
-    return 0.0045 * step(above, -0.004, 0.012)
+    return 0.0026 * step(above, -0.004, 0.016)
 
 
 def _tight(directions: NumpyArray, above: NumpyArray) -> NumpyArray:
     """Hair combed back tightly."""
-    return 0.010 * step(above, -0.004, 0.030)
+    return 0.009 * _rise(above, 0.045)
 
 
 def _short(directions: NumpyArray, above: NumpyArray) -> NumpyArray:
     """Short sides, more on top, most over the forehead, parted on the left."""
     up, front, left = directions[..., 1], directions[..., 2], directions[..., 0]
-    top = step(up, 0.25, 0.85)
-    over = step(front, 0.15, 0.75) * top
+    top = step(up, 0.30, 1.0)
+    over = step(front, 0.15, 0.75) * step(up, 0.25, 0.85) * (1 - np.abs(left))
     part = np.exp(-(((left - 0.40) / 0.045) ** 2)) * step(up, 0.5, 0.7) * step(front, -0.35, 0.1)
-    depth = 0.0065 + 0.0100 * top + 0.004 * over - 0.006 * part
-    return depth * step(above, -0.002, 0.020)
+    depth = 0.0050 + 0.0110 * top + 0.005 * over - 0.006 * part
+    return depth * _rise(above, 0.050)
 
 
 def _full(directions: NumpyArray, above: NumpyArray) -> NumpyArray:
     """Long hair over the head, parted in the middle, standing off more at the sides."""
     up, front, left = directions[..., 1], directions[..., 2], np.abs(directions[..., 0])
     part = np.exp(-((left / 0.05) ** 2)) * step(front, -0.5, -0.1)
-    depth = 0.007 + 0.011 * step(up, -0.05, 0.45) - 0.006 * part
-    return depth * step(above, -0.002, 0.026)
+    depth = 0.007 + 0.009 * step(up, -0.05, 0.45) - 0.006 * part
+    return depth * _rise(above, 0.050)
 
 
-def _cap(
+def _rise(above: NumpyArray, over: float) -> NumpyArray:
+    """From 0 at the hairline to 1 `over` metres behind it, without a step where it begins."""
+    return 0.22 * step(above, -0.004, 0.010) + 0.78 * step(above, -0.004, over)
+
+
+def _caps(
     head: Head, pole: NumpyArray, thickness: object, random: np.random.Generator, ridges: float
-) -> Mesh:
-    """The cap around a pole: vertices, triangles and places on the strands' picture."""
+) -> tuple[Mesh, Mesh]:
+    """The cap around a pole, and the surface a little over it where single strands lie: vertices,
+    triangles and places on the strands' picture."""
     from scipy.ndimage import gaussian_filter
 
     grid = polar_grid(pole, _ROWS, _COLUMNS, math.radians(150))
@@ -91,12 +104,15 @@ def _cap(
     # beyond the hairline the cap dives under the skin
     buried = 0.004 * (1 - step(above, -0.010, -0.004))
     points = head.centre + (radii + 0.0008 + depth - buried)[..., None] * grid.directions
+    over = 0.0004 + depth * np.clip(0.06 + 0.05 * _locks(grid, random), 0, 0.14)
+    higher = points + over[..., None] * grid.directions
     triangles = grid_triangles(grid.rows, grid.columns)
     kept = (above.ravel()[triangles] > -0.010).any(axis=1)
     # from the hairline inwards in even steps: its fringe is as long at the nape as at the forehead
     along = np.clip((_edge(grid, above) - grid.polar) / _COMBED, 0.002, 1)
     uv = np.stack([grid.around / (2 * np.pi), along], axis=-1)
-    return _mesh(points, triangles[kept], uv)
+    shell = (above.ravel()[triangles] > 0.0).all(axis=1)
+    return _mesh(points, triangles[kept], uv), _mesh(higher, triangles[shell], uv)
 
 
 def _edge(grid: PolarGrid, above: NumpyArray) -> NumpyArray:
@@ -123,7 +139,7 @@ def _smooth(field: NumpyArray, blur: object) -> NumpyArray:
 def _locks(grid: PolarGrid, random: np.random.Generator) -> NumpyArray:
     """Ridges along the strands, deviation about 1, the same at both ends of the grid."""
     total = np.zeros(grid.polar.shape)
-    for waves in (9, 13, 17, 22, 28):
+    for waves in (9, 14, 19, 25, 31):
         phase, bend = random.uniform(0, 2 * np.pi), random.normal(0, 1.2)
         total += np.cos(waves * grid.around + phase + bend * grid.polar) / 1.6
     return total * step(grid.polar, 0.15, 0.7)
@@ -164,27 +180,34 @@ def _bun(head: Head, random: np.random.Generator) -> Mesh:
 def _curtain(head: Head, faced: Identity, random: np.random.Generator) -> Mesh:
     """Hair that falls from the cap: around the back and both sides, past the neck."""
     rows, columns = _CURTAIN_ROWS, _CURTAIN_COLUMNS
+    hanging = np.linspace(0, 1, rows - _OVER_CAP)
     t, a = np.meshgrid(
-        np.linspace(0, 1, rows), np.radians(np.linspace(-112, 112, columns)), indexing="ij"
+        np.concatenate([np.zeros(_OVER_CAP), hanging]),
+        np.radians(np.linspace(-112, 112, columns)),
+        indexing="ij",
     )
+    on_cap = np.concatenate([np.linspace(1, 0, _OVER_CAP, endpoint=False), 0 * hanging])[:, None]
     back = np.stack([np.sin(a), np.zeros_like(a), -np.cos(a)], axis=-1)
-    directions = back + np.array([0.0, 0.62, 0.0])
+    directions = back + (0.62 + 0.90 * on_cap)[..., None] * np.array([0.0, 1.0, 0.0])
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-    radii, _ = head.seen(directions[0])
+    radii = head.seen(directions.reshape(-1, 3))[0].reshape(a.shape)
     sides = np.abs(a) / math.radians(112)
-    rim = head.centre + (radii + 0.009)[None, :, None] * directions
+    # it comes out of the cap, and lies on it down to the rim
+    off = 0.0165 - 0.012 * step(on_cap, 0.55, 1.0)
+    rim = head.centre + (radii + off)[..., None] * directions
     length = 0.285 - 0.055 * sides**2 + 0.008 * _wave(a, random)
     drop = t * length
     places = rim.copy()
     places[..., 1] -= drop
     # below the widest place of the skull the hair turns in to the neck, and then hangs
-    bulge = 0.017 * step(drop, 0.0, 0.045) + 0.012 * step(drop, 0.02, 0.09)
+    bulge = 0.010 * step(drop, 0.0, 0.045) + 0.012 * step(drop, 0.02, 0.09)
     inward = 0.026 * step(drop, 0.11, 0.22) * (1 - 0.5 * sides) - bulge
     locks = 0.005 * _wave(3 * a, random) * step(t, 0.1, 0.6)
     places -= (inward - locks)[..., None] * back
     low = step(drop, 0.13, 0.19)
     places = _outside(places, np.asarray(faced.rest_vertices, np.float64), low)
-    uv = np.stack([0.02 + 0.96 * (a - a.min()) / np.ptp(a), 0.98 - 0.96 * t], axis=-1)
+    down = 0.16 * (1 - on_cap) * (t == 0) + (0.16 + 0.84 * t) * (t > 0)
+    uv = np.stack([0.02 + 0.96 * (a - a.min()) / np.ptp(a), 0.98 - 0.96 * down], axis=-1)
     return _mesh(places, grid_triangles(rows, columns)[:, ::-1], uv)
 
 
@@ -229,7 +252,8 @@ def _colours(look: ResolvedLook, count: int) -> Float[NumpyArray, "n 3"]:
 
 def _rigid(name: str, mesh: Mesh, look: ResolvedLook) -> Attachment:
     joint = load_default_body().template.skeleton.index("head")
-    kind = "cropped" if look.hair_style == "cropped" else "coil" if name == "bun" else "cap"
+    kinds: dict[str, Kind] = {"bun": "coil", "hair_wisps": "wisps"}
+    kind: Kind = "cropped" if look.hair_style == "cropped" else kinds.get(name, "cap")
     texture = hair_material(look.hair_colour, kind, look.appearance.seed)
     return Attachment(name, mesh, _colours(look, mesh.vertex_count), joint, texture)
 

@@ -40,12 +40,13 @@ class Head:
         return (weights * self.radii[near]).sum(axis=1), (weights * self.above[near]).sum(axis=1)
 
 
-def head_of(rest_vertices: Float[NumpyArray, "V 3"]) -> Head:
-    """The head of a body in the default topology, ears left out."""
+def head_of(rest_vertices: Float[NumpyArray, "V 3"], recession: float = 0.0) -> Head:
+    """The head of a body in the default topology, ears left out; `recession` of the hairline at the
+    temples, metres."""
     template = load_default_body().template
     uv = vertex_uv(template.mesh)
     vertices = np.asarray(rest_vertices, np.float64)
-    above = scalp_field(vertices, uv)
+    above = scalp_field(vertices, uv, recession)
     size = len(masks()["ears"])
     at = np.clip((uv * [1, -1] + [0, 1]) * size, 0, size - 1).astype(int)
     ears = masks()["ears"][at[:, 1], at[:, 0]] > 0.5

@@ -14,7 +14,7 @@ HAIR: Final[dict[str, Colour]] = {
     "grey": (0.260, 0.255, 0.250),
     "white": (0.620, 0.600, 0.570),
 }
-GREY: Final[Colour] = (0.42, 0.41, 0.40)
+GREY: Final[Colour] = (0.33, 0.315, 0.295)
 """What hair turns to."""
 
 IRIS: Final[dict[str, tuple[Colour, Colour]]] = {

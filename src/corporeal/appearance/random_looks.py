@@ -8,7 +8,7 @@ from corporeal.appearance.appearance import Appearance
 from corporeal.appearance.resolving import Wearer
 
 _ORIGINS = ("african", "asian", "european")
-_TONES_DEG = {"african": (-38.0, 22.0), "asian": (36.0, 14.0), "european": (50.0, 12.0)}
+_TONES_DEG = {"african": (-38.0, 22.0), "asian": (36.0, 14.0), "european": (46.0, 11.0)}
 """Mean and deviation of the typology angle, degrees."""
 _HAIR = {
     "african": {"black": 0.85, "dark-brown": 0.15},

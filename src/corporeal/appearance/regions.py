@@ -28,8 +28,6 @@ MOUTH_CHART = (0.75, 0.0, 0.94, 0.15)
 class Regions:
     """Fields over the vertices; masks are 0 to 1."""
 
-    scalp: Float[NumpyArray, "V"]
-    """Distance above the hairline, metres; negative below it, far below off the head."""
     joints: Float[NumpyArray, "V"]
     """Knuckles, elbows, knees, heels: where blood shows."""
     palms: Float[NumpyArray, "V"]
@@ -52,14 +50,12 @@ def regions() -> Regions:
     template = load_default_body().template
     vertices = np.asarray(template.mesh.vertices, np.float64)
     normals = np.asarray(vertex_normals(vertices, template.mesh.triangles), np.float64)
-    uv = vertex_uv(template.mesh)
     joints = {
         name: np.asarray(joint, np.float64)
         for name, joint in zip(template.skeleton.names, template.skeleton.joints, strict=True)
     }
     head = np.isin(template.part_labels, [template.part_names.index("head")]).astype(np.float64)
     return Regions(
-        scalp=scalp_field(vertices, uv),
         joints=_joints(vertices, joints),
         palms=_palms(vertices, normals, joints),
         chest_hair=_chest(vertices, normals, joints),
@@ -84,10 +80,12 @@ def _parts(template: Template, *names: str) -> Float[NumpyArray, "V"]:
 
 
 def scalp_field(
-    vertices: Float[NumpyArray, "V 3"], uv: Float[NumpyArray, "V 2"]
+    vertices: Float[NumpyArray, "V 3"], uv: Float[NumpyArray, "V 2"], recession: float = 0.0
 ) -> Float[NumpyArray, "V"]:
     """Height above a hairline from the forehead over the temples and behind the ears to the nape,
-    metres; far below it elsewhere. `vertices` may be of any shape in the default topology."""
+    metres; far below it elsewhere. `vertices` may be of any shape in the default topology. Beside
+    the middle of the forehead the hairline goes back by `recession`, metres, and it is nowhere
+    quite straight."""
     forehead = _nearest(vertices, uv, 0.775, MIDDLE_LINE)
     temple = _nearest(vertices, uv, 0.806, MIDDLE_LINE + 0.096)
     sideburn = _nearest(vertices, uv, 0.845, MIDDLE_LINE + 0.126)
@@ -105,7 +103,10 @@ def scalp_field(
     heights += [temple[1] - 0.006, temple[1] + 0.014, forehead[1] - 0.004, forehead[1]]
     order = np.argsort(depths)
     line = np.interp(vertices[:, 2], np.array(depths)[order], np.array(heights)[order])
-    return np.where(inside, vertices[:, 1] - line, -0.5)
+    across, down = np.abs(uv[:, 1] - MIDDLE_LINE), uv[:, 0]
+    corner = np.exp(-(((across - 0.062) / 0.024) ** 2)) * (1 - step(down, 0.83, 0.86))
+    uneven = 0.0012 * np.sin(across / 0.0067 + 1.0) + 0.0008 * np.sin(across / 0.0041)
+    return np.where(inside, vertices[:, 1] - line - recession * corner - uneven, -0.5)
 
 
 def _nearest(

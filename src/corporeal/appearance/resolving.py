@@ -43,6 +43,8 @@ class ResolvedLook:
     """Linear RGB, greyed by age."""
     brow_colour: Colour
     """Linear RGB of brows and beard, which grey later."""
+    recession: float
+    """How far the hairline goes back beside the middle of the forehead, metres."""
     brow_thickness: float
     """0 to 1; women's are thinner for the same slider."""
     outfit: Outfit
@@ -71,7 +73,7 @@ def resolve(appearance: Appearance, wearer: Wearer) -> ResolvedLook:
     else:
         outfit = appearance.clothes
     grey = (
-        appearance.grey if appearance.grey >= 0 else float(np.clip((age - 36) / 44, 0, 0.95)) ** 1.5
+        appearance.grey if appearance.grey >= 0 else float(np.clip((age - 38) / 44, 0, 0.95)) ** 1.8
     )
     colour = HAIR[appearance.hair_colour]
     return ResolvedLook(
@@ -80,7 +82,16 @@ def resolve(appearance: Appearance, wearer: Wearer) -> ResolvedLook:
         age=age,
         hair_style=style,
         hair_colour=mixed(colour, GREY, grey),
-        brow_colour=mixed(mixed(colour, HAIR["dark-brown"], 0.35), GREY, 0.6 * grey),
+        brow_colour=mixed(mixed(colour, HAIR["dark-brown"], 0.35), GREY, 0.4 * grey),
+        recession=_recession(appearance, wearer, age),
         brow_thickness=(1.0 if wearer.is_male else 0.45) * appearance.brows,
         outfit=outfit,
     )
+
+
+def _recession(appearance: Appearance, wearer: Wearer, age: float) -> float:
+    """Of the hairline, metres: a few millimetres, and more with the age of some men."""
+    if not wearer.is_male:
+        return 0.007
+    inclined = float(np.random.default_rng([appearance.seed, 13]).uniform(0.2, 1.0))
+    return 0.009 + 0.016 * inclined * float(np.clip((age - 22) / 40, 0, 1))

@@ -16,7 +16,14 @@ from corporeal.appearance import face_paint
 from corporeal.appearance.appearance import Appearance
 from corporeal.appearance.hair_colours import CLOTH
 from corporeal.appearance.noise import lattice_noise, step
-from corporeal.appearance.regions import FACE_CHART, MIDDLE_LINE, MOUTH_CHART, regions
+from corporeal.appearance.regions import (
+    FACE_CHART,
+    MIDDLE_LINE,
+    MOUTH_CHART,
+    regions,
+    scalp_field,
+    vertex_uv,
+)
 from corporeal.appearance.resolving import ResolvedLook, Wearer
 from corporeal.appearance.skin_tone import skin_colour
 from corporeal.appearance.texels import Texels, body_texels, eight_bits, tangent_normals
@@ -185,15 +192,17 @@ def _marks(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> N
     sun = texels.values(regions().sun)
     amount = look.appearance.freckles
     if amount > 0:
-        spots = _grain(texels, random, 1.5) + 0.5 * _blotches(texels, random, 0.02)
-        mask = step(spots, 1.9 - 0.9 * amount, 2.9 - 0.9 * amount) * sun
-        canvas.tint(0.75 * mask * (0.5 + 0.5 * amount), (0.74, 0.56, 0.46))
-    moles = step(_grain(texels, random, 1.4), 4.15, 4.35)
-    canvas.tint(0.8 * moles, (0.45, 0.32, 0.28))
+        spots = _grain(texels, random, 0.85) + 0.4 * _blotches(texels, random, 0.02)
+        mask = step(spots, 1.7 - 0.8 * amount, 2.7 - 0.8 * amount) * sun
+        on_face, across, down = _face_places(texels)
+        mask[on_face] *= face_paint.freckled(across, down)
+        canvas.tint(0.55 * mask * (0.5 + 0.5 * amount), (0.78, 0.62, 0.52))
+    moles = step(_grain(texels, random, 1.1), 4.25, 4.45)
+    canvas.tint(0.7 * moles, (0.50, 0.38, 0.34))
     old = np.clip((look.age - 50) / 35, 0, 1)
     if old > 0:
-        spots = 0.6 * _grain(texels, random, 2.6) + 0.6 * _blotches(texels, random, 0.02)
-        canvas.tint(0.6 * old * step(spots, 1.05, 1.5) * sun, (0.80, 0.70, 0.62))
+        spots = 0.8 * _grain(texels, random, 1.5) + 0.5 * _blotches(texels, random, 0.02)
+        canvas.tint(0.4 * old * step(spots, 1.7, 2.6) * sun, (0.84, 0.75, 0.68))
 
 
 def _hair(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> None:
@@ -201,25 +210,29 @@ def _hair(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> No
     texels, where = canvas.texels, regions()
     hair = np.asarray(look.brow_colour)
     grain = _grain(texels, random, 0.75)
-    scalp = texels.values(where.scalp)
+    mesh = load_default_body().template.mesh
+    # far below the line nothing more is told: beside charts, values are continued along triangles
+    above = np.maximum(scalp_field(mesh.vertices, vertex_uv(mesh), look.recession), -0.05)
+    scalp = texels.values(above)
     bare = look.hair_style == "bald"
     # single hairs grow below the hairline: roots thin out over a finger's breadth
-    roots = step(scalp + 0.0010 * grain, -0.013, 0.006) ** 1.6
+    roots = step(scalp + 0.0020 * grain, -0.011, 0.007) ** 1.5
     roots *= 1 - texels.sampled(masks()["ears"])
     cover = 0.10 if bare else 0.97
     canvas.lay(cover * roots * np.clip(0.97 + 0.03 * grain, 0, 1), np.asarray(look.hair_colour))
-    canvas.polish(0.9 * roots, 0.42 if bare else 0.75)
+    canvas.polish(0.9 * roots, 0.50 if bare else 0.75)
     if look.wearer.is_male:
         on_face, across, down = _face_places(texels)
         mask = np.zeros(len(scalp), np.float32)
         mask[on_face] = face_paint.beard(across, down)
         mask *= 1 - texels.sampled(masks()["lips"])
-        speckle = np.clip(0.75 + 0.45 * grain, 0, 1.3)
-        canvas.lay(np.clip(0.62 * look.appearance.beard * mask * speckle, 0, 0.9), hair)
+        # hairs are finer than texels: what is seen is how dense they are
+        dense = np.clip(0.85 + 0.20 * grain + 0.25 * _blotches(texels, random, 0.012), 0.3, 1.4)
+        canvas.lay(np.clip(0.52 * look.appearance.beard * mask * dense, 0, 0.85), hair)
         canvas.polish(0.5 * look.appearance.beard * mask, 0.65)
         share = look.appearance.body_hair
         body = np.maximum(texels.values(where.chest_hair), 0.55 * texels.values(where.limb_hair))
-        canvas.lay(0.42 * share * body * np.clip(0.45 + 0.55 * grain, 0, 1.5), hair)
+        canvas.lay(0.26 * share * body * np.clip(0.55 + 0.35 * grain, 0, 1.3), hair)
     else:
         body = 0.05 * look.appearance.body_hair * texels.values(where.limb_hair)
         canvas.lay(body, hair)
@@ -275,9 +288,9 @@ def _age(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> Non
     neck = texels.values(regions().neck)
     height = _positions(texels)[:, 1]
     rings = np.cos(2 * np.pi * (height + 0.002 * _grain(texels, random, 8.0)) / 0.021)
-    furrow += 0.35 * neck * np.clip(rings, 0, 1) ** 6
-    canvas.height -= 1.1 * old * furrow
-    canvas.tint(0.55 * old * furrow, (0.84, 0.74, 0.72))
+    furrow += 0.22 * neck * np.clip(rings, 0, 1) ** 6
+    canvas.height -= 0.9 * old * furrow
+    canvas.tint(0.45 * old * furrow, (0.84, 0.74, 0.72))
     canvas.tint(np.full(len(furrow), 0.5 * old, np.float32), (0.97, 0.93, 0.90))
 
 
@@ -285,9 +298,8 @@ def _face(canvas: Canvas, look: ResolvedLook, random: np.random.Generator) -> No
     """Brows and the line of the lashes."""
     texels = canvas.texels
     on_face, across, down = _face_places(texels)
-    grain = _grain(texels, random, 0.8)[on_face]
     mask = np.zeros(len(texels.rows), np.float32)
-    mask[on_face] = face_paint.brows(across, down, look.brow_thickness, grain)
+    mask[on_face] = face_paint.brows(across, down, look.brow_thickness, random, 1 / texels.size)
     canvas.lay(0.92 * mask, np.asarray(look.brow_colour))
     canvas.polish(mask, 0.8)
     canvas.height += 0.4 * mask

@@ -13,7 +13,7 @@ from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError
 
-PUPIL_DEG, IRIS_DEG = 8.5, 23.0
+PUPIL_DEG, IRIS_DEG = 9.5, 27.5
 """Edges of pupil and iris, as angles from the line of sight seen from the eye's centre."""
 EDGE_DEG = 1.2
 """Width over which one colour turns into the next."""

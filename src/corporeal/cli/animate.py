@@ -176,7 +176,8 @@ class Animate(AnimateOptions):
 
 def _named_deformer(flags: Sequence[str]) -> str | None:
     """The deformer that flags name, if there is one by that name."""
-    for flag, after in zip(flags, [*flags[1:], ""], strict=True):
+    for place, flag in enumerate(flags):
+        after = flags[place + 1] if place + 1 < len(flags) else ""
         name = after if flag == "--deformer" else flag.removeprefix("--deformer=")
         if name in deformer_names() and flag.startswith("--deformer"):
             return name

@@ -14,9 +14,13 @@ from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.dynamics.deformer import LearnedDynamics, require_local_weights
+from corporeal.dynamics.rest_offsets import carried_back
 from corporeal.errors import InputError
 from corporeal.models.smpl.corrected import CorrectedSkinning
 from corporeal.models.smpl.shipped import SmplSkinning
+
+_FRAMES = 32
+"""Frames whose blended motions are held at a time."""
 
 
 class BlendShapeDynamics(LearnedDynamics):
@@ -81,6 +85,22 @@ class BlendShapeDynamics(LearnedDynamics):
     def require_fit(self, identity: Identity, pose: Pose) -> None:
         """Raise `InputError` unless identity and pose are of the template."""
         self.static.skinning.require_fit(identity, pose)
+
+    def frames(self, identity: Identity, poses: Pose) -> Float[NumpyArray, "N J 4 4"]:
+        """World frames of all joints."""
+        return np.asarray(self.static.skinning.world_from_joint(identity, poses))
+
+    def carried_back(
+        self, identity: Identity, poses: Pose, moved: Float[NumpyArray, "N V 3"]
+    ) -> Float[NumpyArray, "N V 3"]:
+        """Displacements of the posed skin as offsets in the rest pose, metres."""
+        found = np.empty(moved.shape, np.float32)
+        for first in range(0, len(moved), _FRAMES):
+            part = slice(first, first + _FRAMES)
+            some = Pose(poses.joint_rotations[part], poses.root_translation[part])
+            motions = self.static.skinning.vertex_motions(identity, some)
+            found[part] = carried_back(motions, moved[part])
+        return found
 
     def shown(
         self, identity: Identity, poses: Pose, deltas: Float64[NumpyArray, "N D"] | None

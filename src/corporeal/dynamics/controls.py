@@ -28,6 +28,9 @@ class LearnedControls(Controls):
     dynamics: bool = control(
         True, help="flesh swings as it was seen to", off="static", off_flag="static"
     )
+    contacts: bool = control(
+        False, help="skin that has entered other skin is pressed apart", off="skin passes skin"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

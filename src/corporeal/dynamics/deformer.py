@@ -6,7 +6,9 @@ coefficients, controls and memory are here.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from corporeal.body.motion import Motion
 from corporeal.body.pose import Pose
 from corporeal.body.template import Template
 from corporeal.dynamics.clock import Clock
+from corporeal.dynamics.contact_pass import ContactPass, ContactSurface
 from corporeal.dynamics.controls import DynamicsControls, LearnedControls, clock_for
 from corporeal.errors import InputError
 
@@ -86,6 +89,18 @@ class LearnedDynamics(Traits, ABC):
         """A motion with these coefficients, as an animation; static where `deltas` is None."""
 
     @abstractmethod
+    def frames(self, identity: Identity, poses: Pose) -> Float[NumpyArray, "N J 4 4"]:
+        """World frames of all joints."""
+
+    def carried_back(
+        self, identity: Identity, poses: Pose, moved: Float[NumpyArray, "N V 3"]
+    ) -> Float[NumpyArray, "N V 3"] | None:
+        """Displacements of the posed skin as offsets in the rest pose; None where a deformer has
+        no such offsets."""
+        del identity, poses, moved
+        return None
+
+    @abstractmethod
     def require_fit(self, identity: Identity, pose: Pose) -> None:
         """Raise `InputError` unless identity and pose are of the template."""
 
@@ -102,10 +117,48 @@ class LearnedDynamics(Traits, ABC):
         """Move the identity through the motion, which starts from rest."""
         settings = controls_for(self.name, self.Controls, controls)
         self.require_fit(identity, motion.poses)
-        if not settings.dynamics:
-            return self.taken(identity, motion, None)
-        deltas = self.coefficients(identity, motion, settings)
-        return self.taken(identity, motion, settings.exaggeration * deltas)
+        deltas = None
+        if settings.dynamics:
+            deltas = settings.exaggeration * self.coefficients(identity, motion, settings)
+        take = self.taken(identity, motion, deltas)
+        return self._pressed_apart(take) if settings.contacts else take
+
+    def pressed_apart(
+        self, identity: Identity, poses: Pose, skin: Float[NumpyArray, "N V 3"]
+    ) -> Float64[NumpyArray, "N V 3"]:
+        """How posed skins (metres) must move to be out of themselves (`contact_pass`)."""
+        contact = self._contact_pass(identity)
+        frames = np.asarray(self.frames(identity, poses), np.float64)
+        rows = [contact.apart(*row) for row in zip(skin, frames, strict=True)]
+        return np.stack(rows)
+
+    def _pressed_apart(self, take: Animation) -> Animation:
+        """Contact is the movement's, and the pose's where nothing moves by itself."""
+        skin, poses = np.asarray(take.vertices), take.motion.poses
+        moved = self.pressed_apart(take.identity, poses, skin)
+        pressed = replace(take, vertices=(skin + moved).astype(skin.dtype))
+        offsets = self.carried_back(take.identity, poses, moved)
+        if offsets is None:
+            return pressed
+        if take.dynamic_offsets is not None:
+            both = np.asarray(take.dynamic_offsets) + offsets
+            return replace(pressed, dynamic_offsets=both.astype(skin.dtype))
+        before = 0.0 if take.pose_offsets is None else np.asarray(take.pose_offsets)
+        return replace(pressed, pose_offsets=(before + offsets).astype(skin.dtype))
+
+    def _contact_pass(self, identity: Identity) -> ContactPass:
+        if identity not in self._passes:
+            self._passes[identity] = ContactPass(self._contact_surface, identity)
+        return self._passes[identity]
+
+    @cached_property
+    def _passes(self) -> WeakKeyDictionary[Identity, ContactPass]:
+        """Of the bodies that were pressed apart while they live."""
+        return WeakKeyDictionary()
+
+    @cached_property
+    def _contact_surface(self) -> ContactSurface:
+        return ContactSurface(self.template)
 
     def stepper(self, controls: GivenControls = None) -> "DynamicStepper":
         """What moves a body live."""
@@ -158,7 +211,11 @@ class DynamicStepper:
         if self._controls.dynamics:
             now = np.asarray(state.clock.coefficients(state.dynamic), np.float64)
             deltas = self._controls.exaggeration * now[None]
-        return np.asarray(self._deformer.shown(state.identity, one, deltas))[0]
+        skin = np.asarray(self._deformer.shown(state.identity, one, deltas))
+        if self._controls.contacts:
+            moved = self._deformer.pressed_apart(state.identity, one, skin)
+            skin = (skin + moved).astype(skin.dtype)
+        return skin[0]
 
     def resume(self, state: DynamicMoment) -> DynamicMoment:
         """Go on under these controls: a slider was moved."""

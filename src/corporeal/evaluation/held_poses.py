@@ -35,10 +35,12 @@ SHEET: dict[str, dict[str, Turn]] = {
     "arms-up": _both(shoulder=(0, 0, 1.3)),
     "arms-forward": _both(shoulder=(0, -1.45, 0)),
     "arms-crossed": {
-        "left_shoulder": (0.58, -1.1, -1.0),
-        "left_elbow": (0, -1.55, 0),
-        "right_shoulder": (0.75, 1.1, 1.03),
-        "right_elbow": (0, 1.6, 0),
+        "left_shoulder": (0.57, -1.05, -0.97),
+        "left_elbow": (0, -1.82, 0),
+        "left_wrist": (-0.24, 0.13, -0.21),
+        "right_shoulder": (0.56, 0.97, 1.03),
+        "right_elbow": (0, 1.58, 0),
+        "right_wrist": (-0.79, 0.4, 0.2),
     },
     "hands-on-hips": _both(
         shoulder=(1.37, -0.16, -0.79), elbow=(0, -1.65, 0), wrist=(-0.36, -0.34, 0.9)
@@ -69,32 +71,38 @@ DEEP_FOLDS: dict[str, dict[str, Turn]] = {
     "hips-115": _both(hip=(-2.0, 0, 0)),
     "squat": SHEET["deep-squat"],
     "crossed-legs": {
-        "left_hip": (-1.5, 0, -0.45),
-        "right_hip": (-1.4, 0, 0.1),
-        "left_knee": (1.4, 0, 0),
-        "right_knee": (1.5, 0, 0),
+        "left_hip": (-1.5, 0.01, -0.38),
+        "right_hip": (-1.4, 0, 0.07),
+        "left_knee": (1.35, 0, 0),
+        "right_knee": (1.55, 0, 0),
     },
     "crouch": _both(
         hip=(-2.1, 0, 0), knee=(2.4, 0, 0), spine1=(0.4, 0, 0), spine2=(0.3, 0, 0)
     ),
     "hug-knees": _both(
-        hip=(-2.1, 0, 0), knee=(2.2, 0, 0), shoulder=(0.4, -1.2, -0.7), elbow=(0, -1.0, 0)
+        hip=(-2.1, 0, 0), knee=(2.2, 0, 0), shoulder=(0.4, -1.0, -0.4), elbow=(0, -1.0, 0)
     ),
     "left-knee-up": {"left_hip": (-2.1, 0, 0), "left_knee": (2.3, 0, 0)},
     "right-heel-to-seat": {"right_knee": (2.45, 0, 0)},
     "lunge": {"left_hip": (-1.7, 0, 0), "left_knee": (1.8, 0, 0), "right_knee": (1.5, 0, 0)},
     "arms-pressed-down": _both(shoulder=(0, 0, -1.5)),
-    "arms-across": _both(shoulder=(0, -2.0, -0.3)),
+    "arms-across": {
+        "left_shoulder": (0.07, -1.99, -0.34),
+        "right_shoulder": (-0.06, 2.0, 0.26),
+    },
     "hand-to-belly": {"left_shoulder": (1.097, -0.758, -0.709), "left_elbow": (0, -1.608, 0)},
-    "hands-to-shoulders": _both(shoulder=(0, -0.8, -0.5), elbow=(0, -2.4, 0)),
+    "hands-to-shoulders": _both(
+        shoulder=(-0.3, -0.86, -0.83), elbow=(0, -2.4, 0), wrist=(-0.19, -0.15, 0.31)
+    ),
     "bent-forward": _both(hip=(-1.9, 0, 0), spine1=(0.5, 0, 0), spine2=(0.4, 0, 0)),
-    "thighs-together": _both(hip=(-1.0, 0, -0.3)),
+    "thighs-together": _both(hip=(-1.0, 0, -0.12)),
     "foetal": _both(
         hip=(-2.2, 0, 0), knee=(2.4, 0, 0), spine1=(0.4, 0, 0), spine2=(0.4, 0, 0),
-        shoulder=(0.3, -1.0, -0.8), elbow=(0, -2.2, 0),
+        shoulder=(0.07, -0.5, -0.79), elbow=(0, -2.05, 0), wrist=(0, 0.1, 0),
     ),
 }  # fmt: skip
-"""Where skin meets skin, as tightly as joints go."""
+"""Where skin meets skin, as tightly as joints go without bones through bones: the middle lines of
+limbs stay apart by 0.8 of their radii together, on the default body (`evaluation.held_anchors`)."""
 
 LIVELY: dict[str, dict[str, Turn]] = {
     "wide-stance": _both(hip=(0, 0, 0.5)),

@@ -14,6 +14,7 @@ from corporeal.geometry.rotations import (
 )
 from corporeal.motions.girdle import collar_turn
 from corporeal.motions.posture import SHARES
+from corporeal.motions.relaxed_hands import relaxed_hands
 from corporeal.motions.standing import SIDES, StandingBody
 from corporeal.motions.timing import smooth_step, sway
 
@@ -196,6 +197,14 @@ class Sketch:
         for finger in FINGERS:
             for knuckle in (1, 2, 3):
                 self.mirrored(f"{finger}{knuckle}", "z", -1.0 * np.asarray(closed))
+        # the thumb makes room for the fingers that close
+        relaxed = relaxed_hands(self.body.skeleton)
+        for side, _ in SIDES:
+            for joint in (f"{side}_thumb{knuckle}" for knuckle in (1, 2, 3)):
+                index = self.body.skeleton.index(joint)
+                self.rotations[:, index] -= np.multiply.outer(
+                    np.broadcast_to(closed, self.time.shape), relaxed[index]
+                )
 
     def look_about(self, down: Curve = 0.0) -> None:
         """Gaze and trunk of somebody alive: glances to either side, `down` by radians, and a slow
@@ -221,14 +230,14 @@ class Sketch:
         return angle
 
     def _curl_fingers(self) -> None:
-        """Half open, each finger of each hand closing and opening by itself."""
+        """At rest, each finger of each hand closing and opening a little by itself."""
         env = self.envelope()
+        self.rotations[:] += relaxed_hands(self.body.skeleton)
         for side, sign in SIDES:
             for finger in FINGERS:
-                more = env * self.drift(0.10)
+                more = env * self.drift(0.08)
                 for knuckle in (1, 2, 3):
-                    curl = 0.12 + 0.06 * knuckle + more
-                    self.turn(f"{side}_{finger}{knuckle}", "z", -sign * curl)
+                    self.turn(f"{side}_{finger}{knuckle}", "z", -sign * more)
 
 
 def _rhythm(side: str, sign: float, arm: Float[NumpyArray, "N 3"]) -> Float[NumpyArray, "N 3"]:

@@ -10,7 +10,7 @@ from corporeal.appearance.dress import with_face
 from corporeal.body.animation import Animation
 from corporeal.body.controls import GivenControls
 from corporeal.body.correctives import PoseCorrectives
-from corporeal.body.deformer import Deformer
+from corporeal.body.deformer import Deformer, controls_for
 from corporeal.dynamics.dmpl.model import DmplSkinning
 from corporeal.dynamics.neural.deformer import NeuralSkinning
 from corporeal.errors import InputError
@@ -86,6 +86,7 @@ def write_live_character(
     tissue, which the file leaves to the script, from the static skin.
     """
     if dynamics is not None:
+        _require_no_contacts(dynamics, controls)
         animation = deformer.animate(animation.identity, animation.motion)
     plain = LinearBlendSkinning(animation.template).animate(animation.identity, animation.motion)
     looks = engine_looks(animation.template, animation.identity, presentation)
@@ -113,3 +114,12 @@ def write_live_character(
         "max_error_mm": round(float(apart.max()), 5),
         "scripts": [script.name for script in scripts],
     }
+
+
+def _require_no_contacts(dynamics: DmplSkinning | NeuralSkinning, controls: GivenControls) -> None:
+    """Raise `InputError` where skin is to be pressed apart: scripts do not see skin."""
+    if controls_for(dynamics.name, dynamics.Controls, controls).contacts:
+        raise InputError(
+            "--contacts came with --live, and scripts in engines do not know where skin meets; "
+            "expected one of them. Leave out --contacts, or bake the take (without --live)."
+        )

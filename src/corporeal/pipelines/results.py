@@ -292,11 +292,13 @@ def _shown_looks(animation: Animation, presentation: Presentation) -> Looks | No
 
 
 def still(template: Template, identity: Identity, turn: float) -> Animation:
-    """One frame of the body standing as it is measured, turned about the vertical, radians."""
+    """One frame of the body standing as it is measured, hands at rest, turned about the vertical,
+    radians."""
     from corporeal.anthropometry.standing import standing_pose
+    from corporeal.motions.relaxed_hands import relaxed_hands
 
     pose = standing_pose(template)
-    rotations = np.array(pose.joint_rotations, np.float64)
+    rotations = np.array(pose.joint_rotations, np.float64) + relaxed_hands(template.skeleton)
     rotations[0] = [0.0, turn, 0.0]
     translation = np.zeros(3)
     motion = Motion("standing", 1.0, rotations[None], translation[None], template.skeleton)

@@ -1,7 +1,9 @@
 """Films: animations side by side; a camera that stands still, or goes with whoever walks away."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from corporeal.body.looks import Looks
 from corporeal.errors import InputError
 from corporeal.formats.mp4 import write_mp4
 from corporeal.runtime.files import require_writable
+from corporeal.runtime.threads import thread_count
 from corporeal.scene.casting import Performance, Wardrobe
 from corporeal.scene.colour_map import ColourScale
 from corporeal.scene.labels import label_bodies
@@ -23,6 +26,9 @@ from corporeal.scene.raster import render
 from corporeal.scene.scene import Scene
 from corporeal.scene.studio import Backdrop, StudioLights
 from corporeal.scene.views import View, head_camera
+
+_AT_ONCE = 2
+"""Pictures drawn at a time: what one of them does in Python, the other fills with its kernels."""
 
 
 def film(
@@ -73,14 +79,32 @@ def film_frames(
         lineup, width, height, azimuth=azimuth, labelled=any(labels), legend=legend is not None
     )
     dressed = [Wardrobe(performance) for performance in shown]
-    for moment in range(_frame_count(shown, fps)):
+
+    def draw(moment: int) -> UInt8[NumpyArray, "H W 3"]:
         actors = []
         for wardrobe, shift, way in zip(dressed, lineup.shifts, ways, strict=True):
             index = _frame_at(wardrobe.performance, moment / fps)
             actors.append(wardrobe.actor(index, shift - way[index]))
         scene = Scene(actors, camera, ground_height=lineup.ground_height)
         picture = label_bodies(render(scene, width, height), camera, labels, lineup.feet)
-        yield picture if legend is None else draw_legend(picture, legend)
+        return picture if legend is None else draw_legend(picture, legend)
+
+    yield from _in_order(draw, _frame_count(shown, fps))
+
+
+def _in_order(
+    draw: Callable[[int], UInt8[NumpyArray, "H W 3"]], count: int
+) -> Iterator[UInt8[NumpyArray, "H W 3"]]:
+    """Pictures 0 to `count` − 1, a few being drawn at a time."""
+    workers = min(_AT_ONCE, thread_count())
+    with ThreadPoolExecutor(workers) as executor:
+        drawn = deque()
+        for moment in range(count):
+            drawn.append(executor.submit(draw, moment))
+            if len(drawn) > workers:
+                yield drawn.popleft().result()
+        while drawn:
+            yield drawn.popleft().result()
 
 
 def _close_ups(

@@ -152,7 +152,8 @@ def _light(at, cloth, row, materials, lights, surround, eye, more, frame, colour
         lh = (lx * hx + ly * hy + lz * hz) * scale
         if response == 2.0:
             strand = _strand_shine(lx, ly, lz, vx, vy, vz, frame, at) * min(max(nl + 0.3, 0.0), 1.0)
-            shine = gloss * seen * strand
+            # short hair, which is rough, has no common direction to shine along
+            shine = gloss * seen * strand * min(max(1.9 * (1.0 - roughness), 0.0), 1.0)
         else:
             shine = gloss * seen * _highlight(nl, nh, lh, specular, roughness)
         for c in range(3):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from corporeal.body.looks import Looks
 from corporeal.errors import InputError
 from corporeal.formats.png import write_png
 from corporeal.runtime.files import require_writable
+from corporeal.runtime.threads import thread_count
 from corporeal.scene.camera import Camera, direction_from, view_axes
 from corporeal.scene.casting import Performance, Wardrobe
 from corporeal.scene.colour_map import ColourScale
@@ -72,10 +74,8 @@ def contact_sheet(
     ]
     cells = _close_cells(frames, width) if near is not None else _cells(columns, width, azimuth)
     ground = min(float(points[:, 1].min()) for points in columns)
-    strips = [
-        _strip(performance, row, cells, ground, near)
-        for performance, row in zip(shown, rows, strict=True)
-    ]
+    with ThreadPoolExecutor(min(2, thread_count())) as executor:  # two fill each other's waits
+        strips = list(executor.map(lambda p, row: _strip(p, row, cells, ground, near), shown, rows))
     picture = np.concatenate(strips)
     if shown[0].scale is not None:
         picture = draw_legend(picture, shown[0].scale)

@@ -79,6 +79,10 @@ class DynaSkinning(AutoregressiveDynamics):
         """Raise `InputError` unless identity and pose are of the template."""
         self.static.require_fit(identity, pose)
 
+    def frames(self, identity: Identity, poses: Pose) -> Float[NumpyArray, "N J 4 4"]:
+        """World frames of all joints."""
+        return np.asarray(self.static.world_from_joint(identity, poses))
+
     def shown(
         self, identity: Identity, poses: Pose, deltas: Float64[NumpyArray, "N D"] | None
     ) -> Float[NumpyArray, "N V 3"]:
@@ -102,7 +106,7 @@ class DynaSkinning(AutoregressiveDynamics):
         self, identity: Identity, motion: Motion, deltas: Float64[NumpyArray, "N D"] | None
     ) -> Animation:
         """A motion with these coefficients; static where they are None."""
-        frames = self.static.world_from_joint(identity, motion.poses)
+        frames = self.frames(identity, motion.poses)
         return Animation(
             deformer=self.name,
             template=self.template,

@@ -28,6 +28,7 @@ from corporeal.geometry.rotations import (
     slerp,
 )
 from corporeal.motions.derivatives import world_frames
+from corporeal.motions.relaxed_hands import relaxed_hands
 from corporeal.motions.retarget.name_maps import SIDES, NameMap
 from corporeal.skinning.kinematics import forward_kinematics, relative_rotations
 
@@ -41,8 +42,6 @@ _SWUNG: Final = {f"{s}_{a}": f"{s}_{b}" for s in SIDES for a, b in _NEXT.items()
 }
 """Limb joints, and the joint at the other end of their bone."""
 _SOLES: Final = {f"{s}_ankle": f"{s}_foot" for s in SIDES}
-_CURL: Final = 0.25
-"""Flexion of every knuckle of a relaxed hand, radians."""
 
 
 def aligned_frames(source: Motion, body: Skeleton, names: NameMap) -> Float[NumpyArray, "N J 3 3"]:
@@ -51,7 +50,7 @@ def aligned_frames(source: Motion, body: Skeleton, names: NameMap) -> Float[Nump
     turned = world_frames(source)[..., :3, :3] @ np.swapaxes(reference[:, :3, :3], -1, -2)
     alignment = rest_alignment(source.skeleton, body, names)
     joints = {b: source.skeleton.index(s) for b, s in names.joints.items() if b in body.names}
-    local_rest = _relaxed_hands(body)
+    local_rest = matrix_from_axis_angle(relaxed_hands(body))
     frames = np.empty((source.frame_count, body.joint_count, 3, 3))
     chains = _chains(source.skeleton, names, turned)
     for index, name in enumerate(body.names):
@@ -171,12 +170,3 @@ def _along(links: Float[NumpyArray, "N n 3 3"], place: float) -> Float[NumpyArra
     after = min(before + 1, links.shape[1] - 1)
     start, end = (quaternion_from_matrix(links[:, link]) for link in (before, after))
     return matrix_from_quaternion(slerp(start, end, np.full(len(links), max(place - before, 0.0))))
-
-
-def _relaxed_hands(body: Skeleton) -> Float[NumpyArray, "J 3 3"]:
-    """Local rotations of joints that nothing moves: fingers a little bent, the rest straight."""
-    rotations = np.zeros((body.joint_count, 3))
-    for index, name in enumerate(body.names):
-        if any(finger in name for finger in _FINGERS if finger != "thumb"):
-            rotations[index, 2] = -_CURL if name.startswith("left") else _CURL
-    return matrix_from_axis_angle(rotations)

@@ -126,7 +126,8 @@ class Coupling:
         if self.twisting.any():
             twists = joint_twists(frames, self._parents, self._joints) * self.twisting
         turns = node_rotations(frames, self._parents, self._joints, skeleton, twists)
-        nodes = node_positions(frames, self._joints, skeleton)
+        # one layout in memory, whatever the number of frames: kernels compile once
+        nodes = np.ascontiguousarray(node_positions(frames, self._joints, skeleton))
         bone_rotations = frames[:, self._bone_joints, :3, :3]
         tips = nodes.shape[1] - len(self._parents)
         twists = np.pad(twists, ((0, 0), (0, tips)))[:, skeleton.bones[:, 1]]

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
+from corporeal.assets.coarse_surface import coarse_surface_of
 from corporeal.body.identity import Identity
 from corporeal.body.mesh import Mesh
 from corporeal.body.skeleton import Skeleton
@@ -37,6 +38,11 @@ from corporeal.physics.fast_projective_skinning.extreme_shapes import (
     template_extremes,
 )
 from corporeal.physics.fast_projective_skinning.flesh_system import flesh_system
+from corporeal.physics.fast_projective_skinning.kept_crowding import (
+    crowding_key,
+    keep_crowding,
+    kept_crowding,
+)
 from corporeal.physics.fast_projective_skinning.lru_cache import LruCache
 from corporeal.physics.fast_projective_skinning.parts import Integrator
 from corporeal.physics.fast_projective_skinning.step_solver import kept_solver
@@ -200,10 +206,21 @@ class Preparation:
         )
 
     def _crowded(self) -> Bool[NumpyArray, "V"] | None:
-        """Skin vertices whose inner copies get into each other's way; None where most do."""
+        """Skin vertices whose inner copies get into each other's way; None where most do. Those of
+        the default body's plain flesh ship."""
 
         def make() -> NumpyArray | None:
-            return self.extremes.crowded(np.tile(np.arange(self.coarse.vertex_count), 2))
+            plain = self._maps.stiffness is None and self._maps.mass is None
+            shipped = coarse_surface_of(self.template) if plain and self._repose else None
+            kept = self.coarse.vertex_indices
+            if shipped is not None and np.array_equal(kept, shipped.vertex_indices):
+                return shipped.crowded
+            key = crowding_key(self.template, self._maps, self.coarse, self.extremes.stress_free)
+            if (found := kept_crowding(key, self.coarse.vertex_count)) is not None:
+                return found[0]
+            made = self.extremes.crowded(np.tile(np.arange(self.coarse.vertex_count), 2))
+            keep_crowding(key, made)
+            return made
 
         return self._kept.get("crowded", (), make)
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from corporeal._typing import Array, Bool, Float, Int, NumpyArray
+from corporeal.assets.coarse_surface import coarse_surface_of
 from corporeal.body.checks import require_indices
 from corporeal.body.mesh import Mesh
 from corporeal.body.template import Template
@@ -70,17 +71,16 @@ def simulation_mesh(template: Template, vertex_count: int = DEFAULT_VERTEX_COUNT
     """A coarse surface of about `vertex_count` vertices, spread by area over a body's parts.
 
     Seams (vertices that stand more than once in the same place, on open edges) are closed first, so
-    that flesh holds together across them.
+    that flesh holds together across them. The default body's own coarse surface ships.
     """
     mesh = template.mesh
     vertices, triangles = np.asarray(mesh.vertices), np.asarray(mesh.triangles)
     stand_ins = closed_seams(vertices, triangles)
     split = stand_ins != np.arange(len(stand_ins))
-    density = np.array([PART_DENSITY.get(name, 1.0) for name in template.part_names])
     if not split.any():
-        found = mirror_map(vertices, triangles) if mesh.mirror is None else mesh.mirror
-        targets = spread_vertices(mesh, template.part_labels, density, vertex_count)
-        return decimate(replace(mesh, mirror=found), template.part_labels, targets)
+        targets = targets_of(template, vertex_count)
+        return _shipped(template, targets) or decimated_template(template, targets)
+    density = _density(template)
     once = np.flatnonzero(~split)
     place = np.cumsum(~split) - 1
     corners = place[stand_ins[triangles]]
@@ -88,6 +88,32 @@ def simulation_mesh(template: Template, vertex_count: int = DEFAULT_VERTEX_COUNT
     labels = template.part_labels[once]
     coarse = decimate(joined, labels, spread_vertices(joined, labels, density, vertex_count))
     return replace(coarse, vertex_indices=once[coarse.vertex_indices], stand_ins=stand_ins)
+
+
+def targets_of(template: Template, vertex_count: int) -> Int[NumpyArray, "r"]:
+    """How many vertices each part of a body without seams keeps."""
+    return spread_vertices(template.mesh, template.part_labels, _density(template), vertex_count)
+
+
+def decimated_template(template: Template, targets: Int[NumpyArray, "r"]) -> SimulationMesh:
+    """`decimate` of a body without seams, the same on both sides wherever the body is."""
+    mesh = template.mesh
+    found = mesh.mirror
+    if found is None:
+        found = mirror_map(np.asarray(mesh.vertices), np.asarray(mesh.triangles))
+    return decimate(replace(mesh, mirror=found), template.part_labels, targets)
+
+
+def _density(template: Template) -> Float[NumpyArray, "r"]:
+    return np.array([PART_DENSITY.get(name, 1.0) for name in template.part_names])
+
+
+def _shipped(template: Template, targets: Int[NumpyArray, "r"]) -> SimulationMesh | None:
+    """The coarse surface that ships, where the body and the targets are those it was made of."""
+    kept = coarse_surface_of(template)
+    if kept is None or not np.array_equal(targets, kept.targets):
+        return None
+    return SimulationMesh(kept.vertex_indices, kept.triangles, mirror=kept.mirror)
 
 
 def spread_vertices(

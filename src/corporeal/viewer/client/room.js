@@ -26,8 +26,8 @@ export function makeRoom(scene) {
   key.shadow.mapSize.set(1024, 1024);
   Object.assign(key.shadow.camera, { left: -1.6, right: 1.6, top: 1.9, bottom: -1.6, near: 0.5, far: 9 });
   key.shadow.bias = -0.0004;
-  key.shadow.normalBias = 0.012;
-  key.shadow.radius = 5;
+  key.shadow.normalBias = 0.016;
+  key.shadow.radius = 3;
   const fill = new DirectionalLight(0xcfdcf5, 0.5);
   fill.position.set(2.4, 1.2, 1.8);
   const rim = new DirectionalLight(0xdbe8ff, 1.9);
