@@ -15,6 +15,7 @@ from corporeal.anthropometry.companions import (
     with_breasts,
 )
 from corporeal.anthropometry.definitions import COMPANIONS, NAMES, READINGS
+from corporeal.anthropometry.kinds import Bulge
 from corporeal.anthropometry.measure import measure
 from corporeal.anthropometry.population import people
 from corporeal.anthropometry.reading import LEAST_BULGE, plan_for, read
@@ -24,6 +25,7 @@ from corporeal.models.phenotype.model import PhenotypeModel
 
 MODEL = PhenotypeModel()
 BREAST = COMPANIONS[READINGS.index("breast_volume") - len(NAMES)].kind
+assert isinstance(BREAST, Bulge)
 WOMAN = people(0.0, ("firmness",)).mean[: len(NAMES)]
 """Log dimensions of the average woman of the survey."""
 
