@@ -55,7 +55,8 @@ def test_fat_and_muscle_of_a_captured_woman_have_their_own_moduli(bmi, age):
     composition = predict_composition(identity, age, "female").composition
     person = Person("pulled", "female", age, identity, composition, measure(identity))
     flesh = flesh_of(person, model.template, "layered", None)
-    told = replace(flesh.controls(False, "off"), gravity=0.0, volume=0.0, untangled=False)
+    bare = {"gravity": 0.0, "volume": 0.0, "untangled": False, "skin_tension": 0.0}
+    told = replace(flesh.controls(False, "off"), **bare)
     system = flesh.deformer.simulation(told).body(identity).system
     mesh = LayeredBodies(model.template, flesh.layers).prepared(identity, 1.0, age).mesh
     modulus = np.where(mesh.is_muscle, MUSCLE.modulus, FAT.modulus)

@@ -52,6 +52,12 @@ at which its fibres are straight; excised back skin then has 1.2 MPa and more (N
 Layers hold it as the outermost part of the fat, without a modulus of its own. Density: 1 100
 (ICRP 89)."""
 
+SKIN_TENSION: Final = 500.0
+"""Modulus times thickness of the skin in its plane, N/m, for strains between those that take up its
+slack and those at which its fibres are straight: 0.3 to 0.4 MPa over `SKIN_THICKNESS`. Published
+moduli of skin are from 5 kPa to 140 MPa (a review: Kalra 2016); of 300, 500 and 1 000 N/m it is the
+least with which the thighs of a heavy woman show no lumps after a landing."""
+
 LIPID_SHARE: Final = 0.85
 """Fat in fat tissue, by mass: 0.80 in the reference adult (ICRP 89), over 0.9 in the obese."""
 

@@ -33,21 +33,24 @@ class LayeredBodies:
         self._layers, self._maps = layers, maps
         self._preparations = Preparations(template, vertex_count, maps)
         self._fitted: WeakKeyDictionary[Identity, dict[float, Layers]] = WeakKeyDictionary()
-        self._made: WeakKeyDictionary[Identity, dict[tuple[float, float], LayeredPreparation]] = (
+        self._made: WeakKeyDictionary[Identity, dict[tuple[float, ...], LayeredPreparation]] = (
             WeakKeyDictionary()
         )
 
-    def prepared(self, identity: Identity, muscle_ratio: float, age: float) -> LayeredPreparation:
-        """A person whose muscle is `muscle_ratio` times as stiff as fat; `age` (years) counts
-        where layers must be fitted."""
+    def prepared(
+        self, identity: Identity, muscle_ratio: float, age: float, skin_tension: float = 0.0
+    ) -> LayeredPreparation:
+        """A person whose muscle is `muscle_ratio` times as stiff as fat, in skin of `skin_tension`
+        N/m; `age` (years) counts where layers must be fitted."""
         known = self._made.setdefault(identity, {})
-        key = (muscle_ratio, 0.0 if self._layers is not None else age)
+        key = (muscle_ratio, 0.0 if self._layers is not None else age, skin_tension)
         if key not in known:
             known[key] = LayeredPreparation(
                 self._preparations.of(identity, "t-pose"),
                 self.layers(identity, age),
                 self.sex(identity),
                 muscle_ratio,
+                skin_tension,
                 self._maps,
             )
         return known[key]
@@ -74,9 +77,13 @@ class LayeredBodies:
 class LayeredCast:
     """The bodies under one choice of the controls that shape flesh before the solver does."""
 
-    def __init__(self, bodies: LayeredBodies, muscle_ratio: float, age: float) -> None:
+    def __init__(
+        self, bodies: LayeredBodies, muscle_ratio: float, age: float, skin_tension: float = 0.0
+    ) -> None:
         self._bodies, self._muscle_ratio, self._age = bodies, muscle_ratio, age
+        self._skin_tension = skin_tension
 
     def of(self, identity: Identity, stress_free: StressFree = "t-pose") -> LayeredPreparation:
         """The parts of one person; layers are fitted, and free of stress, in the T-pose alone."""
-        return self._bodies.prepared(identity, self._muscle_ratio, self._age)
+        given = self._muscle_ratio, self._age, self._skin_tension
+        return self._bodies.prepared(identity, *given)

@@ -8,7 +8,7 @@ from corporeal.body.deformer import controls_for
 from corporeal.body.layers import Layers
 from corporeal.body.template import Template
 from corporeal.body.tissue_maps import TissueMaps
-from corporeal.body.tissues import FAT, MUSCLE
+from corporeal.body.tissues import FAT, MUSCLE, SKIN_TENSION
 from corporeal.physics.fast_projective_skinning.controls import ProjectiveControls, StressFree
 from corporeal.physics.fast_projective_skinning.environment import Environment
 from corporeal.physics.fast_projective_skinning.simulated_flesh import SimulatedFlesh
@@ -29,6 +29,7 @@ class LayeredControls(ProjectiveControls):
         "mass",
         help="mass of the whole body; 0: by the densities of its layers",
     )
+    volume: float = inherited_control(ProjectiveControls, "volume", default=100.0)
     tissue: float = inherited_control(
         ProjectiveControls,
         "tissue",
@@ -45,6 +46,14 @@ class LayeredControls(ProjectiveControls):
         low=1.0,
         high=100.0,
         help="how many times stiffer muscle is than fat",
+    )
+    skin_tension: float = control(
+        SKIN_TENSION,
+        low=0.0,
+        high=1e4,
+        slider=(0.0, 2000.0),
+        unit="N/m",
+        help="tension of stretched skin, its modulus times its thickness; 0: none",
     )
     age: float = control(
         40.0,
@@ -97,5 +106,5 @@ class LayeredSkinning(SimulatedFlesh):
         """The simulation with these controls, to be started, stepped and saved; parts that they
         do not touch are made once."""
         settings = controls_for(self.name, LayeredControls, controls)
-        cast = LayeredCast(self._bodies, settings.muscle, settings.age)
+        cast = LayeredCast(self._bodies, settings.muscle, settings.age, settings.skin_tension)
         return ProjectiveSimulation(self.template, settings, preparations=cast)

@@ -10,6 +10,7 @@ from corporeal.physics.fast_projective_skinning.flesh_system import (
     attachment_springs,
     balanced_strain,
 )
+from corporeal.physics.solver.constraints.skin_tension import SkinTension, skin_tension
 from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     strain_constraint,
@@ -68,12 +69,18 @@ def layered_system(
     )
 
 
+def layer_skin(mesh: LayeredMesh, system: System, tension: Float64[NumpyArray, "V"]) -> SkinTension:
+    """Skin that pulls with a `tension` (N/m) around every skin vertex, but where bones carry it."""
+    triangles = mesh.triangles[~system.anchored[mesh.triangles].all(axis=1)]
+    return skin_tension(mesh.rest, triangles, tension[triangles].mean(axis=1))
+
+
 def layer_volume(
     mesh: LayeredMesh, system: System, shares: csr_array, ratio: float
 ) -> VolumePreservation:
     """What keeps the volume of regions, `ratio` times as stiff as the flesh around; `shares` are
     those of the skin vertices, V × K."""
-    (strain,) = system.constraints
+    strain = system.constraints[0]
     assert isinstance(strain, StrainConstraint)
     _, regions = shares.shape  # pyright: ignore[reportGeneralTypeIssues]
     none = csr_array((len(mesh.rest) - mesh.skin_count, regions))

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
 from corporeal.anatomy.layered.bone_motion import bone_weights, held_by_bone, over_ribs
-from corporeal.anatomy.layered.flesh import layer_volume, layered_system
+from corporeal.anatomy.layered.flesh import layer_skin, layer_volume, layered_system
 from corporeal.anatomy.layered.mesh import LayeredMesh, layered_mesh
-from corporeal.anatomy.layered.softness import fat_softness, muscle_firmness
+from corporeal.anatomy.layered.softness import fat_softness, muscle_firmness, skin_share
 from corporeal.anatomy.template import layered_template
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
@@ -48,7 +48,7 @@ class LayeredPreparation:
     """The parts of one person's layered simulation, each made when first asked for.
 
     `two_layer` holds what belongs to the skin; `muscle_ratio` is how many times stiffer muscle is
-    than fat.
+    than fat, `skin_tension` what stretched skin pulls with, N/m.
     """
 
     def __init__(
@@ -57,10 +57,12 @@ class LayeredPreparation:
         layers: Layers,
         sex: str,
         muscle_ratio: float,
+        skin_tension: float,
         maps: TissueMaps | None = None,
     ) -> None:
         _require_same_skin(layers, two_layer)
         self.layers, self.muscle_ratio = layers, muscle_ratio
+        self.skin_tension = skin_tension
         self.joints: Float64[NumpyArray, "J 3"] = two_layer.joints
         self.skeleton: Skeleton = two_layer.skeleton
         self.stress_free: StressFreePose = two_layer.stress_free
@@ -152,6 +154,13 @@ class LayeredPreparation:
         fat = fat_softness(template, self.surface, labels, ribs, thickness)
         return fat, muscle_firmness(self.surface, ribs)
 
+    @cached_property
+    def _skin_share(self) -> Float64[NumpyArray, "V"]:
+        """Of the skin's tension that is not in the flesh's modulus already."""
+        kept = self._two_layer.coarse.vertex_indices
+        template = self._two_layer.template
+        return skin_share(template, self.surface, template.part_labels[kept])
+
     def _system(self, settings: ProjectiveControls) -> System:
         kept, maps = self._two_layer.coarse.vertex_indices, self._maps
         ones = np.ones(len(kept))
@@ -169,6 +178,10 @@ class LayeredPreparation:
             heavier * (ones if maps.mass is None else maps.mass[kept]),
             self._crowded if settings.untangled else None,
         )
+        if self.skin_tension > 0.0:
+            share = self._skin_share**settings.tissue
+            skin = layer_skin(self.mesh, system, self.skin_tension * share)
+            system = replace(system, constraints=(*system.constraints, skin))
         if settings.volume == 0.0:
             return system
         shares = smooth_regions(self.model(settings))

@@ -4,7 +4,7 @@ Factors on one modulus of fat and one of muscle (`body.tissues`). A breast has t
 gland and what holds them together; that grows with its size, as skin and ligaments bear more. On
 chest and back and wherever ribs lie beneath, strong bands bind fat to the
 ribs, and muscles are sheets that are grown onto them all over, not ropes from end to end. Elsewhere
-fat is fat: how thick it is, its layer knows.
+fat is fat: how thick it is, its layer knows. Skin pulls everywhere but on breasts.
 """
 
 import numpy as np
@@ -52,6 +52,15 @@ def fat_softness(
 def breast_hold(depth: float) -> float:
     """Factor on the modulus of breasts that are `depth` metres deep."""
     return float(np.clip(depth / BREAST_DEPTH, *HELD))
+
+
+def skin_share(
+    template: Template, surface: Mesh, labels: Int[NumpyArray, "V"]
+) -> Float64[NumpyArray, "V"]:
+    """Share of the skin's tension at every vertex of the simulated skin, whose parts are `labels`:
+    none where a breast stands out, whose modulus is that of all of it with its skin (`GLAND`)."""
+    names = np.array([bare_name(name) for name in template.part_names])[labels]
+    return 1.0 - breast_fullness(surface, names == BREAST)
 
 
 def muscle_firmness(surface: Mesh, over_ribs: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:

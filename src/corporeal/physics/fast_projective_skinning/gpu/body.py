@@ -164,7 +164,7 @@ def _gathered(reader: NpzReader, field: Field, prefix: str) -> Any:
     may be missing is None where it is."""
     name, annotation = prefix + field.name, field.type
     if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
-        if name not in reader.headers:
+        if not any(part == name or part.startswith(f"{name}/") for part in reader.headers):
             return None
         annotation = next(kind for kind in get_args(annotation) if kind is not NoneType)
     if isinstance(annotation, type) and is_dataclass(annotation):

@@ -29,6 +29,7 @@ from corporeal.physics.solver.gpu.inverse import (
     DenseInverse,
     Inverse,
 )
+from corporeal.physics.solver.gpu.skin import DeviceSkinTension, SkinElements
 from corporeal.physics.solver.gpu.step import SolverState
 from corporeal.physics.volume_preservation.gpu import DevicePreservation, DeviceVolume
 
@@ -94,6 +95,17 @@ def _elements(elements: Elements, place: Int[NumpyArray, "n"], free: int, last: 
         None if springs is None else longer(np.asarray(springs), 0, free),
         None if edges is None else place[np.asarray(edges)].astype(np.int32),
         lengths,
+        None if elements.skin is None else _skin(elements.skin, place, last),
+    )
+
+
+def _skin(skin: SkinElements, place: Int[NumpyArray, "n"], last: int) -> SkinElements:
+    """Added triangles have the `last` anchored vertex for all corners, and weigh nothing."""
+    count = whole_multiple(len(skin.weights), TETRAHEDRA)
+    return SkinElements(
+        longer(place[np.asarray(skin.triangles)], 0, count, last).astype(np.int32),
+        longer(np.asarray(skin.inverse_edges), 0, count),
+        longer(np.asarray(skin.weights), 0, count),
     )
 
 
@@ -113,11 +125,25 @@ def _flesh(flesh: DeviceFlesh) -> DeviceFlesh:
         lengths = longer(np.asarray(lengths), 1, many)
     return replace(
         flesh,
+        skin=None if flesh.skin is None else _listed(flesh.skin, own),
         ends=ends,
         lengths=lengths,
         corners=corners,
         gradients=longer(np.asarray(flesh.gradients), 2, width),
         weights=longer(np.asarray(flesh.weights), 1, width),
+    )
+
+
+def _listed(skin: DeviceSkinTension, own: Int[NumpyArray, "f 1"]) -> DeviceSkinTension:
+    """Lists of triangles of a common length; added ones are of a vertex with itself."""
+    known = skin.weights.shape[1]
+    width = whole_multiple(known, LISTED)
+    corners = longer(np.asarray(skin.corners), 2, width)
+    corners[:, :, known:] = own
+    return DeviceSkinTension(
+        corners,
+        longer(np.asarray(skin.gradients), 2, width),
+        longer(np.asarray(skin.weights), 1, width),
     )
 
 

@@ -74,16 +74,18 @@ def rest_edges(
 
 
 def gradient_matrix(
-    inverse_edges: Float64[NumpyArray, "T 3 3"],
-    tetrahedra: Int[NumpyArray, "T 4"],
+    inverse_edges: Float64[NumpyArray, "T d d"],
+    simplices: Int[NumpyArray, "T corners"],
     vertex_count: int,
 ) -> csr_array:
-    """Q = G B₃ S: the transposed deformation gradients of all tetrahedra, three rows each."""
-    count = len(tetrahedra)
+    """Q = G B S: the transposed deformation gradients of all tetrahedra (d = 3) or triangles
+    (d = 2), d rows each."""
+    count, rows_each, _ = inverse_edges.shape
     first = -inverse_edges.sum(axis=2, keepdims=True)
     values = np.concatenate([first, inverse_edges], axis=2)
-    columns = np.broadcast_to(tetrahedra[:, None, :], values.shape)
-    rows = np.broadcast_to(np.arange(3 * count).reshape(count, 3, 1), values.shape)
+    columns = np.broadcast_to(simplices[:, None, :], values.shape)
+    rows = np.arange(rows_each * count).reshape(count, rows_each, 1)
+    rows = np.broadcast_to(rows, values.shape)
     return csr_array(
-        (values.ravel(), (rows.ravel(), columns.ravel())), shape=(3 * count, vertex_count)
+        (values.ravel(), (rows.ravel(), columns.ravel())), shape=(rows_each * count, vertex_count)
     )

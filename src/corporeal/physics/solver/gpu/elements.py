@@ -18,15 +18,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from scipy.sparse import csc_array, diags_array
+from scipy.sparse import csc_array, diags_array, vstack
 
 from corporeal._typing import Array, Float, Int, NumpyArray
 from corporeal.errors import InputError
+from corporeal.physics.solver.constraints.skin_tension import SkinTension
 from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     gradient_matrix,
 )
 from corporeal.physics.solver.gpu.polar import closest_rotation
+from corporeal.physics.solver.gpu.skin import (
+    DeviceSkinTension,
+    SkinElements,
+    skin_rows,
+    tension_of,
+)
 from corporeal.physics.solver.system import System
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
@@ -52,6 +59,8 @@ class Elements:
     """Of the skin, whose stretch is limited (`solver.membrane`); None where none is."""
     lengths: Float[Array, "E"] | None = None
     """Of those edges at rest, metres."""
+    skin: SkinElements | None = None
+    """Whose tension pulls; None where there is none."""
 
 
 @pytree_dataclass()
@@ -73,17 +82,13 @@ class DeviceFlesh:
     stretch is limited."""
     lengths: Float[Array, "f m"] | None = None
     """Of those edges at rest, metres; 0 behind the last."""
+    skin: DeviceSkinTension | None = None
+    """Skin whose tension pulls; None where there is none."""
 
 
 def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
     """The elements of a system whose vertices are renumbered by `order`, free ones first."""
-    if len(system.constraints) != 1 or not isinstance(system.constraints[0], StrainConstraint):
-        kinds = ", ".join(type(c).__name__ for c in system.constraints) or "none"
-        raise InputError(
-            f"the GPU solver was given these constraints: {kinds}; it takes one tetrahedral "
-            f"strain. Use the CPU solver for this system."
-        )
-    strain = system.constraints[0]
+    strain, skin = _known_constraints(system)
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order))
     free, springs = int((~system.anchored).sum()), system.attachments
@@ -96,6 +101,30 @@ def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
         None if springs is None else springs[order[:free]].astype(np.float32),
         None if membrane is None else place[membrane.edges],
         None if membrane is None else membrane.lengths.astype(np.float32),
+        None if skin is None else _skin_of(skin, place),
+    )
+
+
+def _known_constraints(system: System) -> tuple[StrainConstraint, SkinTension | None]:
+    """Strain, and the skin's tension where there is one; all else is refused."""
+    match system.constraints:
+        case (StrainConstraint() as strain,):
+            return strain, None
+        case (StrainConstraint() as strain, SkinTension() as skin):
+            return strain, skin
+    kinds = ", ".join(type(c).__name__ for c in system.constraints) or "none"
+    raise InputError(
+        f"the GPU solver was given these constraints: {kinds}; it takes one tetrahedral "
+        f"strain, and the tension of a skin behind it. Use the CPU solver for this system."
+    )
+
+
+def _skin_of(skin: SkinTension, place: Int[NumpyArray, "n"]) -> SkinElements:
+    """The triangles among renumbered vertices, float32."""
+    return SkinElements(
+        place[skin.triangles],
+        skin.inverse_edges.astype(np.float32),
+        skin.weights[::2].astype(np.float32),
     )
 
 
@@ -109,8 +138,12 @@ def system_matrix(
         np.asarray(elements.tetrahedra),
         vertex_count,
     )
-    columns = csc_array(rows)[:, :free]
-    weights = stiffening * np.repeat(np.asarray(elements.weights, np.float64), 3)
+    weights = np.repeat(np.asarray(elements.weights, np.float64), 3)
+    if elements.skin is not None:
+        inverse, triangles, more = skin_rows(elements.skin)
+        rows = vstack([rows, gradient_matrix(inverse, triangles, vertex_count)])
+        weights = np.concatenate([weights, more])
+    columns, weights = csc_array(rows)[:, :free], stiffening * weights
     diagonal = inertia * np.asarray(elements.masses, np.float64)
     if elements.springs is not None:
         diagonal += np.asarray(elements.springs, np.float64)
@@ -137,6 +170,7 @@ def flesh_of(elements: Elements) -> DeviceFlesh:
         np.asarray(elements.masses, np.float32),
         None if elements.springs is None else np.asarray(elements.springs, np.float32),
         *_edges_of(elements, free),
+        None if elements.skin is None else tension_of(elements.skin, free),
     )
 
 

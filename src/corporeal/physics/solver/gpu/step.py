@@ -30,6 +30,7 @@ from corporeal.physics.solver.gpu.inverse import (
     correction,
 )
 from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
+from corporeal.physics.solver.gpu.skin import skin_forces
 from corporeal.physics.solver.gpu.springs import Springs, spring_forces
 from corporeal.physics.solver.integration import Patience, StepRule
 from corporeal.physics.untangling.gpu import swept, untangle
@@ -374,9 +375,12 @@ class _Iteration(NamedTuple):
         return moved + moved_by(contact.rows, forces), forces
 
     def elastic(self, z: Array) -> Array:
-        """s f(z): what strain pulls the free vertices with, newtons."""
+        """s f(z): what strain and skin pull the free vertices with, newtons."""
         strain = kernel_forces if self.options.kernels else strain_forces
-        forces, stiffening = strain(self.flesh, self.everything(z)), self.rule.stiffening
+        positions, stiffening = self.everything(z), self.rule.stiffening
+        forces = strain(self.flesh, positions)
+        if self.flesh.skin is not None:
+            forces = forces + skin_forces(self.flesh.skin, positions)
         return forces if stiffening == 1.0 else stiffening * forces
 
     def everything(self, z: Array) -> Array:
