@@ -24,8 +24,8 @@ from corporeal.anthropometry.standing import standing_map
 from corporeal.models.phenotype.model import PhenotypeModel
 
 MODEL = PhenotypeModel()
-BREAST = COMPANIONS[READINGS.index("breast_volume") - len(NAMES)].kind
-assert isinstance(BREAST, Bulge)
+BREAST = Bulge("right_breast", 1)
+assert COMPANIONS[READINGS.index("breast_volume") - len(NAMES)].kind == BREAST
 WOMAN = people(0.0, ("firmness",)).mean[: len(NAMES)]
 """Log dimensions of the average woman of the survey."""
 
