@@ -24,8 +24,8 @@ VOLUME: Final = 430e-6
 VOLUME_POWER: Final = 2.2
 """Of the body mass index that the volume grows with: by magnetic resonance 976 ml at 25.0, r = 0.83
 (Stahl 2023), twice what surface scans of the same women give."""
-MOST_VOLUME: Final = 500e-6
-"""More is not asked of a body, m³, which body mass index 26 reaches: beneath larger breasts a heavy
+MOST_VOLUME: Final = 400e-6
+"""More is not asked of a body, m³, which body mass index 24 reaches: beneath larger breasts a heavy
 woman's skin lies on skin, and no bone surface fits such a crease (docs/evaluation/tissue.md)."""
 VOLUME_SPREAD: Final = 0.08
 """σ of the volume about that, a share of it: how closely bodies follow."""
@@ -36,10 +36,13 @@ DROP_OF_SIZE: Final = 0.03
 DROP_OF_AGE: Final = 0.0006
 """And for every year past `DROP_AGE`, metres."""
 DROP_AGE: Final = 40.0
+MOST_DROP: Final = 0.02
+"""Of size and age together, metres."""
 FIRM: Final = (1.0, 0.4, 0.008)
 """Firmness slider of a woman of 25 years with a breast of 300 ml, less by this at e times the
 volume, and less by this a year."""
-FIRM_BOUNDS: Final = (0.3, 0.95)
+FIRM_BOUNDS: Final = (0.5, 0.95)
+"""Slacker ones fold against a heavy belly."""
 _HIP, _STATURE, _MASS, _NIPPLE = (
     NAMES.index(name) for name in ("buttock_circumference", "stature", "mass", "chest_height")
 )
@@ -53,7 +56,7 @@ def breast_volume(bmi: Numbers) -> Numbers:
 def breast_drop(volume: Numbers, age: Numbers) -> Numbers:
     """How far a nipple hangs below where it is taped in a bra, metres."""
     size = DROP_OF_SIZE * np.maximum(np.log(volume / LARGE), 0.0)
-    return size + DROP_OF_AGE * np.maximum(age - DROP_AGE, 0.0)
+    return np.minimum(size + DROP_OF_AGE * np.maximum(age - DROP_AGE, 0.0), MOST_DROP)
 
 
 def breast_firmness(volume: Numbers, age: Numbers) -> Numbers:

@@ -51,7 +51,8 @@ LEFT_ALONE: Final = (
 """Parts of the names of modifiers that the solver does not move."""
 NARROWER: Final = {
     "weight": (0.0, 0.65),
-    "firmness": (0.25, 1.0),
+    "cup": (0.0, 0.9),
+    "firmness": (0.4, 1.0),
     "hip-scale-horiz": (-0.35, 1.0),
     "buttocks-volume": (-1.0, 0.25),
     "measure-hips-circ": (0.0, 1.0),

@@ -66,8 +66,8 @@ CALM: Final = (
     {
         "muscle": (0.1, 0.85),
         "weight": (0.0, 0.55),
-        "cup": (0.0, 0.95),
-        "firmness": (0.25, 1.0),
+        "cup": (0.0, 0.8),
+        "firmness": (0.4, 1.0),
         "hip-scale-horiz": (-0.15, 0.8),
         "buttocks-volume": (-0.5, 0.1),
         "foot-scale-horiz": (-0.1, 0.5),
@@ -76,8 +76,8 @@ CALM: Final = (
     {
         "muscle": (0.2, 0.7),
         "weight": (0.1, 0.5),
-        "firmness": (0.3, 0.9),
-        "cup": (0.1, 0.9),
+        "firmness": (0.45, 1.0),
+        "cup": (0.1, 0.7),
         "hip-scale-horiz": (0.0, 0.5),
         "buttocks-volume": (-0.3, -0.1),
         "foot-scale-horiz": (0.1, 0.4),
@@ -86,8 +86,8 @@ CALM: Final = (
     {
         "muscle": (0.3, 0.6),
         "weight": (0.2, 0.5),
-        "firmness": (0.4, 0.7),
-        "cup": (0.2, 0.8),
+        "firmness": (0.5, 0.9),
+        "cup": (0.2, 0.6),
         "hip-scale-horiz": (0.15, 0.5),
         "buttocks-volume": (-0.3, -0.2),
         "foot-scale-horiz": (0.2, 0.4),
