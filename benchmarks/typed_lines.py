@@ -89,7 +89,8 @@ LINES: list[tuple[str, str, int]] = [
     ),
     (
         "4",
-        "animate --motion hips --deformer dqs --fps 10 --duration 2 --compress meshopt --out packed.glb",
+        "animate --motion hips --deformer dqs --fps 10 --duration 2 --compress meshopt"
+        " --out packed.glb",
         DONE,
     ),
     # 5 readers and command lines
