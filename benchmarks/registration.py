@@ -147,6 +147,23 @@ def measured(truth, identity, found, scan, triangles, names) -> dict[str, Any]:
     }
 
 
+def interval_row(found, identity) -> dict[str, Any]:
+    """How many of the person's true measurements lie in their intervals, and how wide these are."""
+    from corporeal.anthropometry.measure import measure
+    from corporeal.pipelines.avatar import USUAL_AGE, body_of
+    from corporeal.pipelines.scan_intervals import scan_intervals
+
+    body, sex = body_of(found)
+    intervals = scan_intervals(body, found.registered.seen, sex, USUAL_AGE)
+    rows = {}
+    for name, value in measure(identity).values.items():
+        low, high = intervals[name]
+        error = float(body.measurements[name]) - float(value)
+        rows[name] = [round(error, 5), round(0.5 * (high - low), 5)]
+    inside = [abs(error) <= half for error, half in rows.values()]
+    return {"measurements": rows, "measurements_covered": float(np.mean(inside))}
+
+
 def cut_away(what: str, points, truth, labels, heading: float, random):
     """Points that a scan with something missing keeps, and the vertices that it then shows."""
     from scipy.spatial import KDTree
@@ -261,6 +278,7 @@ def one(
             unit = "m" if missing else "auto"
             found = register_scan(RawScan(points, confidence=confidence), unit=unit, model=model)
             row |= measured(truth, identity, found, points, triangles, labels)
+            row |= interval_row(found, identity)
             if missing:
                 row |= {"missing": missing} | unseen_errors(found, identity, shown)
     except InputError as error:
@@ -388,6 +406,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "unsound",
         "unseen_rest_mm",
         "interval_covers",
+        "measurements_covered",
     ):
         values = [row[key] for row in good if key in row]
         if values:

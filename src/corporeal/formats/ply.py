@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float, Float64, Int, NumpyArray
+from corporeal.body.checks import require_indices
 from corporeal.body.mesh import Mesh
 from corporeal.errors import FormatError
 from corporeal.formats.polygons import triangles_and_quads
@@ -88,8 +89,11 @@ def read_ply(path: str | Path) -> Mesh:
         raise FormatError(f"{path} cannot be read as PLY: {error}") from error
 
 
-def read_ply_columns(path: str | Path) -> tuple[Mesh, dict[str, NumpyArray]]:
-    """The mesh, and every single-valued column of its vertices by name: colours, normals, …"""
+def read_ply_columns(
+    path: str | Path,
+) -> tuple[Float[NumpyArray, "V 3"], Int[NumpyArray, "F 3"], dict[str, NumpyArray]]:
+    """Points as the file has them, finite or not; triangles; and every single-valued column of the
+    points by name: colours, normals, …"""
     path = Path(path)
     data = read_input(path)
     try:
@@ -100,8 +104,10 @@ def read_ply_columns(path: str | Path) -> tuple[Mesh, dict[str, NumpyArray]]:
             for name, values in tables.get("vertex", {}).items()
             if not isinstance(values, tuple)
         }
-        return _mesh(tables), columns
-    except (ValueError, IndexError, KeyError) as error:
+        vertices, triangles, _ = _surface(tables)
+        require_indices("scan's triangles", triangles, len(vertices))
+        return vertices, triangles, columns
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
         raise FormatError(f"{path} cannot be read as PLY: {error}") from error
 
 
@@ -390,6 +396,12 @@ def _columns(element: Element, rows: NumpyArray) -> Table:
 
 
 def _mesh(tables: dict[str, Table]) -> Mesh:
+    return Mesh(*_surface(tables))
+
+
+def _surface(
+    tables: dict[str, Table],
+) -> tuple[Float[NumpyArray, "V 3"], Int[NumpyArray, "F 3"], Int[NumpyArray, "Q 4"] | None]:
     if "vertex" not in tables or not {"x", "y", "z"} <= set(tables["vertex"]):
         raise ValueError("it has no element 'vertex' with x, y and z")
     axes = [tables["vertex"][axis] for axis in "xyz"]
@@ -398,9 +410,9 @@ def _mesh(tables: dict[str, Table]) -> Mesh:
     faces = tables.get("face", {})
     lists = [faces[name] for name in _POLYGONS if name in faces]
     if not lists:
-        return Mesh(vertices, np.zeros((0, 3), np.int64))
+        return vertices, np.zeros((0, 3), np.int64), None
     sizes, corners = lists[0]
     if len(sizes) and sizes.min() < 3:
         raise ValueError(f"a face has {sizes.min()} corners; expected three and more")
     triangles, quads = triangles_and_quads(sizes, corners.astype(np.int64))
-    return Mesh(vertices, triangles, quads)
+    return vertices, triangles, quads

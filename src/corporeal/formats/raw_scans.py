@@ -99,11 +99,10 @@ def _plain(path: Path) -> RawScan:
 
 
 def _ply(path: Path) -> RawScan:
-    mesh, columns = read_ply_columns(path)
-    scan = _of_mesh(mesh)
+    points, triangles, columns = read_ply_columns(path)
     return RawScan(
-        scan.points,
-        scan.triangles,
+        points.astype(np.float64),
+        triangles if len(triangles) else None,
         _stacked(columns, ("nx", "ny", "nz")),
         _colours(_stacked(columns, ("red", "green", "blue"))),
         _confidence(columns),

@@ -28,6 +28,7 @@ from corporeal.pipelines.results import (
     write_animation_result,
     write_body_result,
 )
+from corporeal.pipelines.scan_intervals import Intervals, scan_intervals
 from corporeal.registration.colouring import (
     bake_texture,
     carry_texture,
@@ -40,6 +41,9 @@ from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 
 USUAL_AGE = 40.0
 """Years, where nobody says the person's."""
+_HARDLY = 0.5
+"""Coverage below which a part counts as filled in by the model."""
+_INNER = ("mouth", "eye_socket")
 _REACH = 0.03
 """Metres from the scan beyond which a place of the skin takes the colours around it."""
 
@@ -98,6 +102,10 @@ class AvatarMade:
     """As said, or as the shape tells."""
     measurements: Mapping[str, float]
     """SI units."""
+    intervals: Intervals
+    """In which 90 % of such people's true measurements lie, and their fat and muscle mass, kg."""
+    filled: tuple[str, ...]
+    """Parts of which the scan shows less than half: the model filled them in."""
     seconds: Mapping[str, float]
     """Of every stage."""
     files: tuple[Path, ...] = ()
@@ -117,13 +125,24 @@ def make_avatar(config: AvatarConfig, say: Callable[[str], None]) -> AvatarMade:
     body, sex = body_of(found, config.sex, config.age)
     remarks = list(found.registered.remarks)
     layered = _layered(body, config, remarks) if config.layers else None
+    filled = filled_parts(found)
+    if filled:
+        words = ", ".join(name.replace("_", " ") for name in filled)
+        remarks.append(f"what the scan hardly shows was filled in by the model: {words}.")
+    years = USUAL_AGE if config.age is None else config.age
+    intervals = scan_intervals(body, found.registered.seen, sex, years)
     colours, texture, files = _coloured(raw, found, body, config.out)
     report = _written(config, body, layered, colours)
     if texture is not None and config.out.suffix.lower() == ".glb":
         embed_glb_texture(config.out, texture)
     if config.report is not None:
-        files += write_report(config.report, found, config.scan.name)
-    made = _made(config, found, body, sex, tuple(remarks), tuple(files))
+        person = {
+            # fat and muscle are predicted, in the middle of their intervals
+            name: (body.measurements.get(name, 0.5 * sum(both)), *both)
+            for name, both in intervals.items()
+        }
+        files += write_report(config.report, found, config.scan.name, person)
+    made = _made(config, found, body, sex, tuple(remarks), tuple(files), intervals)
     finish_run(run, [config.out], report | {"registration": _figures(made)})
     return made
 
@@ -211,6 +230,7 @@ def _made(
     sex: str,
     remarks: tuple[str, ...],
     files: tuple[Path, ...],
+    intervals: Intervals,
 ) -> AvatarMade:
     quality = found.registered.quality
     return AvatarMade(
@@ -225,8 +245,19 @@ def _made(
         quality.unsound,
         sex,
         body.measurements,
+        intervals,
+        filled_parts(found),
         dict(found.registered.seconds),
         files,
+    )
+
+
+def filled_parts(found: RegisteredScan) -> tuple[str, ...]:
+    """Parts of which a scan shows less than half; the insides of mouth and eyes are left out."""
+    return tuple(
+        name
+        for name, (_, coverage) in found.registered.quality.parts.items()
+        if coverage < _HARDLY and not any(inner in name for inner in _INNER)
     )
 
 
@@ -252,6 +283,8 @@ def _figures(made: AvatarMade) -> dict[str, Any]:
         "parts": made.parts,
         "unsound_triangles": made.unsound_triangles,
         "sex": made.sex,
+        "intervals": {name: list(both) for name, both in made.intervals.items()},
+        "filled": list(made.filled),
         "remarks": list(made.remarks),
         "seconds": made.seconds,
     }

@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,24 @@ from corporeal.runtime.files import write_bytes
 WORST_MM = 5.0
 """Distance at the end of the colour scale, millimetres."""
 _SIZE = (520, 760)
+_UNITS = {
+    "mass": (1.0, "kg"),
+    "fat_mass": (1.0, "kg"),
+    "muscle_mass": (1.0, "kg"),
+    "volume": (1000.0, "l"),
+    "surface_area": (1.0, "m²"),
+    "bmi": (1.0, "kg/m²"),
+}
+"""Factor and unit that a measurement is shown in; the others are lengths."""
 
 
-def write_report(folder: Path, found: RegisteredScan, name: str) -> list[Path]:
+Person = Mapping[str, tuple[float, float, float]]
+"""Value, low and high of the person's measurements by name, SI units."""
+
+
+def write_report(
+    folder: Path, found: RegisteredScan, name: str, person: Person | None = None
+) -> list[Path]:
     """Write page, picture, figures and registered mesh into a folder; gives back their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     picture, page = folder / "registration.png", folder / "index.html"
@@ -31,6 +47,10 @@ def write_report(folder: Path, found: RegisteredScan, name: str) -> list[Path]:
     in_file = found.placement.back(found.registered.vertices)
     write_mesh(mesh, Mesh(in_file, triangles))
     content = report_figures(found)
+    content["person"] = {
+        key: {"value": value, "low": low, "high": high}
+        for key, (value, low, high) in (person or {}).items()
+    }
     write_bytes(figures, json.dumps(content, indent=2).encode())
     write_bytes(page, _page(content, name).encode())
     return [page, picture, figures, mesh]
@@ -155,6 +175,22 @@ def _splat(
     return image
 
 
+def _measured(person: object) -> str:
+    """A table of measurements with their intervals; lengths in centimetres, masses in kilograms."""
+    if not isinstance(person, dict) or not person:
+        return ""
+    rows = []
+    for name, row in person.items():
+        factor, unit = _UNITS.get(name, (100.0, "cm"))
+        value, low, high = (f"{factor * row[key]:.1f}" for key in ("value", "low", "high"))
+        rows.append(
+            f"<tr><td>{html.escape(name.replace('_', ' '))}, {unit}</td><td>{value}</td>"
+            f"<td>{low} to {high}</td></tr>"
+        )
+    head = "<tr><th>of the person</th><th>value</th><th>90 % of such people</th></tr>"
+    return f"<table>{head}{''.join(rows)}</table>"
+
+
 def _page(content: dict[str, object], name: str) -> str:
     parts = content["parts"]
     assert isinstance(parts, dict)
@@ -185,5 +221,5 @@ def _page(content: dict[str, object], name: str) -> str:
         "<p>From left: the scan; the registered skin; distances from 0 to "
         f"{WORST_MM:g} mm; in orange, what the scan does not show and the model filled in.</p>"
         f"<table><tr><th>part</th><th>distance, mm</th><th>shown</th></tr>{rows}</table>"
-        f"<ul>{said}</ul><p>{took}</p></html>\n"
+        f"{_measured(content['person'])}<ul>{said}</ul><p>{took}</p></html>\n"
     )

@@ -60,12 +60,15 @@ class ModelStage(NamedTuple):
     """Joints that may turn, and nothing else; all by default."""
     prior: float = 1.0
     """Factor on the pose's prior: where few points are all that is fitted, they count for more."""
+    strict: bool = False
+    """Whether a vertex must be found back from the point it finds; where σ is small it must."""
 
 
 COARSE = (ModelStage(6, 0.25, 1.0, 2, 500), ModelStage(8, 0.12, 0.6, 6, 500))
 MIDDLE = (ModelStage(6, 0.08, 0.3, 10, 800), ModelStage(6, 0.05, 0.2, 12, 800))
 FINE = (
-    ModelStage(5, 0.05, 0.2, 16, 3000),
+    # else feet and hands that a scan lacks look for its ends, and limbs become shorter
+    ModelStage(5, 0.05, 0.2, 16, 3000, strict=True),
     ModelStage(5, 0.03, 0.1, 40, 5000, fingers=True, back=0.4),
     ModelStage(6, 0.015, 0.05, 80, 8000, fingers=True, back=0.3),
 )
@@ -167,7 +170,7 @@ def _rows(
     limbs = model.limbs
     rival = (limbs[searching] != 0) & (limbs[searching] == -limbs[back])
     good = np.concatenate([agree[: len(to_skin)] > 0.2, (agree[len(to_skin) :] > 0.2) & ~rival])
-    if stage.sigma <= _STRICT:
+    if stage.strict or stage.sigma <= _STRICT:
         # a vertex in a hole finds the rim, whose own nearest vertex lies elsewhere
         beyond = np.linalg.norm(posed.vertices[back] - posed.vertices[searching], axis=1)
         share[len(to_skin) :] *= beyond < _MUTUAL

@@ -18,6 +18,14 @@ LEAST_COVERED = 0.82
 """Share of the scan that must lie on the body."""
 LEAST_FOUND = 0.22
 """Share of the body that must lie on the scan."""
+LEAST_HOPE = 0.5
+"""Share of the scan that must lie within `ROUGHLY` of the model after its first stage."""
+ROUGHLY = 0.05
+"""Metres."""
+CLEAR_FOUND = 0.6
+"""Share of the body that must lie on the scan where the scan shows other things, too."""
+CLEAR_DISTANCE = 0.008
+"""Median distance of what is left from the body then, at most, metres."""
 MOST_UNUSUAL = 3.0
 """Root mean square of the shape's coefficients, standard deviations."""
 
@@ -59,9 +67,39 @@ def plausibility(model: PersonModel, surface: ScanSurface, fit: ModelFit) -> Pla
     )
 
 
-def require_human(model: PersonModel, surface: ScanSurface, fit: ModelFit) -> Plausibility:
-    """Raise `InputError` unless the scan is one of a person."""
+def require_hope(model: PersonModel, surface: ScanSurface, fit: ModelFit) -> None:
+    """Raise `InputError` where the first stage's body lies so far off that no further stage would
+    help."""
+    some = surface.some(4000, 5)
+    found = matches(fit.posed.vertices, np.asarray(model.template.mesh.triangles), some.points)
+    away = np.linalg.norm(some.points - found.feet, axis=1)
+    facing = np.sum(found.normals * some.normals, axis=1) > 0.3
+    covered = float(((away < ROUGHLY) & facing).mean())
+    if covered < LEAST_HOPE:
+        raise InputError(
+            f"the scan does not look like one person: {100 * covered:.0f} % of it lies within "
+            f"{100 * ROUGHLY:.0f} cm of the body that fits best (expected "
+            f"{100 * LEAST_HOPE:.0f} %). Cut away what is not the person; if it is one, say --up."
+        )
+
+
+def require_human(
+    model: PersonModel, surface: ScanSurface, fit: ModelFit, left_out: float = 0.0
+) -> Plausibility:
+    """Raise `InputError` unless the scan is one of a person.
+
+    Of a scan of which a share was left out as other things, the rest must be a person clearly.
+    """
     seen = plausibility(model, surface, fit)
+    if left_out > 1.0 - LEAST_COVERED and not (
+        seen.found >= CLEAR_FOUND and seen.distance <= CLEAR_DISTANCE
+    ):
+        raise InputError(
+            f"the scan does not look like one person: {100 * left_out:.0f} % of it lies off the "
+            f"body that fits best, and the rest shows {100 * seen.found:.0f} % of that body "
+            f"(expected {100 * CLEAR_FOUND:.0f} %) at {1e3 * seen.distance:.0f} mm (expected "
+            f"{1e3 * CLEAR_DISTANCE:.0f}). Cut away what is not the person; if it is one, say --up."
+        )
     if seen.covered < LEAST_COVERED or seen.found < LEAST_FOUND:
         raise InputError(
             f"the scan does not look like one person: {100 * seen.covered:.0f} % of it lies on the "

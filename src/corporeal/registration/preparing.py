@@ -1,19 +1,21 @@
 """From a raw scan to one that a body can be laid onto.
 
-Floors, stands and stray pieces are taken away, the unit is found from the person's size, and all
-that was done is said in words. What cannot be a scan of one person is refused here where that can
-be seen without a fit: too few points, numbers that are not finite, a size that is no person's in
-any unit, two people side by side.
+Floors, other flat things (`flat_things`) and stray pieces are taken away, the unit is found from
+the person's size, and all that was done is said in words. What cannot be a scan of one person is
+refused here where that can be seen without a fit: too few points, numbers that are not finite, a
+size that is no person's in any unit, two people side by side.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from corporeal._typing import Bool, Float64, NumpyArray
+from corporeal._typing import Float64, NumpyArray
 from corporeal.body.raw_scan import RawScan
 from corporeal.errors import InputError
 from corporeal.geometry.surface import triangle_area_vectors, vertex_normals
+from corporeal.registration.flat_things import FlatThings, flat_things
+from corporeal.registration.hollow import inner_layer, is_hollow
 from corporeal.registration.orientation import outward_normals
 from corporeal.registration.scan_surface import cell_means, thinned
 
@@ -32,8 +34,8 @@ _SPREAD = 120_000
 _COARSE = 6_000
 _SKIN = 1.8
 """Square metres of skin, about: what the spacing of points is told from."""
-_FLOOR_SHARE = 0.12
-"""Share of the points that a floor has at least."""
+_LEAST_FREE = 0.03
+"""Share of the points that lies on no plane, at least."""
 _PIECE = 0.002
 """Pieces of at least this share of the largest's size may belong to it."""
 _BESIDE = 0.08
@@ -65,11 +67,14 @@ class PreparedScan:
     unit_length: float
     """Metres of the file's unit."""
     up_hint: Float64[NumpyArray, "3"] | None
-    """Which way is up, where a floor told; unit."""
+    """Which way is up, where a floor or a wall told; unit."""
     remarks: tuple[str, ...]
     """What was found and done, in words."""
     dense: Float64[NumpyArray, "d 3"]
-    """Points as the scan has them, metres: means over cubes lie inside of what is round."""
+    """Points as the scan has them, all of them, metres: means over cubes lie inside of what is
+    round."""
+    flat: Float64[NumpyArray, "t 3"]
+    """Some of the points that were taken away as flat things, metres."""
 
 
 def prepare(scan: RawScan, unit: str = "auto") -> PreparedScan:
@@ -82,23 +87,38 @@ def prepare(scan: RawScan, unit: str = "auto") -> PreparedScan:
     if not np.ptp(points, axis=0).max() > 0:
         raise InputError("all points of the scan lie in one place; expected a person.")
     every = points[:: max(1, len(points) // MOST_DENSE)]
-    _, fine = thinned(points, FINE, *values.values())
+    surface = scan.triangles is not None and len(scan.triangles) > 0
+    hollow = surface and is_hollow(points, values["normals"])
+    # cubes that hold both walls of a hollow surface have a mean of each
+    kinds = ((values["normals"] > 0) @ [1, 2, 4]).astype(np.int64) if hollow else None
+    _, fine = thinned(points, FINE, *values.values(), kinds=kinds)
     points, values = fine[0], dict(zip(values, fine[1:], strict=True))
     _, (coarse,) = thinned(points, _COARSE)
-    floor, up_hint = _floor(points, coarse)
-    if floor.any():
-        remarks.append(f"a floor was taken away ({100 * floor.mean():.0f} % of the points).")
-    piece, others = _main_piece(points[~floor], up_hint)
-    kept = np.flatnonzero(~floor)[piece]
-    stray = int((~floor).sum()) - len(kept)
+    flat = flat_things(points, coarse)
+    up_hint, free = flat.up, np.flatnonzero(~flat.points)
+    remarks += _said(flat)
+    if len(free) < _LEAST_FREE * len(points):
+        raise InputError(
+            "the scan shows flat things and no person: planes hold "
+            f"{100 * flat.points.mean():.0f} % of its points. Expected a scan of one person."
+        )
+    piece, others = _main_piece(points[free], up_hint)
+    kept = free[piece]
+    stray = len(free) - len(kept)
     if stray:
-        remarks.append(f"{others} stray pieces were left out ({stray} of {len(floor)} points).")
-    points = points[kept]
+        remarks.append(f"{others} stray pieces were left out ({stray} of {len(points)} points).")
+    flat_points, points = points[flat.points], points[kept]
     values = {name: array[kept] for name, array in values.items()}
     length, remark = _unit(points, unit)
     remarks.append(remark)
     points = length * points
     normals = _normals(points, values.get("normals"))
+    if hollow:
+        inner = inner_layer(points, normals, values["normals"])
+        remarks.append(f"the inside of a hollow surface was left out ({_percent(inner)}).")
+        points, normals = points[~inner], normals[~inner]
+        values = {name: array[~inner] for name, array in values.items()}
+        every = points / length
     weights = np.clip(values.get("confidence", np.ones(len(points))), 0.0, 1.0)
     spacing = float(np.sqrt(_SKIN / len(points)))
     return PreparedScan(
@@ -111,16 +131,25 @@ def prepare(scan: RawScan, unit: str = "auto") -> PreparedScan:
         length,
         up_hint,
         tuple(remarks),
-        _beside(length * every, points, spacing),
+        length * every,
+        length * flat_points[:: max(1, len(flat_points) // _COARSE)],
     )
 
 
-def _beside(every: NumpyArray, kept: NumpyArray, spacing: float) -> NumpyArray:
-    """Points of the scan itself that lie by those that were kept."""
-    from scipy.spatial import KDTree
+def _said(flat: FlatThings) -> list[str]:
+    """What was taken away, in words."""
+    words = []
+    if flat.floor.any():
+        share = _percent(flat.floor)
+        words.append(f"a floor, or what the person stands on, was taken away ({share}).")
+    if flat.others:
+        share = _percent(flat.points & ~flat.floor)
+        words.append(f"flat faces of other things, {flat.others}, were taken away ({share}).")
+    return words
 
-    away = KDTree(kept).query(every, distance_upper_bound=3.0 * spacing)[0]
-    return every[np.isfinite(away)]
+
+def _percent(which: NumpyArray) -> str:
+    return f"{100 * which.mean():.0f} % of the points"
 
 
 def _finite(scan: RawScan) -> tuple[NumpyArray, dict[str, NumpyArray], list[str]]:
@@ -175,38 +204,6 @@ def _spread(
     return carried(points), {name: carried(array) for name, array in values.items()}
 
 
-def _floor(
-    points: NumpyArray, coarse: NumpyArray
-) -> tuple[Bool[NumpyArray, "n"], NumpyArray | None]:
-    """Points of a plane that everything stands on, and the way up from it."""
-    random = np.random.default_rng(0)
-    extent = float(np.ptp(coarse, axis=0).max())
-    best, plane = 0.0, None
-    for _ in range(200):
-        a, b, c = coarse[random.choice(len(coarse), 3, replace=False)]
-        normal = np.cross(b - a, c - a)
-        length = float(np.linalg.norm(normal))
-        if length < 1e-4 * extent**2:
-            continue
-        height = (coarse - a) @ (normal / length)
-        share = float((np.abs(height) < 0.006 * extent).mean())
-        if share > best:
-            best, plane = share, (a, normal / length)
-    nothing = np.zeros(len(points), bool)
-    if plane is None or best < _FLOOR_SHARE:
-        return nothing, None
-    height = (coarse - plane[0]) @ plane[1]
-    away = np.abs(height) > 0.012 * extent
-    above = float((height[away] > 0).mean()) if away.any() else 0.0
-    if not (above > 0.98 or above < 0.02):
-        return nothing, None
-    up = plane[1] if above > 0.5 else -plane[1]
-    on_floor = np.abs((points - plane[0]) @ up) < 0.012 * extent
-    if on_floor.mean() > 0.9:
-        return nothing, None
-    return on_floor | ((points - plane[0]) @ up < 0), up
-
-
 def _main_piece(points: NumpyArray, up_hint: NumpyArray | None) -> tuple[NumpyArray, int]:
     """Indices of the points of the largest piece and of those that lie by it, and how many pieces
     are left out. A hand that a hole has cut off belongs to the body; a chair does not."""
@@ -241,7 +238,7 @@ def _require_one_person(
     first, second = (cells[labels == label] for label in largest)
     if len(second) < 0.4 * len(first):
         return
-    axes = np.eye(3) if up_hint is None else up_hint[None]
+    axes = np.eye(3) if up_hint is None else np.vstack([up_hint, np.eye(3)])
     for axis in axes:
         spans = [(float((p @ axis).min()), float((p @ axis).max())) for p in (first, second)]
         tall = [high - low for low, high in spans]
@@ -249,8 +246,8 @@ def _require_one_person(
         sizes = [float(np.ptp(p, axis=0).max()) for p in (first, second)]
         if shared > 0.6 * max(tall) and min(tall) > 0.7 * max(sizes):
             raise InputError(
-                "the scan shows two bodies side by side; expected one person. Cut it in two, and "
-                "register each."
+                "the scan shows two bodies, or two other things of one size, side by side; "
+                "expected one person. Of two people, cut it in two, and register each."
             )
 
 

@@ -21,12 +21,18 @@ from corporeal.geometry.alignment import best_rotation
 from corporeal.registration.coupled_stage import STAGES, Coupled, CoupledStage, couple, matches
 from corporeal.registration.hands import with_best_hands
 from corporeal.registration.model_stage import FINE, ModelFit, fit_model
+from corporeal.registration.other_things import without_other_things
 from corporeal.registration.person_model import PersonModel, person_model
-from corporeal.registration.plausible import require_human
+from corporeal.registration.plausible import require_hope, require_human
 from corporeal.registration.preparing import PreparedScan, prepare
 from corporeal.registration.registered import Registered, quality_of, unposed_identity
 from corporeal.registration.scan_surface import ScanSurface
-from corporeal.registration.soundness import mended, rings_around, unsound_triangles
+from corporeal.registration.soundness import (
+    crossing_triangles,
+    mended,
+    rings_around,
+    unsound_triangles,
+)
 from corporeal.registration.starts import compared_starts, fitted_starts
 from corporeal.registration.together import fit_together, person_mesh
 
@@ -116,16 +122,18 @@ def register_scan(
     say("fitting shape and pose")
     firsts = [fit_model(model, surface, start.state, FINE[:1]) for start in starts]
     fit = min(firsts, key=lambda found: found.energy)
+    require_hope(model, surface, fit)
     fit = fit_model(model, surface, fit.state, FINE[1:2])
     fit = fit_model(model, surface, with_best_hands(model, surface, fit.state), FINE[2:])
     clock.stop("model stage")
-    require_human(model, surface, fit)
+    person, left_out = without_other_things(model, surface, fit, prepared.flat @ rotation.T)
+    require_human(model, person, fit, left_out)
     say("drawing the skin onto the scan")
-    dense = surface.with_points(prepared.dense @ rotation.T)
+    surface, dense = person, person.with_points(prepared.dense @ rotation.T)
     coupled, unsound = sound_coupling(model, surface, fit, dense=dense)
     clock.stop("coupled stage")
     say("checking")
-    remarks = (*prepared.remarks, words)
+    remarks = (*prepared.remarks, words, *_said(left_out))
     registered = finished(model, surface, coupled, unsound, remarks)
     clock.stop("checks")
     return RegisteredScan(
@@ -135,23 +143,30 @@ def register_scan(
     )
 
 
+def _said(left_out: float) -> list[str]:
+    share = f"{100 * left_out:.1f} % of the points"
+    return [f"what lies off the body was left out ({share})."] if left_out else []
+
+
 def started(
     model: PersonModel, prepared: PreparedScan, up: str
 ) -> tuple[list[ModelFit], ScanSurface, NumpyArray, str]:
     """The best starts, the scan turned upright, and how it was turned."""
     if up != "auto":
         choices = [(up, _upright(up))]
-    elif prepared.up_hint is not None:
-        choices = [("away from the floor", _towards_y(prepared.up_hint))]
     else:
-        choices = [(axis, _upright(axis)) for axis in UPS]
-    if up == "auto":
+        # what seems a floor may be a wall
+        hint = prepared.up_hint
+        choices = [] if hint is None else [("away from the floor", _towards_y(hint))]
+        choices += [
+            (axis, _upright(axis))
+            for axis in UPS
+            if hint is None or _upright(axis)[1] @ hint < _NEAR_AXIS
+        ]
         choices += _lengthways(prepared, [rotation.T @ _UP for _, rotation in choices])
     best = _best_of(model, prepared, choices)
     if best[0][0].energy > _GOOD and up == "auto":
         more = [(axis, _upright(axis)) for axis in OTHER_UPS]
-        if prepared.up_hint is not None:
-            more += [(axis, _upright(axis)) for axis in UPS]
         other = _best_of(model, prepared, more)
         if other[0][0].energy < 0.9 * best[0][0].energy:
             best = other
@@ -236,11 +251,13 @@ def sound_coupling(
     noise = scatter(coupled.vertices, triangles, surface)
     stiffness = np.full(len(free), max(1.0, (noise / _FINE_NOISE) ** 2))
     coupled = couple(model, surface, coupled.state, stages[-1:], free, stiffness)
+    # toes of some people cross in the model already
+    known = crossing_triangles(coupled.model_vertices, triangles)
     for _ in range(2):
-        found = unsound_triangles(coupled.vertices, coupled.model_vertices, triangles)
+        found = unsound_triangles(coupled.vertices, coupled.model_vertices, triangles, known)
         if found.count == 0:
             return coupled, 0
-        wrong = np.concatenate([found.folded, found.crossing])
+        wrong = np.concatenate([found.folded, found.involved])
         stiffness *= 1.0 + 9.0 * rings_around(triangles, wrong, len(stiffness), 3)
         coupled = couple(
             model, surface, coupled.state, stages[-1:],
@@ -309,7 +326,7 @@ def register_together(
 ) -> tuple[list[RegisteredScan], Identity]:
     """Register several scans of one person: one shape for all, then the person's own mesh."""
     model = person_model() if model is None else model
-    surfaces, placements, states, remarks, clouds = [], [], [], [], []
+    surfaces, placements, states, remarks, clouds, flats = [], [], [], [], [], []
     for scan in scans:
         prepared = prepare(scan, unit)
         starts, surface, rotation, words = started(model, prepared, up)
@@ -318,19 +335,20 @@ def register_together(
         placements.append(Placement(prepared.unit_length, rotation))
         states.append(min(firsts, key=lambda found: found.energy).state)
         remarks.append((*prepared.remarks, words))
-        clouds.append(surface.with_points(prepared.dense @ rotation.T))
+        clouds.append(prepared.dense @ rotation.T)
+        flats.append(prepared.flat @ rotation.T)
     fits = fit_together(model, surfaces, states)
     registered: list[RegisteredScan] = []
     meshes: list[Coupled] = []
-    for surface, placement, fit, said, dense in zip(
-        surfaces, placements, fits, remarks, clouds, strict=True
+    for surface, placement, fit, said, dense, flat in zip(
+        surfaces, placements, fits, remarks, clouds, flats, strict=True
     ):
-        require_human(model, surface, fit)
+        person, left_out = without_other_things(model, surface, fit, flat)
+        require_human(model, person, fit, left_out)
         held = tuple(stage._replace(shapes=0) for stage in STAGES)
-        coupled, unsound = sound_coupling(model, surface, fit, held, dense)
+        coupled, unsound = sound_coupling(model, person, fit, held, person.with_points(dense))
         meshes.append(coupled)
-        registered.append(
-            RegisteredScan(finished(model, surface, coupled, unsound, said), surface, placement)
-        )
+        made = finished(model, person, coupled, unsound, (*said, *_said(left_out)))
+        registered.append(RegisteredScan(made, person, placement))
     identity = person_mesh(model, meshes, [one.registered.seen for one in registered])
     return registered, identity

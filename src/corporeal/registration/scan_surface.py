@@ -4,7 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float64, Int, NumpyArray
+
+_BESIDE = 3.0
+"""Distance up to which other points lie on a surface, spacings of its points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +28,16 @@ class ScanSurface:
     """Known places by name, metres."""
 
     def with_points(self, points: Float64[NumpyArray, "m 3"]) -> "ScanSurface":
-        """Other points of the same surface, each with the normal and weight of its neighbour."""
+        """Those of other points that lie on the same surface, each with the normal and weight of
+        its neighbour."""
         from scipy.spatial import KDTree
 
-        near = np.asarray(KDTree(self.points).query(points)[1])
-        spacing = self.spacing * float(np.sqrt(len(self.points) / max(len(points), 1)))
-        return ScanSurface(points, self.normals[near], self.weights[near], spacing)
+        reach = _BESIDE * self.spacing
+        away, near = KDTree(self.points).query(points, distance_upper_bound=reach)
+        kept = np.isfinite(away)
+        near = np.asarray(near)[kept]
+        spacing = self.spacing * float(np.sqrt(len(self.points) / max(len(near), 1)))
+        return ScanSurface(points[kept], self.normals[near], self.weights[near], spacing)
 
     def some(self, count: int, seed: int = 0) -> "ScanSurface":
         """About `count` of the points, spread evenly."""
@@ -48,12 +55,18 @@ class ScanSurface:
 
 
 def cell_means(
-    points: Float64[NumpyArray, "n 3"], size: float, *values: NumpyArray
+    points: Float64[NumpyArray, "n 3"],
+    size: float,
+    *values: NumpyArray,
+    kinds: Int[NumpyArray, "n"] | None = None,
 ) -> tuple[NumpyArray, ...]:
-    """Means of points, and of values that go with them, over cubes of this size."""
+    """Means of points, and of values that go with them, over cubes of this size; of different kinds
+    (from 0) apart."""
     cells = np.floor((points - points.min(axis=0)) / size).astype(np.int64)
     spans = cells.max(axis=0) + 1
     keys = (cells[:, 0] * spans[1] + cells[:, 1]) * spans[2] + cells[:, 2]
+    if kinds is not None:
+        keys = keys * (int(kinds.max(initial=0)) + 1) + kinds
     _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
     inverse = inverse.reshape(-1)
 
@@ -66,18 +79,21 @@ def cell_means(
 
 
 def thinned(
-    points: Float64[NumpyArray, "n 3"], count: int, *values: NumpyArray
+    points: Float64[NumpyArray, "n 3"],
+    count: int,
+    *values: NumpyArray,
+    kinds: Int[NumpyArray, "n"] | None = None,
 ) -> tuple[float, tuple[NumpyArray, ...]]:
     """Cell size and cell means such that about `count` points are left."""
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     size = extent / 400.0
-    found = cell_means(points, size, *values)
+    found = cell_means(points, size, *values, kinds=kinds)
     for _ in range(4):
         ratio = len(found[0]) / count
         if 0.8 < ratio < 1.25 or (ratio < 1 and len(found[0]) > 0.9 * len(points)):
             break
         size *= float(np.sqrt(ratio))
-        found = cell_means(points, size, *values)
+        found = cell_means(points, size, *values, kinds=kinds)
     return size, found
 
 

@@ -1,8 +1,8 @@
 """What a registered mesh must not have: folded triangles and surfaces that pass through each other.
 
 Where the free mesh has either and the model does not, the coupling is made stiffer around it and
-the last stage is solved again; what is still wrong then goes back to the model, blended over a few
-rings of neighbours.
+the last stage is solved again; what is still wrong then goes back towards the model, step by step
+and blended over rings of neighbours, more of them where few do not help.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,17 @@ from corporeal.geometry.surface import triangle_area_vectors, vertex_adjacency
 _FOLD = 0.0
 """Cosine between a triangle's normal and the model's below which it counts as folded."""
 
+ROUNDS: tuple[tuple[int, float, bool], ...] = (
+    *((1, 0.3, False),) * 4,
+    *((2, 0.4, False),) * 3,
+    *((2, 0.6, False),) * 2,
+    *((rings, 1.0, True) for rings in (3, 4, 5, 6, 7)),
+)
+"""Rings of neighbours, share of the way to the model, and whether the nearer half of the rings goes
+all that way, of every round of mending."""
+FEW_ROUNDS = ((2, 0.5, False), (3, 0.75, False))
+"""The same where little time is left, as in tracking."""
+
 
 @dataclass(frozen=True, eq=False)
 class Unsound:
@@ -25,6 +36,8 @@ class Unsound:
     """Triangles turned over against the model's."""
     crossing: Int[NumpyArray, "c"]
     """Triangles that pass through others."""
+    involved: Int[NumpyArray, "i"]
+    """These, and what they pass through."""
 
     @property
     def count(self) -> int:
@@ -43,10 +56,11 @@ def unsound_triangles(
     theirs = triangle_area_vectors(model_vertices, triangles)
     lengths = np.linalg.norm(mine, axis=1) * np.linalg.norm(theirs, axis=1)
     cosines = np.sum(mine * theirs, axis=1) / np.maximum(lengths, 1e-30)
-    crossing = crossing_triangles(vertices, triangles)
-    if known is not None:
-        crossing &= ~known
-    return Unsound(np.flatnonzero(cosines < _FOLD), np.flatnonzero(crossing))
+    pairs = intersecting_triangle_pairs(vertices, triangles)
+    own = np.zeros(len(triangles), bool) if known is None else known
+    pairs = pairs[~own[pairs].all(axis=1)]
+    crossing = np.unique(pairs[~own[pairs]])
+    return Unsound(np.flatnonzero(cosines < _FOLD), crossing, np.unique(pairs))
 
 
 def crossing_triangles(
@@ -78,20 +92,20 @@ def mended(
     vertices: Float64[NumpyArray, "V 3"],
     model_vertices: Float64[NumpyArray, "V 3"],
     triangles: Int[NumpyArray, "F 3"],
-    rounds: int = 6,
+    rounds: tuple[tuple[int, float, bool], ...] = ROUNDS,
 ) -> tuple[Float64[NumpyArray, "V 3"], int]:
-    """The mesh brought back to the model where it is wrong, and how many triangles still are."""
-    found = unsound_triangles(vertices, model_vertices, triangles)
-    if found.count == 0:
-        return vertices, 0
+    """The mesh brought back to the model where it is wrong, no further than it must be, and how
+    many triangles still are."""
     known = crossing_triangles(model_vertices, triangles)
-    found = Unsound(found.folded, found.crossing[~known[found.crossing]])
-    for attempt in range(rounds):
+    found = unsound_triangles(vertices, model_vertices, triangles, known)
+    for rings, part, whole in rounds:
         if found.count == 0:
             break
-        wrong = np.concatenate([found.folded, found.crossing])
-        share = rings_around(triangles, wrong, len(vertices), 2 + attempt)
-        step = share[:, None] * min(1.0, 0.5 + 0.25 * attempt)
-        vertices = vertices + step * (model_vertices - vertices)
+        wrong = np.concatenate([found.folded, found.involved])
+        share = rings_around(triangles, wrong, len(vertices), rings)
+        if whole:
+            # between toes that cross in the model, what lies half way crosses, too
+            share = np.minimum(1.0, 2.0 * share)
+        vertices = vertices + part * share[:, None] * (model_vertices - vertices)
         found = unsound_triangles(vertices, model_vertices, triangles, known)
     return vertices, found.count

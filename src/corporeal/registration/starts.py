@@ -9,10 +9,11 @@ hands and face decide, and joints that would bend the wrong way.
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from corporeal._typing import Float64, NumpyArray
+from corporeal._typing import Float32, Float64, NumpyArray
 from corporeal.body.pose import RotationPose
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.registration.limbs import with_best_limbs
@@ -24,6 +25,10 @@ HEADINGS = 16
 """Directions that are tried."""
 _VERTICES = 450
 _POINTS = 500
+_FEW = 3
+"""One of so many vertices, and of points, ranks all starts."""
+_JUDGED = 200
+"""Starts that are then ranked by all of them."""
 _FITTED = 12
 """Starts that are fitted coarsely."""
 _KEPT = 4
@@ -153,12 +158,13 @@ def fitted_starts(
 
 
 def _compared(model: PersonModel, scan: ScanSurface) -> list[Start]:
-    """All kinds and headings, the nearest first; no two alike in heading and kind of legs."""
+    """All kinds and headings, the nearest first: all by few points, the best of them by all."""
     low, high = np.percentile(scan.points[:, 1], [0.5, 99.5])
     middle = np.median(scan.points, axis=0)
     theirs = np.hstack([scan.points, NORMAL_REACH * scan.normals]).astype(np.float32)
-    their_squares = np.sum(theirs**2, axis=1)
-    tried: list[Start] = []
+    turns = 2.0 * np.pi * np.arange(HEADINGS)[:, None] / HEADINGS * [0.0, 1.0, 0.0]
+    headings = matrix_from_axis_angle(turns)
+    tried: list[tuple[float, int, _Set]] = []
     for vectors in kinds_of_pose(model).values():
         state = replace(
             model.start(), pose=RotationPose(matrix_from_axis_angle(vectors), np.zeros(3))
@@ -166,27 +172,44 @@ def _compared(model: PersonModel, scan: ScanSurface) -> list[Start]:
         posed = model.posed(state, corrected=False)
         bottom, top = posed.vertices[:, 1].min(), posed.vertices[:, 1].max()
         scale = float(np.clip((high - low) / (top - bottom), 0.82, 1.2))
-        points = scale * (posed.vertices - [0.0, bottom, 0.0])
-        for turn in range(HEADINGS):
-            angle = 2.0 * np.pi * turn / HEADINGS
-            rotation = matrix_from_axis_angle(np.array([0.0, angle, 0.0]))
-            placed = points @ rotation.T
-            shift = np.array([middle[0], low, middle[2]]) - [
-                np.median(placed[:, 0]), 0.0, np.median(placed[:, 2])
-            ]  # fmt: skip
-            mine = np.hstack([placed + shift, NORMAL_REACH * posed.normals @ rotation.T])
-            score = _chamfer(mine.astype(np.float32), theirs, their_squares)
-            tried.append(Start(_placed(model, state, rotation, shift, scale, bottom), score, turn))
-    tried.sort(key=lambda start: start.score)
-    return tried
+        placed = scale * (posed.vertices - [0.0, bottom, 0.0]) @ np.swapaxes(headings, 1, 2)
+        shifts = np.array([middle[0], low, middle[2]]) - np.median(placed, axis=1) * [1, 0, 1]
+        normals = NORMAL_REACH * posed.normals @ np.swapaxes(headings, 1, 2)
+        mine = np.concatenate([placed + shifts[:, None], normals], axis=2).astype(np.float32)
+        begun = _Set(state, mine, shifts, scale, float(bottom))
+        few = _chamfer(mine[:, ::_FEW], theirs[::_FEW])
+        tried += [(float(score), turn, begun) for turn, score in enumerate(few)]
+    tried.sort(key=lambda one: one[0])
+    found = [
+        Start(
+            _placed(model, begun.state, headings[turn], begun.shifts[turn], begun.scale, begun.low),
+            float(_chamfer(begun.skins[turn][None], theirs)[0]),
+            turn,
+        )
+        for _, turn, begun in tried[:_JUDGED]
+    ]
+    return sorted(found, key=lambda start: start.score)
 
 
-def _chamfer(mine: NumpyArray, theirs: NumpyArray, their_squares: NumpyArray) -> float:
-    """Mean distance both ways, metres, far points counting as 0.3."""
-    squares = np.sum(mine**2, axis=1)[:, None] + their_squares[None] - 2.0 * mine @ theirs.T
-    there = np.sqrt(np.maximum(squares.min(axis=1), 0.0))
-    back = np.sqrt(np.maximum(squares.min(axis=0), 0.0))
-    return float(np.minimum(there, 0.3).mean() + np.minimum(back, 0.3).mean())
+class _Set(NamedTuple):
+    """One kind of pose, set onto the scan in all headings."""
+
+    state: PersonState
+    skins: Float32[NumpyArray, "h v 6"]
+    shifts: Float64[NumpyArray, "h 3"]
+    scale: float
+    low: float
+
+
+def _chamfer(mine: Float32[NumpyArray, "h v 6"], theirs: Float32[NumpyArray, "n 6"]) -> NumpyArray:
+    """Mean distances both ways of every one of several skins, metres, far points counting as
+    0.3."""
+    squares = (mine.reshape(-1, 6) @ (-2.0 * theirs.T)).reshape(*mine.shape[:2], -1)
+    squares += np.sum(mine**2, axis=2)[..., None]
+    squares += np.sum(theirs**2, axis=1)
+    there = np.sqrt(np.maximum(squares.min(axis=2), 0.0))
+    back = np.sqrt(np.maximum(squares.min(axis=1), 0.0))
+    return np.minimum(there, 0.3).mean(axis=1) + np.minimum(back, 0.3).mean(axis=1)
 
 
 def _placed(

@@ -24,7 +24,7 @@ from corporeal.registration.person_model import (
     with_identity,
 )
 from corporeal.registration.scan_surface import ScanSurface, cell_means, thinned
-from corporeal.registration.soundness import mended
+from corporeal.registration.soundness import FEW_ROUNDS, mended
 from corporeal.registration.starts import best_starts
 
 POINTS = 24_000
@@ -145,7 +145,7 @@ class Tracker:
 
     def _kept(self, coupled: Coupled, median: float, recovered: bool) -> TrackedFrame:
         triangles = np.asarray(self.model.template.mesh.triangles)
-        vertices, _ = mended(coupled.vertices, coupled.model_vertices, triangles, 2)
+        vertices, _ = mended(coupled.vertices, coupled.model_vertices, triangles, FEW_ROUNDS)
         self._before = None if self._last is None or recovered else self._last.state
         self._last = replace(coupled, vertices=vertices)
         return TrackedFrame(vertices, coupled.state.axis_angles, median, recovered, median > LOST)
