@@ -94,13 +94,16 @@ def arms(deformer: Any, elbow: float) -> np.ndarray:
 
 
 def touching_elbow(deformer: Any, who: Identity) -> float:
-    """The angle at which the pass moves the static skin by 2 mm at most."""
+    """The angle at which the pass moves the static skin of belly and forearms by 2 mm at most."""
+    named, labels = deformer.template.part_names, deformer.template.part_labels
+    wanted = [named.index(part) for part in ("belly", "left_forearm", "right_forearm")]
+    watched = np.isin(labels, wanted)
     low, high = 0.8, 1.5
     for _ in range(12):
         middle = 0.5 * (low + high)
         pose = Pose(arms(deformer, middle)[None], np.zeros((1, 3), np.float32))
         skin = np.asarray(deformer.shown(who, pose, None))
-        moved = np.linalg.norm(deformer.pressed_apart(who, pose, skin), axis=-1).max()
+        moved = np.linalg.norm(deformer.pressed_apart(who, pose, skin)[0, watched], axis=-1).max()
         low, high = (low, middle) if moved > 2e-3 else (middle, high)
     return low
 

@@ -51,7 +51,7 @@ PARTS: dict[str, list[tuple[type, str]]] = {
     "skin": [(SimulatedBody, "skin")],
     "coupling": [(SimulatedBody, "carriers")],
     "finding contacts": [(SimulatedBody, "self_contacts")],
-    "local steps": [(CpuSolver, "_local_steps"), (CpuSolver, "_hold_back_apart")],
+    "local steps": [(CpuSolver, "_local_steps"), (CpuSolver, "_draw")],
     "pressures": [(CompiledPressure, "push")],
     "compiling contacts": [(CpuSolver, "_touching")],
     "contacts in iterations": [(CompiledContacts, "push"), (CompiledContacts, "resolve")],

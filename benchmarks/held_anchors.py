@@ -52,7 +52,7 @@ def rows(subject: Subject, poses: list[str]) -> list[dict[str, object]]:
 
 
 def asked() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--people", nargs="+", choices=SUBJECTS, default=[DEFAULT])
     parser.add_argument("--deformers", nargs="+", choices=list(DEFORMERS), default=["projective"])
     parser.add_argument("--poses", nargs="+", choices=list(HELD_POSES), default=list(HELD_POSES))

@@ -227,6 +227,17 @@ def test_a_really_full_disk(tiny_disk: Path, suffix: str, capsys: Capture) -> No
     assert [p.name for p in tiny_disk.iterdir()] == ["ballast"]
 
 
+def test_a_full_disk_keeps_no_pictures_of_a_usd_file(tiny_disk: Path, capsys: Capture) -> None:
+    """They are written before the file itself, into a folder of their own."""
+    pytest.importorskip("pxr")
+    (tiny_disk / "ballast").write_bytes(bytes(1_000_000))
+    line = "animate --motion jumping-jacks --duration 2 --fps 10 --deformer lbs"
+    assert call(f"{line} --out {tiny_disk}/a.usdc") == 4
+    words = capsys.readouterr().err
+    assert "the disk is full" in words
+    assert [p.name for p in tiny_disk.iterdir()] == ["ballast"]
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
 def test_a_killed_run_leaves_the_old_result_whole(inside: Path) -> None:
     """Killed in the middle of writing: the old file is intact, and the next run tidies up."""

@@ -205,6 +205,7 @@ class TestBody:
         [
             ("name\nann\n", "--from people.csv --out a.npz", "{name}"),
             ("who\nann\n", "--from people.csv --out '{name}.npz'", "expected 'name'"),
+            ("", "--from people.csv --out '{name}.npz'", "has no columns; expected 'name'"),
             ("name,wings\nann,2\n", "--from people.csv --out '{name}.npz'", "wings"),
             ("name\nann\n", "--from people.csv --out '{name}.npz' --age 30", "into the table"),
             ("name\nann\n", "--from nobody.csv --out '{name}.npz'", "there is no file"),
@@ -277,7 +278,7 @@ class TestAnimate:
         assert (len(report["skipped"]), len(report["failed"])) == (2, 1)
         assert "there is no file" in spoken.err
         assert call(f"{line} --out one.npz") == 2
-        assert "names 1 files for 2 bodies" in capsys.readouterr().err
+        assert "names one file for 2 results (bodies: 2, motions: 1)" in capsys.readouterr().err
         assert call(f"{line} --out '{{body}}.npz'") == 2
         assert "would replace a body" in capsys.readouterr().err
 

@@ -142,7 +142,10 @@ def test_deformations_of_a_blend_shape_are_the_blend_shape():
     np.testing.assert_allclose(away, np.broadcast_to(away[0], away.shape), atol=1e-8)
     zero = Pose(np.zeros((1, TEMPLATE.skeleton.joint_count, 3)), np.zeros((1, 3)))
     arms = deformer.static.arms(found[None])
-    np.testing.assert_allclose(deformer.static.moved(zero, D[None], arms)[0], found, atol=1e-6)
+    who = Identity(rest, np.asarray(TEMPLATE.skeleton.joints, np.float64), {})
+    still = deformer.static.vertices(who, zero)
+    moved = deformer.static.vertices(who, zero, D[None], arms) - still
+    np.testing.assert_allclose(moved[0], found, atol=1e-6)
 
 
 def test_equations_are_what_is_shown():
@@ -216,6 +219,19 @@ def test_local_weights_leave_what_is_not_painted():
     )
     with pytest.raises(InputError, match="one finite number a vertex"):
         DmplSkinning(TEMPLATE, model, painted[:-1])
+
+
+def test_local_weights_of_dyna_stay_where_they_are_painted():
+    """Stitching carries deformations everywhere; painted are displacements of the posed skin, which
+    is static to rounding where the factor is 0 and moves three times as far where it is 3."""
+    model, who, motion = small_dyna(TEMPLATE), person(), moving(40)
+    painted = np.array([0.0, 1.0, 3.0])[np.arange(TEMPLATE.mesh.vertex_count) % 3]
+    plain, other = DynaSkinning(TEMPLATE, model), DynaSkinning(TEMPLATE, model, painted)
+    still = np.asarray(plain.animate(who, motion, {"dynamics": False}).vertices)
+    swing = np.asarray(plain.animate(who, motion).vertices) - still
+    found = np.asarray(other.animate(who, motion).vertices) - still
+    assert np.abs(swing).max() > 1e-3
+    np.testing.assert_allclose(found, painted[:, None] * swing, atol=1e-6)
 
 
 class TestDecomposition:

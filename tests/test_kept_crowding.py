@@ -52,7 +52,9 @@ def test_the_key_tells_maps_poses_and_surfaces_apart(coarse):
 
 def test_a_person_takes_what_was_kept_and_bends_nobody(coarse, monkeypatch):
     mask = np.arange(coarse.vertex_count) % 5 == 0
-    keep_crowding(crowding_key(TEMPLATE, TissueMaps(), coarse, "sculpted"), mask)
+    # those of plain flesh ship
+    maps = TissueMaps(stiffness=np.full(TEMPLATE.mesh.vertex_count, 2.0))
+    keep_crowding(crowding_key(TEMPLATE, maps, coarse, "sculpted"), mask)
 
     def bent(*_):
         raise AssertionError("the template's body was bent although its fate is known")
@@ -60,5 +62,5 @@ def test_a_person_takes_what_was_kept_and_bends_nobody(coarse, monkeypatch):
     monkeypatch.setattr(ExtremeShapes, "crowded", bent)
     rest = np.asarray(TEMPLATE.mesh.vertices, np.float64)
     identity = Identity(rest, np.asarray(TEMPLATE.skeleton.joints, np.float64), {})
-    preparation = Preparations(TEMPLATE).of(identity, "sculpted")
+    preparation = Preparations(TEMPLATE, maps=maps).of(identity, "sculpted")
     np.testing.assert_array_equal(preparation._crowded(), mask)

@@ -12,6 +12,7 @@ from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.pose import Pose
 from corporeal.dynamics.neural import equations, features, network, recurrence
 from corporeal.dynamics.neural.clock import NeuralClock
+from corporeal.dynamics.neural.deformer import NeuralSkinning
 from corporeal.dynamics.neural.model import NeuralModel
 from corporeal.dynamics.neural.person import PERSON_SIZE, Tissue, person_numbers
 from corporeal.errors import AssetError, FormatError, InputError
@@ -123,6 +124,30 @@ def test_all_frames_at_once_are_frame_by_frame():
     )
     scanned, _ = predict(dict(model.parameters), movement, pose, person[None], 1 / 60)
     np.testing.assert_allclose(np.asarray(scanned)[0], stepped, atol=2e-4 * np.abs(stepped).max())
+
+
+def test_the_compiled_step_is_the_network():
+    """Every frame of `step_cpu`, with the person's part laid out before, against the equations that
+    training differentiates, for the network that ships (two members, experts): single precision."""
+    deformer = NeuralSkinning(load_default_body().template)
+    who = PhenotypeModel().prepare({"weight": 0.8, "gender": 0.3})
+    person, motion = deformer.person(who, Tissue(4000.0, damping_ratio=0.2)), lively_motion(60.0)
+    parameters = deformer.model.parameters
+    rows = deformer.model.clip_coefficients(motion, np.asarray(who.joints), person)
+    banks = network.layer_poles(parameters, person, 1 / 60)
+    states = [(np.zeros(n, np.float32),) * 2 for n in network.bank_sizes(parameters)]
+
+    def remember(layer, bank, drive):
+        states[layer] = recurrence.advance(bank, states[layer], drive)
+        return states[layer]
+
+    movement, pose = features.clip_features(motion, np.asarray(who.joints))
+    for n, row in enumerate(rows):
+        wanted = network.dynamic_coefficients(
+            parameters, movement[n].astype(np.float32), pose[n].astype(np.float32), person, banks,
+            remember,
+        )  # fmt: skip
+        np.testing.assert_allclose(row, wanted, atol=3e-6 * np.abs(rows).max())
 
 
 @pytest.mark.parametrize("fps", [24.0, 60.0, 240.0])

@@ -124,7 +124,7 @@ def test_calmer_bounds_narrow_steadily():
 def test_every_matched_dimension_is_tighter_than_the_others(gender):
     """As a share of how much people differ; stature and mass tightest of all."""
     crowd = people_of(gender, ())
-    shares = sigmas(crowd)[: len(NAMES)] / np.sqrt(np.diag(crowd.covariance))[: len(NAMES)]
+    shares = sigmas(crowd, gender)[: len(NAMES)] / np.sqrt(np.diag(crowd.covariance))[: len(NAMES)]
     by_name = dict(zip(NAMES, shares, strict=True))
     loosest = max(by_name[name] for name in MATCHED)
     assert all(by_name[name] > loosest for name in NAMES if name not in MATCHED)

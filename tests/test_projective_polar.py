@@ -15,7 +15,7 @@ def compiled_rotations(matrices: np.ndarray, tolerance: float) -> np.ndarray:
     positions = np.concatenate([np.zeros((count, 1, 3)), matrices], axis=1).reshape(-1, 3)
     tetrahedra = np.arange(4 * count).reshape(count, 4)
     blocks = pack_tetrahedra(tetrahedra, np.tile(np.eye(3), (count, 1, 1)), np.ones(count))
-    residual = np.zeros((4 * count, 3), np.float32)
+    residual = np.zeros((4 * count + 1, 4), np.float32)
     local_step(
         blocks.corners,
         blocks.rest,
@@ -25,7 +25,7 @@ def compiled_rotations(matrices: np.ndarray, tolerance: float) -> np.ndarray:
         len(blocks.corners),
         np.float32(tolerance),
     )
-    return residual.reshape(count, 4, 3)[:, 1:] + matrices
+    return residual[:-1, :3].reshape(count, 4, 3)[:, 1:] + matrices
 
 
 def test_rotations_of_ordinary_and_inverted_elements() -> None:

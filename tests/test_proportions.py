@@ -40,6 +40,7 @@ STEERS = {
     "buttock-height": ("buttock_height", 20),
     "nape-height": ("cervicale_height", 20),
     "thigh-breadth": ("hip_circumference", 5),
+    "axilla-height": ("axilla_height", 10),
 }
 """Modifier → the reading that it is made for, and the least that it changes it, millimetres."""
 

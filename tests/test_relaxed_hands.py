@@ -5,10 +5,13 @@ import pytest
 
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.identity import Identity
+from corporeal.body.pose import Pose
+from corporeal.evaluation.penetration import PenetrationMeter
 from corporeal.motions.library import make_motion
-from corporeal.motions.limits import joint_limits
+from corporeal.motions.limits import joint_limits, limit_excess
 from corporeal.motions.relaxed_hands import CURL, SPREAD, relaxed_hands
 from corporeal.skinning.kinematics import forward_kinematics
+from corporeal.skinning.linear import LinearBlendSkinning
 
 FINGERS = tuple(CURL)
 
@@ -81,3 +84,23 @@ def test_authored_motions_start_with_hands_at_rest(skeleton):
     fingers = [skeleton.index(f"left_{finger}{k}") for finger in FINGERS for k in (1, 2, 3)]
     wanted = relaxed_hands(skeleton)[fingers]
     np.testing.assert_allclose(motion.joint_rotations[0][fingers], wanted, atol=1e-6)
+
+
+def test_no_skin_is_folded_into_skin(skeleton):
+    """The web between thumb and index finger was, 3 mm deep, with a thumb that lay further in."""
+    template = load_default_body().template
+    rest = np.asarray(template.mesh.vertices, np.float64)
+    identity = Identity(rest, np.asarray(skeleton.joints, np.float64), {})
+    pose = Pose(relaxed_hands(skeleton), np.zeros(3))
+    posed = np.asarray(LinearBlendSkinning(template).vertices(identity, pose), np.float64)
+    depths = PenetrationMeter(rest, np.asarray(template.mesh.triangles)).depths(posed)
+    assert depths.max() < 2e-4
+
+
+def test_fists_close_as_far_as_limits_let_them(skeleton):
+    template = load_default_body().template
+    identity = Identity(template.mesh.vertices, skeleton.joints, {})
+    motion = make_motion("punching", identity, template, fps=30.0, duration=2.0)
+    assert np.degrees(limit_excess(motion)).max() < 1e-6
+    middle = motion.joint_rotations[:, skeleton.index("left_middle2"), 2]
+    assert np.degrees(middle.min()) < -65

@@ -15,13 +15,10 @@ from pathlib import Path
 import numpy as np
 from provenance import write_provenance
 
+from corporeal.anthropometry.companions import companion_spreads, expected_readings, with_breasts
 from corporeal.anthropometry.definitions import COMPANIONS, NAMES
 from corporeal.anthropometry.population import ASSET, Population
-from corporeal.anthropometry.sensitivity import (
-    COMPANION_SPREAD,
-    sensitivity,
-    with_companions,
-)
+from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace, unknowns_of
 from corporeal.anthropometry.survey import SEED, read_survey, split
 from corporeal.models.phenotype.model import PhenotypeModel
@@ -44,10 +41,11 @@ def fitted(
     """Unknowns of the body closest to one person; `close` is the σ of every log dimension."""
     centre = np.where(np.arange(len(space.low)) < len(SLIDERS), 0.5, 0.0)
     width = np.where(np.arange(len(space.low)) < len(SLIDERS), SLIDER_SPREAD, MODIFIER_SPREAD)
+    wanted = wanted_readings(space, person)
+    centre = with_breasts(centre, space.names, person[:-1], person[-1], space.fixed["gender"])
 
     def residuals(unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         now = sensitivity(space, unknowns)
-        wanted = with_companions(person[:-1])
         relative = now.by_unknown / now.values[:, None]
         return (
             np.concatenate([(np.log(now.values) - wanted) / close, (unknowns - centre) / width]),
@@ -55,6 +53,11 @@ def fitted(
         )
 
     return minimise(residuals, start, space.low, space.high, iterations=15).values
+
+
+def wanted_readings(space: ShapeSpace, person: np.ndarray) -> np.ndarray:
+    """Logarithms of all that is read off the bare body of a person of (log dimensions, age)."""
+    return expected_readings(person[:-1], person[-1], space.fixed["gender"])
 
 
 def fit_shapes(
@@ -65,7 +68,9 @@ def fit_shapes(
     shapes, errors = [], []
     for person in people:
         shapes.append(fitted(space, person, close, start))
-        errors.append(np.log(sensitivity(space, shapes[-1]).values) - with_companions(person[:-1]))
+        errors.append(
+            np.log(sensitivity(space, shapes[-1]).values) - wanted_readings(space, person)
+        )
         start = np.mean(shapes, axis=0)
     return np.array(shapes), np.array(errors)
 
@@ -89,8 +94,7 @@ def fit_sex(model: PhenotypeModel, path: Path, gender: float, count: int) -> Pop
     mean, covariance = kept.mean(axis=0), np.cov(kept.T)
     drawn = np.random.default_rng(SEED).choice(len(kept), count, replace=False)
     space = ShapeSpace(model, gender, FIT_AGE)
-    close = with_companions(CLOSE * np.sqrt(np.diag(covariance))[:-1])
-    close[len(NAMES) :] = COMPANION_SPREAD
+    close = np.append(CLOSE * np.sqrt(np.diag(covariance))[:-1], companion_spreads(gender))
     shapes, errors = fit_shapes(space, kept[drawn], close)
     report(path.stem, errors)
     value, slopes, spread = regress(kept[drawn], shapes, mean)

@@ -202,6 +202,11 @@ def slide(landmark: Landmark, radius: float) -> Field:
     return field
 
 
+def axilla_height(anatomy: Anatomy) -> np.ndarray:
+    """Skin of the armpit moved upwards; the shoulder keeps its place."""
+    return SLIDE * around(anatomy, at.AXILLA, 0.05)[:, None] * [0.0, 1.0, 0.0]
+
+
 def thigh_breadth(anatomy: Anatomy) -> np.ndarray:
     """The upper thigh broader at its outer side, and as much less deep."""
     leg = anatomy.weight_of("hip", "knee") + anatomy.weight_of("pelvis") * 0.7
@@ -229,6 +234,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "buttock-height": slide(at.BUTTOCK_POINT, 0.06),
     "nape-height": slide(at.CERVICALE, 0.05),
     "thigh-breadth": thigh_breadth,
+    "axilla-height": axilla_height,
 }
 """By name."""
 SMALL: Final = ("open-creases",)

@@ -59,7 +59,8 @@ def _document(link: str) -> str:
 
 def toctree(pages: list[tuple[str, str]], caption: str = "", hidden: bool = False) -> str:
     """A table of contents in MyST's words."""
-    options = [f":caption: {caption}"] * bool(caption) + [":hidden:"] * hidden
+    options = [":maxdepth: 1"] * (not hidden) + [":hidden:"] * hidden
+    options += [f":caption: {caption}"] * bool(caption)
     entries = [f"{title} </{page}>" for title, page in pages]
     return "\n".join(["", "```{toctree}", *options, *entries, "```", ""])
 

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from corporeal.anthropometry import landmarks as at
 from corporeal.anthropometry.kinds import (
+    Bulge,
     Distance,
     Extent,
     Fullest,
@@ -37,8 +38,8 @@ class Dimension:
     """What is measured, in words."""
     differs: str = ""
     """How our reading differs from the survey's; empty where it is the same."""
-    unit: Literal["m", "kg"] = "m"
-    """Metres, or kilograms for the mass alone."""
+    unit: Literal["m", "kg", "m³"] = "m"
+    """Metres, kilograms for the mass, cubic metres for the breast's volume."""
 
 
 _ARM = (at.joint("right_shoulder"), at.joint("right_elbow"))
@@ -270,12 +271,18 @@ COMPANIONS: Final = (
         "around the hips where a tape reads most, from above the buttock point to the crotch",
         differs="the survey tapes at the buttock point, wherever the hips are fullest",
     ),
+    Dimension(
+        "breast_volume",
+        "",
+        Bulge("right_breast", 1),
+        "of one breast before a plane through its border, as 3D scans are read",
+        differs="the survey has none; women's follow from their body mass index",
+        unit="m³",
+    ),
 )
-"""Read off every body beside `DIMENSIONS`, and expected to be what the survey has in its column."""
+"""Read off every body beside `DIMENSIONS`; what is expected of them says `companions`."""
 READINGS: Final = (*NAMES, *(companion.name for companion in COMPANIONS))
 """Names of all that is read off a body, in this order."""
-PARTNERS: Final = tuple([d.ansur for d in DIMENSIONS].index(c.ansur) for c in COMPANIONS)
-"""Places among `DIMENSIONS` of the survey's columns of the `COMPANIONS`."""
 
 SHORT_NAMES: Final = {
     "height": "stature",

@@ -97,10 +97,21 @@ class Stature:
 
 
 @dataclass(frozen=True)
+class Bulge:
+    """Volume between a part of the skin and a base over its border, as 3D scans of breasts are
+    read: the base is the cone from the border's mean, so a plane where the border lies in one."""
+
+    part: str
+    """Part of the body, by the name that the template gives its vertices."""
+    rings: int
+    """Rings of vertices around it that count as well."""
+
+
+@dataclass(frozen=True)
 class Mass:
     """Enclosed volume times `units.BODY_DENSITY`."""
 
 
-PointKind: TypeAlias = Girth | Fullest | Extent | Height | Distance | Span | Stature
+PointKind: TypeAlias = Girth | Fullest | Extent | Height | Distance | Span | Stature | Bulge
 """Kinds that are read off the standing points."""
 Kind: TypeAlias = PointKind | Mass

@@ -16,6 +16,7 @@ from corporeal._typing import Bool, Float, Int, NumpyArray
 from corporeal.anthropometry.definitions import COMPANIONS, DIMENSIONS
 from corporeal.anthropometry.kinds import (
     Axis,
+    Bulge,
     Distance,
     Extent,
     Fullest,
@@ -74,12 +75,16 @@ REACH: Final = 0.2
 """Edges further from a plane than this on the template, metres, are never met by it on a body."""
 
 
+LEAST_BULGE: Final = 1e-6
+"""What a flat or hollow part reads, m³, so that it has a logarithm."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A value, and its gradient by the points it depends on (a point may stand twice)."""
 
     value: float
-    """Metres."""
+    """Metres; cubic metres of a bulge."""
     rows: Int[NumpyArray, "n"]
     """Rows of the standing points."""
     gradient: Float[NumpyArray, "n 3"]
@@ -98,6 +103,8 @@ class Plan:
     """Edges of the skin of every part that a tape or caliper touches, as pairs of vertices."""
     standing: Float[NumpyArray, "P 3"]
     """Points of the template itself, metres."""
+    patches: dict[Bulge, tuple[Int[NumpyArray, "t 3"], Int[NumpyArray, "n"]]]
+    """Triangles of every bulge, and the vertices of its border."""
     _near: dict[tuple[Part, Landmark], Int[NumpyArray, "e 2"]] = field(default_factory=dict)
     """Edges within reach of a plane, by its part and place."""
 
@@ -156,7 +163,22 @@ def plan_for(template: Template) -> Plan:
             np.asarray(template.mesh.vertices, np.float64),
             np.asarray(template.skeleton.joints, np.float64),
         ),
+        {kind: bulge_patch(template, kind) for kind in kinds if isinstance(kind, Bulge)},
     )
+
+
+def bulge_patch(
+    template: Template, kind: Bulge
+) -> tuple[Int[NumpyArray, "t 3"], Int[NumpyArray, "n"]]:
+    """Triangles of a part and of the rings around it, and the border's vertices."""
+    inside = np.array(template.part_names)[template.part_labels] == kind.part
+    triangles = np.asarray(template.mesh.triangles)
+    for _ in range(kind.rings):
+        inside[triangles[inside[triangles].any(axis=1)]] = True
+    patch = np.ascontiguousarray(triangles[inside[triangles].all(axis=1)])
+    edges = np.sort(patch[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    unique, times = np.unique(edges, axis=0, return_counts=True)
+    return patch, np.unique(unique[times == 1])
 
 
 def read(plan: Plan, kind: PointKind, points: Float[NumpyArray, "P 3"]) -> Reading:
@@ -177,6 +199,8 @@ def read(plan: Plan, kind: PointKind, points: Float[NumpyArray, "P 3"]) -> Readi
             return _line(points, (np.array([first]), one), (np.array([first + 1]), one))
         case Stature():
             return _stature(plan, points)
+        case Bulge():
+            return _bulge(points, *plan.patches[kind])
 
 
 def _section(plan: Plan, kind: Girth | Extent, points: Float[NumpyArray, "P 3"]) -> Reading:
@@ -213,6 +237,27 @@ def _stature(plan: Plan, points: Float[NumpyArray, "P 3"]) -> Reading:
     lowest, highest = int(height.argmin()), int(height.argmax())
     value = float(height[highest] - height[lowest])
     return Reading(value, np.array([highest, lowest]), np.stack([UP, -UP]))
+
+
+def _bulge(
+    points: Float[NumpyArray, "P 3"],
+    triangles: Int[NumpyArray, "t 3"],
+    border: Int[NumpyArray, "n"],
+) -> Reading:
+    """Σ det(a − c, b − c, d − c)/6 over the triangles, c the mean of the border's vertices."""
+    corners = points[triangles] - points[border].mean(axis=0)
+    a, b, d = corners.transpose(1, 0, 2)
+    by_corner = np.stack([np.cross(b, d), np.cross(d, a), np.cross(a, b)], axis=1) / 6
+    value = float((a * by_corner[:, 0]).sum())
+    if value < LEAST_BULGE:
+        value, by_corner = LEAST_BULGE, np.zeros_like(by_corner)
+    by_centre = -by_corner.sum(axis=(0, 1)) / len(border)
+    rows = np.concatenate([triangles.reshape(-1), border])
+    return Reading(
+        value,
+        rows,
+        np.concatenate([by_corner.reshape(-1, 3), np.tile(by_centre, (len(border), 1))]),
+    )
 
 
 def _line(

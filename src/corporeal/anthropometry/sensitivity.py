@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from corporeal._typing import Float, Int, NumpyArray
-from corporeal.anthropometry.definitions import COMPANIONS, DIMENSIONS, PARTNERS
+from corporeal.anthropometry.definitions import COMPANIONS, DIMENSIONS
 from corporeal.anthropometry.kinds import Mass
 from corporeal.anthropometry.reading import Reading, plan_for, read
 from corporeal.anthropometry.shape_space import Shape, ShapeSpace
@@ -25,18 +25,9 @@ class Sensitivity:
     """Dimensions in the order of `DIMENSIONS`, then of `COMPANIONS`, and how they change."""
 
     values: Float[NumpyArray, "M"]
-    """Metres or kilograms."""
+    """Metres, kilograms or cubic metres."""
     by_unknown: Float[NumpyArray, "M K"]
     """Change a unit of each unknown."""
-
-
-COMPANION_SPREAD: Final = 0.008
-"""σ of a companion about its partner, a share of the dimension."""
-
-
-def with_companions(dimensions: Float[NumpyArray, "*batch m"]) -> Float[NumpyArray, "*batch M"]:
-    """What is expected of every reading: all dimensions, then those of the companions' partners."""
-    return np.concatenate([dimensions, dimensions[..., list(PARTNERS)]], axis=-1)
 
 
 def sensitivity(space: ShapeSpace, unknowns: Float[NumpyArray, "K"]) -> Sensitivity:
@@ -61,7 +52,7 @@ class Gradients:
     """Dimensions of one shape, and their derivatives by its skin and joints."""
 
     values: Float[NumpyArray, "M"]
-    """In the order of `DIMENSIONS`, then of `COMPANIONS`, metres or kilograms."""
+    """In the order of `DIMENSIONS`, then of `COMPANIONS`: metres, kilograms, cubic metres."""
     by_vertex: csr_array
     """All dimensions but mass (M − 1 rows) by every vertex coordinate; sparse."""
     by_joint: Float[NumpyArray, "m n"]

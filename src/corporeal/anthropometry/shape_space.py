@@ -51,15 +51,16 @@ LEFT_ALONE: Final = (
 """Parts of the names of modifiers that the solver does not move."""
 NARROWER: Final = {
     "weight": (0.0, 0.65),
-    "cup": (0.0, 0.75),
+    "cup": (0.0, 0.9),
+    "firmness": (0.4, 1.0),
     "hip-scale-horiz": (-0.35, 1.0),
     "buttocks-volume": (-1.0, 0.25),
     "measure-hips-circ": (0.0, 1.0),
     "open-creases": (0.9, 1.0),
 }
 """Bounds of what breaks the surface before its own bounds (the groin folds, the cleft meets itself,
-the breast meets the chest) and of what keeps it whole. Beyond that weight, adiposity makes bodies
-heavier."""
+a slack breast meets the chest) and of what keeps it whole. Beyond that weight, adiposity makes
+bodies heavier."""
 _STEP: Final = 1e-3
 
 

@@ -18,15 +18,16 @@ from scipy.linalg import cholesky, solve_triangular
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.asked import asked_dimensions, tolerance
+from corporeal.anthropometry.companions import (
+    companion_spreads,
+    expected_readings,
+    with_breasts,
+)
 from corporeal.anthropometry.definitions import COMPANIONS, NAMES, dimension
 from corporeal.anthropometry.measure import measure
 from corporeal.anthropometry.plausible import refusals
 from corporeal.anthropometry.population import AGES, Population, people
-from corporeal.anthropometry.sensitivity import (
-    COMPANION_SPREAD,
-    sensitivity,
-    with_companions,
-)
+from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import ShapeSpace
 from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
@@ -106,12 +107,14 @@ def fit(
     expected, spread = _expected(crowd, index, values, age)
     others = np.setdiff1d(np.arange(len(NAMES)), index)
     companions = len(NAMES) + np.arange(len(COMPANIONS))
-    wanted = with_companions(expected[: len(NAMES)])
+    gender, likely = space.fixed["gender"], expected[: len(NAMES)]
+    wanted = expected_readings(likely, age, gender)
     spreads = np.sqrt(np.diag(spread)) / CLOSENESS
-    whiten_others = np.diag(1 / np.append(spreads, np.full(len(companions), COMPANION_SPREAD)))
+    whiten_others = np.diag(1 / np.append(spreads, companion_spreads(gender)))
     others = np.append(others, companions)
     whiten_shape = _whitening(crowd.shape_covariance)
-    centre = np.clip(crowd.shape(expected), space.low, space.high)
+    centre = with_breasts(crowd.shape(expected), space.names, likely, age, gender)
+    centre = np.clip(centre, space.low, space.high)
 
     def residuals(
         unknowns: Float[NumpyArray, "K"],

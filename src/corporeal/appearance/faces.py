@@ -30,7 +30,7 @@ _NOT_SLIDERS = ("neck/", "asym/", "head/head-age", "head/head-trans", "head/head
 _EARS = ("ear-scale", "ear-wing", "ear-lobe", "ear-rot")
 LIMIT = 1.4
 """Deviations at which a random slider is cut."""
-_SPREAD = 1.2
+_SPREAD = 1.1
 """Factor on all widths."""
 _WIDTHS = {
     "head-fat": 0.14,
@@ -39,13 +39,13 @@ _WIDTHS = {
     "head-": 0.20,
     "forehead": 0.28,
     "eyebrows": 0.22,
-    "eye-scale": 0.16,
-    "eye-trans": 0.14,
-    "eye-height": 0.16,
-    "eye-push": 0.10,
-    "eye-eyefold": 0.22,
-    "eye-epicanthus": 0.20,
-    "eye-": 0.24,
+    "eye-scale": 0.12,
+    "eye-trans": 0.11,
+    "eye-height": 0.12,
+    "eye-push": 0.08,
+    "eye-eyefold": 0.16,
+    "eye-epicanthus": 0.15,
+    "eye-": 0.18,
     "nose-trans": 0.10,
     "nose-flaring": 0.12,
     "nose-scale": 0.14,

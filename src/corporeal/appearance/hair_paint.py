@@ -44,10 +44,16 @@ def hair_material(colour: tuple[float, float, float], kind: Kind, seed: int) -> 
     rgb = rgb * (1 + 0.04 * strength * wide[..., None] * np.array([1.0, 0.2, -0.4]))
     pixels = np.full((*shape, 4), 255, np.uint8)
     pixels[..., :3] = eight_bits(srgb_from_linear(np.clip(rgb, 0.002, 1)))
-    pixels[..., 3] = eight_bits(_opacity(kind, v, tips, locks, fine))
-    roughness = eight_bits(np.clip(0.66 + 0.08 * fine, 0.4, 0.95) + (0.2 if cropped else 0.0))
-    bumps = 0.25 * fine if cropped else 0.42 * fine + 0.45 * wide
-    normal = tangent_normals(bumps.astype(np.float32), 0.8)
+    opacity = _opacity(kind, v, tips, locks, fine)
+    # one roughness, and few steps of opacity: noise that nobody sees is half of a file
+    roughness = np.full(shape, 219 if cropped else 168, np.uint8)
+    pixels[..., 3] = eight_bits(np.round(16 * opacity) / 16)
+    normal = None
+    if kind == "wisps":
+        pixels[..., :3] = np.round(pixels[..., :3].mean(axis=(0, 1)))
+    else:
+        bumps = 0.25 * fine if cropped else 0.42 * fine + 0.45 * wide
+        normal = tangent_normals(bumps.astype(np.float32), 0.8)
     whole = kind == "coil"
     return Material(
         f"hair_{kind}", "hair", pixels, roughness, normal, double_sided=True, cutout=not whole

@@ -145,11 +145,13 @@ class Animate(AnimateOptions):
                 configs[f"{who or 'average'} × {motion}"] = AnimateConfig(
                     out=Path(out), motion=motion, body=body, controls=controls, **shared
                 )
-        if len(outs) < len(bodies) * len(motions):
+        wanted = len(bodies) * len(motions)
+        if len(outs) < wanted:
+            named = "one file" if len(outs) == 1 else f"{len(outs)} files"
             raise InputError(
-                f"--out {self.out} names {len(outs)} files for {len(bodies)} bodies and "
-                f"{len(motions)} motions; expected a file each. Put {{body}} and {{motion}} "
-                f"into it, and give the bodies different names."
+                f"--out {self.out} names {named} for {wanted} results (bodies: {len(bodies)}, "
+                f"motions: {len(motions)}); expected a file each. Put {{body}} and {{motion}} "
+                f"into it, and give bodies and motions different names."
             )
         inputs = {resolved(body) for body in self.body}
         if len(configs) > 1 and any(resolved(config.out) in inputs for config in configs.values()):

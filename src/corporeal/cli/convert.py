@@ -65,8 +65,9 @@ class Convert:
         """What to read, and what to write."""
         named = [path for path in (self.model, *self.files, self.out) if path is not None]
         if len(named) != 2:
+            came = "no file" if not named else f"{len(named)} file{'s' * (len(named) > 1)}"
             raise InputError(
-                f"{len(named)} files came; expected one to read and one to write, such as "
+                f"{came} came; expected one to read and one to write, such as "
                 f"corporeal convert anna.glb anna.fbx."
             )
         if self.joints is not None and self.model is None:

@@ -138,12 +138,16 @@ class BlendShapeDynamics(LearnedDynamics):
     ) -> Float[NumpyArray, "N V 3"]:
         """The posed skin with rest-pose offsets carried along, in place: x + Σ_k w_k Q_k d."""
         from corporeal.dynamics.carried_cpu import add_carried
+        from corporeal.skinning.kinematics_cpu import pose_joints
 
-        world = np.asarray(self.static.skinning.world_from_joint(identity, poses), np.float64)
-        rotations = np.ascontiguousarray(world[..., :3, :3])
-        joints, shares = self._influences
+        skeleton, (joints, shares) = self.template.skeleton, self._influences
+        rest, parents = np.asarray(identity.joints, np.float64), np.array(skeleton.parents)
+        turns = np.ascontiguousarray(poses.joint_rotations, np.float64)
+        roots = np.ascontiguousarray(poses.root_translation, np.float64)
+        local, moves = np.empty((3, 3)), np.empty((len(rest) + 1, 3, 4))
         for frame in range(len(posed)):
-            add_carried(posed[frame], rotations[frame], joints, shares, offsets[frame])
+            pose_joints(turns[frame], roots[frame], rest, parents, local, moves)
+            add_carried(posed[frame], moves, joints, shares, offsets[frame])
         return posed
 
 

@@ -7,7 +7,8 @@ from corporeal.runtime.kernels import kernel
 
 @kernel()
 def add_carried(posed, rotations, joints, weights, offsets):
-    """x_v += Σ_k w_vk Q_k d_v for every vertex of one frame."""
+    """x_v += Σ_k w_vk Q_k d_v for every vertex of one frame; of `rotations`, which may be rigid
+    motions, three columns are looked at."""
     for v in range(posed.shape[0]):
         x, y, z = offsets[v, 0], offsets[v, 1], offsets[v, 2]
         a = b = c = np.float64(0.0)

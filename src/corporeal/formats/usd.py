@@ -24,7 +24,7 @@ from corporeal.body.checks import require_finite
 from corporeal.body.mesh import Mesh
 from corporeal.errors import InputError, OutputError
 from corporeal.formats.polygons import authored_faces, authored_uv
-from corporeal.formats.usd_material import add_materials
+from corporeal.formats.usd_material import add_materials, pictures_beside
 from corporeal.geometry.surface import vertex_normals
 from corporeal.runtime.extras import import_extra
 from corporeal.runtime.files import atomic_write, require_room
@@ -55,8 +55,10 @@ def write_usd(path: str | Path, character: Character) -> None:
     for index, attachment in enumerate(character.attachments):
         prim = _add_attachment(pxr, stage, index, attachment)
         painted[prim.GetPath()] = (prim, attachment.material)
-    add_materials(pxr, stage, _ROOT, [pair for pair in painted.values() if pair[1]], path)
-    export_stage(stage, path)
+    shown = [pair for pair in painted.values() if pair[1]]
+    with pictures_beside(path) as folder:
+        add_materials(pxr, stage, _ROOT, shown, folder)
+        export_stage(stage, path)
 
 
 def write_usd_cache(

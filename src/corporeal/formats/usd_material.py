@@ -1,6 +1,8 @@
 """Materials in USD: UsdPreviewSurface, with pictures in a folder beside the file."""
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +12,31 @@ from corporeal.runtime.extras import import_extra
 from corporeal.runtime.files import write_bytes
 
 
+@contextmanager
+def pictures_beside(path: str | Path) -> Iterator[Path]:
+    """The folder for a file's pictures, `<name>_textures`; if the block fails and the folder is
+    new, it goes again, so that a full disk leaves nothing behind."""
+    folder = Path(path).with_name(f"{Path(path).stem}_textures")
+    was_there = folder.exists()
+    try:
+        yield folder
+    except BaseException:
+        if not was_there:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
 def add_materials(
     pxr: Any,
     stage: Any,
     root: str,
     painted: Sequence[tuple[Any, Material | None]],
-    path: str | Path,
+    folder: Path,
 ) -> None:
-    """Bind every mesh to its material; pictures go into `<name>_textures` beside `path`."""
+    """Bind every mesh to its material; pictures go into `folder` (`pictures_beside`)."""
     if not painted:
         return
     shade = import_extra("pxr.UsdShade", "usd", "writing USD materials")
-    folder = Path(path).with_name(f"{Path(path).stem}_textures")
     made: dict[int, Any] = {}
     for prim, material in painted:
         if material is None:

@@ -27,8 +27,9 @@ CURL: Final = {
     "pinky": (0.36, 0.40, 0.24),
 }
 """Flexion of the three knuckles, radians."""
-_THUMB: Final = (0.84, -0.46, 0.29)
-"""Direction of a left thumb at rest, seen in the T-pose: along the palm, below the index finger."""
+_THUMB: Final = (0.74, -0.55, 0.42)
+"""Direction of a left thumb at rest, seen in the T-pose: along the palm, below the index finger.
+Further in, the skin between them would fold into itself."""
 _THUMB_BENT: Final = 0.16
 """Flexion of each of the thumb's outer joints, radians."""
 

@@ -42,6 +42,8 @@ class Arms:
 RELAXED: Final = Arms(raised=-1.28, forward=0.06, turned_in=0.15, elbow=0.22)
 A_POSE: Final = Arms(raised=-0.80, forward=0.0, turned_in=0.0, elbow=0.05)
 FINGERS: Final = ("index", "middle", "ring", "pinky")
+_FIST: Final = (1.18, 1.24, 1.30)
+"""Flexion of a closed finger's knuckles, radians."""
 _GLANCE: Final = 0.35
 """Seconds from one place that is looked at to the next."""
 _HANGING: Final = -1.1
@@ -193,18 +195,13 @@ class Sketch:
         )
 
     def fists(self, closed: Curve) -> None:
-        """Close both hands: 1 is a fist, 0 leaves them as they are."""
-        for finger in FINGERS:
-            for knuckle in (1, 2, 3):
-                self.mirrored(f"{finger}{knuckle}", "z", -1.0 * np.asarray(closed))
-        # the thumb makes room for the fingers that close
+        """Close both hands: 1 is a fist, 0 leaves them at rest; fingers spread and the thumb goes
+        out as they close, so that they have room."""
         relaxed = relaxed_hands(self.body.skeleton)
-        for side, _ in SIDES:
-            for joint in (f"{side}_thumb{knuckle}" for knuckle in (1, 2, 3)):
-                index = self.body.skeleton.index(joint)
-                self.rotations[:, index] -= np.multiply.outer(
-                    np.broadcast_to(closed, self.time.shape), relaxed[index]
-                )
+        self.rotations[:] -= np.multiply.outer(np.broadcast_to(closed, self.time.shape), relaxed)
+        for finger in FINGERS:
+            for knuckle, angle in enumerate(_FIST, start=1):
+                self.mirrored(f"{finger}{knuckle}", "z", -angle * np.asarray(closed))
 
     def look_about(self, down: Curve = 0.0) -> None:
         """Gaze and trunk of somebody alive: glances to either side, `down` by radians, and a slow

@@ -35,6 +35,9 @@ Kernel = Literal["vector", "plain"]
 KERNEL_SETTING = "CORPOREAL_CHOLESKY"
 """Environment variable that names a kernel for every factor that does not ask for one."""
 
+_CACHE_LINE = 64
+"""Bytes."""
+
 
 @dataclass(frozen=True)
 class KernelChoice:
@@ -200,9 +203,19 @@ def _dense_groups(lower: csc_array, pivots: NumpyArray, owner: Int[NumpyArray, "
     return _Groups(
         np.array(table, np.int64),
         np.concatenate(rows).astype(np.int32),
-        np.concatenate(down).astype(np.float32),
-        np.concatenate(up).astype(np.float32),
+        _aligned(np.concatenate(down)),
+        _aligned(np.concatenate(up)),
     )
+
+
+def _aligned(values: NumpyArray) -> Float32[NumpyArray, "n"]:
+    """In single precision, from the beginning of a cache line on: a vector of 16 lanes, read across
+    two, takes an eighth of a solve longer."""
+    room = np.empty(4 * len(values) + _CACHE_LINE, np.uint8)
+    first = -room.ctypes.data % _CACHE_LINE
+    placed = room[first : first + 4 * len(values)].view(np.float32)
+    placed[:] = values
+    return placed
 
 
 def _dense_columns(

@@ -58,10 +58,8 @@ def read_people_table(
     header, rows = _rows(Path(path))
     known = ("name", *sliders, *measurements, *beside)
     if "name" not in header or not set(header) <= set(known):
-        raise FormatError(
-            f"{path} has the columns {', '.join(header)}; expected 'name' and any of "
-            f"{', '.join(known[1:])}."
-        )
+        columns = f"has the columns {', '.join(header)}" if any(header) else "has no columns"
+        raise FormatError(f"{path} {columns}; expected 'name' and any of {', '.join(known[1:])}.")
     configs: dict[str, MakeBodyConfig] = {}
     refused: dict[str, str] = {}
     for number, row in enumerate(rows, start=2):

@@ -18,10 +18,14 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from corporeal._typing import Float, Int, NumpyArray
+from corporeal.anthropometry.companions import (
+    companion_spreads,
+    expected_readings,
+    with_breasts,
+)
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.anthropometry.population import AGES as SURVEY_AGES
 from corporeal.anthropometry.population import Population, people
-from corporeal.anthropometry.sensitivity import COMPANION_SPREAD, with_companions
 from corporeal.anthropometry.shape_space import SLIDERS, unknowns_of
 from corporeal.anthropometry.solve import GENDERS
 from corporeal.anthropometry.validity import sharp_folds
@@ -62,7 +66,8 @@ CALM: Final = (
     {
         "muscle": (0.1, 0.85),
         "weight": (0.0, 0.55),
-        "cup": (0.0, 0.6),
+        "cup": (0.0, 0.8),
+        "firmness": (0.4, 1.0),
         "hip-scale-horiz": (-0.15, 0.8),
         "buttocks-volume": (-0.5, 0.1),
         "foot-scale-horiz": (-0.1, 0.5),
@@ -71,7 +76,8 @@ CALM: Final = (
     {
         "muscle": (0.2, 0.7),
         "weight": (0.1, 0.5),
-        "cup": (0.1, 0.5),
+        "firmness": (0.45, 1.0),
+        "cup": (0.1, 0.7),
         "hip-scale-horiz": (0.0, 0.5),
         "buttocks-volume": (-0.3, -0.1),
         "foot-scale-horiz": (0.1, 0.4),
@@ -80,7 +86,8 @@ CALM: Final = (
     {
         "muscle": (0.3, 0.6),
         "weight": (0.2, 0.5),
-        "cup": (0.2, 0.4),
+        "firmness": (0.5, 0.9),
+        "cup": (0.2, 0.6),
         "hip-scale-horiz": (0.15, 0.5),
         "buttocks-volume": (-0.3, -0.2),
         "foot-scale-horiz": (0.2, 0.4),
@@ -177,13 +184,15 @@ def solve_people(
         k = space.names.index(name)
         low[k], high[k] = max(low[k], least), min(high[k], most)
     crowd = people(space.gender, space.names)
-    targets = with_companions(np.log(persons.dimensions))
-    known = np.column_stack([np.log(persons.dimensions), np.clip(persons.ages, *SURVEY_AGES)])
+    logarithms = np.log(persons.dimensions)
+    targets = expected_readings(logarithms, persons.ages, space.gender)
+    known = np.column_stack([logarithms, np.clip(persons.ages, *SURVEY_AGES)])
     expected = crowd.shape_mean + (known - crowd.mean) @ crowd.shape_slopes.T
+    expected = with_breasts(expected, space.names, logarithms, persons.ages, space.gender)
     centre = np.clip(expected, low, high)
     factor = cholesky(crowd.shape_covariance, lower=True)
     whiten = solve_triangular(factor, np.eye(len(factor)), lower=True)
-    weights = 1 / sigmas(crowd)
+    weights = 1 / sigmas(crowd, space.gender)
 
     def residuals(
         rows: Int[NumpyArray, "a"], values: Float[NumpyArray, "a K"]
@@ -202,14 +211,13 @@ def solve_people(
     return minimise_many(residuals, begin, low, high, tolerance=SETTLED)
 
 
-def sigmas(crowd: Population) -> Float[NumpyArray, "M"]:
+def sigmas(crowd: Population, gender: float) -> Float[NumpyArray, "M"]:
     """σ of every reading, a share of it: dimensions, then companions."""
     spreads = np.sqrt(np.diag(crowd.covariance))[: len(NAMES)]
     shares = np.array([CLOSE if name in MATCHED else NEAR for name in NAMES])
-    found = with_companions(shares * spreads)
+    found = shares * spreads
     found[[NAMES.index(name) for name in ("stature", "mass")]] = EXACT
-    found[len(NAMES) :] = COMPANION_SPREAD
-    return found
+    return np.append(found, companion_spreads(gender))
 
 
 def parameter_names(model: PhenotypeModel) -> tuple[str, ...]:

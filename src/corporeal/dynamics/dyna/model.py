@@ -54,13 +54,10 @@ class DynaSkinning(AutoregressiveDynamics):
 
     @cached_property
     def _flat(self) -> tuple[Float32[NumpyArray, "D n"], Float32[NumpyArray, "n"]]:
-        """Components and mean as rows, with painted factors in them; single precision."""
-        dynamic, factors = self.model.dynamic, np.float64(1.0)
-        if self.local_weights is not None:
-            factors = self.local_weights[self.model.body.triangles].mean(axis=1)[:, None, None]
-        rows = (dynamic.deformations * factors).astype(np.float32)
-        mean = (dynamic.mean * factors).astype(np.float32)
-        return rows.reshape(len(rows), -1), mean.ravel()
+        """Components and mean as rows; single precision."""
+        dynamic = self.model.dynamic
+        rows = np.asarray(dynamic.deformations, np.float32)
+        return rows.reshape(len(rows), -1), np.asarray(dynamic.mean, np.float32).ravel()
 
     @cached_property
     def _arms(self) -> Float64[NumpyArray, "n A J 3"]:
@@ -93,13 +90,17 @@ class DynaSkinning(AutoregressiveDynamics):
         for first in range(0, len(deltas), _FRAMES):
             part = slice(first, first + _FRAMES)
             some = Pose(poses.joint_rotations[part], poses.root_translation[part])
-            if not self._anchored:
-                parts.append(self.static.vertices(identity, some, self.deformations(deltas[part])))
-                continue
-            still = self.static.vertices(identity, some)
-            arms = np.tensordot(deltas[part], self._arms[1:], axes=1) + self._arms[0]
-            moved = self.static.moved(some, self.deformations(deltas[part]), arms)
-            parts.append((still + moved).astype(still.dtype))
+            arms = None
+            if self._anchored:
+                arms = np.tensordot(deltas[part], self._arms[1:], axes=1) + self._arms[0]
+            shape = self.deformations(deltas[part])
+            skin = self.static.vertices(identity, some, shape, arms)
+            if self.local_weights is not None:
+                # stitching carries a deformation everywhere: painted is what the skin does of it
+                still = self.static.vertices(identity, some)
+                factors = self.local_weights[:, None]
+                skin = (still + factors * (skin - still)).astype(still.dtype)
+            parts.append(skin)
         return np.concatenate(parts)
 
     def taken(

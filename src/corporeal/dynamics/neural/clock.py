@@ -14,15 +14,18 @@ from corporeal.body.pose import Pose
 from corporeal.body.skeleton import Skeleton
 from corporeal.dynamics.neural import network
 from corporeal.dynamics.neural.features import (
+    FLESHY,
+    JOINT_COUNT,
     SPAN,
+    UNITS,
     BonePose,
     bone_pose,
-    bone_speed,
-    movement,
     posture,
 )
 from corporeal.dynamics.neural.model import NeuralModel, Playing
 from corporeal.errors import InputError
+
+_BONES, _UNITS = np.array(FLESHY), np.array(UNITS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,30 +52,42 @@ class NeuralClock:
         skeleton: Skeleton,
     ) -> None:
         self._model, self._person = model, person
-        self._joints, self._skeleton = np.asarray(joints, np.float64), skeleton
+        self._joints, self._skeleton = np.ascontiguousarray(joints, np.float64), skeleton
+        self._parents = np.array(skeleton.parents[:JOINT_COUNT], np.int64)
 
     def start(self, pose: Pose) -> NeuralMoment:
         """At rest in `pose`, for ever until now."""
-        bones = bone_pose(pose, self._joints, self._skeleton.parents)
+        bones = self._placed(pose)
         still = np.zeros(self._model.dynamic_count, np.float32)
         past = ((0.0, bones), (np.inf, bones))
         return NeuralMoment(past, self._model.start(self._person), still)
 
     def step(self, state: NeuralMoment, pose: Pose, seconds: float) -> NeuralMoment:
         """`seconds` later, in `pose`."""
+        from corporeal.dynamics.neural.features_cpu import felt_and_seen
+
         if not seconds > 0:
             raise InputError(f"a step of {seconds} s came; expected a time above 0.")
-        now = bone_pose(pose, self._joints, self._skeleton.parents)
+        now = self._placed(pose)
         past = ((0.0, now), *((age + seconds, bones) for age, bones in state.past))
         span, then = _back(past, SPAN, 0.0)
         longer_span, earlier = _back(past, 2 * span, span)
-        speed = bone_speed(then, now, span)
-        speed_before = bone_speed(earlier, then, longer_span - span)
-        felt = movement(now, speed, speed_before, span)
-        playing, row = state.playing.step(
-            felt.astype(np.float32), posture(now).astype(np.float32), seconds
-        )
+        felt, seen = felt_and_seen(
+            *now, then.centres, then.rotations, earlier.centres, earlier.rotations, span,
+            longer_span - span, _BONES, _UNITS,
+        )  # fmt: skip
+        playing, row = state.playing.step(felt, seen, seconds)
         return NeuralMoment(_recent(past), playing, row)
+
+    def _placed(self, pose: Pose) -> BonePose:
+        """The bones of one pose."""
+        from corporeal.dynamics.neural.features_cpu import place_bones
+
+        bones = BonePose(*(np.empty((JOINT_COUNT, *size)) for size in ((3,), (3, 3), (3, 3))))
+        turns = np.ascontiguousarray(pose.joint_rotations, np.float64)
+        root = np.ascontiguousarray(pose.root_translation, np.float64)
+        place_bones(turns, self._joints, self._parents, root, *bones)
+        return bones
 
     def coefficients(self, state: NeuralMoment) -> Float32[NumpyArray, "d"]:
         """Of the dynamic offsets, at the last frame."""

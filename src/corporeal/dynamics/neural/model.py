@@ -5,6 +5,8 @@ Offsets are in the rest pose and are added to the pose correctives of `base` bef
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,9 +15,17 @@ from corporeal.body.motion import Motion
 from corporeal.body.neural_flesh import Experts, NeuralFlesh
 from corporeal.dynamics.mixture import people_shares
 from corporeal.dynamics.neural import features, network
-from corporeal.dynamics.neural.network import Complex
 from corporeal.dynamics.neural.person import PERSON_SIZE, Tissue, person_numbers
-from corporeal.dynamics.neural.recurrence import Poles, advance
+from corporeal.dynamics.neural.step import (
+    Memory,
+    PackedBanks,
+    PackedNetwork,
+    PackedPerson,
+    at_rest,
+    packed_banks,
+    packed_network,
+    packed_person,
+)
 from corporeal.errors import InputError
 
 _MOST_KEPT = 64
@@ -34,7 +44,7 @@ class NeuralModel:
             )
         self.trained = trained
         self.parameters = trained.parameters
-        self._kept: dict[tuple[bytes, float], list[Poles]] = {}
+        self._kept: dict[tuple[bytes, float], Laid] = {}
 
     @property
     def dynamic_count(self) -> int:
@@ -68,33 +78,39 @@ class NeuralModel:
 
     def start(self, person: Float32[NumpyArray, "q"]) -> "Playing":
         """A body that has been still for ever."""
-        still = [np.zeros(size, np.float32) for size in network.bank_sizes(self.parameters)]
-        return Playing(self, person, tuple((zero, zero) for zero in still))
+        return Playing(self, person, at_rest(self.parameters))
 
-    def banks(self, person: Float32[NumpyArray, "q"], seconds: float) -> list[Poles]:
-        """A person's oscillators for frames `seconds` apart; kept for the next frame."""
+    def banks(self, person: Float32[NumpyArray, "q"], seconds: float) -> "Laid":
+        """A person's part and the oscillators for frames `seconds` apart; kept for the next."""
         key = (person.tobytes(), seconds)
         if key not in self._kept:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             found = network.layer_poles(self.parameters, person, seconds)
-            self._kept[key] = [
-                Poles(*(np.asarray(part, np.float32) for part in bank)) for bank in found
-            ]
+            self._kept[key] = Laid(
+                packed_person(self.parameters, person),
+                packed_banks(found, network.layer_count(self.parameters)),
+            )
         return self._kept[key]
+
+    @cached_property
+    def packed(self) -> PackedNetwork:
+        """The weights as the compiled step reads them."""
+        return packed_network(self.parameters)
 
     def clip_coefficients(
         self, motion: Motion, joints: Float[NumpyArray, "J 3"], person: Float32[NumpyArray, "q"]
     ) -> Float32[NumpyArray, "N d"]:
         """Dynamic coefficients of every frame; the clip begins at rest."""
+        from corporeal.dynamics.neural.step_cpu import run_network
+
         movement, pose = (
-            part.astype(np.float32) for part in features.clip_features(motion, joints)
+            np.ascontiguousarray(part, np.float32)
+            for part in features.clip_features(motion, joints)
         )
-        playing, rows = self.start(person), []
-        for felt, seen in zip(movement, pose, strict=True):
-            playing, row = playing.step(felt, seen, 1.0 / motion.fps)
-            rows.append(row)
-        return np.stack(rows)
+        laid = self.banks(person, 1.0 / motion.fps)
+        memory = at_rest(self.parameters)
+        return run_network(self.packed, laid.person, laid.banks, movement, pose, memory)
 
     def static_offsets(self, static: Float32[NumpyArray, "*n s"]) -> Float32[NumpyArray, "*n V 3"]:
         """Rest-pose offsets of what the pose does, metres."""
@@ -124,6 +140,15 @@ def expert_shares(experts: Experts, index: float, gender: float | None) -> Float
     return alpha * sizes
 
 
+class Laid(NamedTuple):
+    """What the compiled step takes beside the network."""
+
+    person: PackedPerson
+    """Of the body."""
+    banks: PackedBanks
+    """Of the time between frames."""
+
+
 @dataclass(frozen=True, eq=False)
 class Playing:
     """A network in the middle of a movement: what it remembers of it."""
@@ -132,23 +157,18 @@ class Playing:
     """The network."""
     person: Float32[NumpyArray, "q"]
     """Who moves."""
-    states: tuple[Complex, ...]
+    memory: Memory
     """Of every bank of oscillators."""
 
     def step(
         self, movement: Float32[NumpyArray, "m"], pose: Float32[NumpyArray, "p"], seconds: float
     ) -> tuple["Playing", Float32[NumpyArray, "d"]]:
         """The next frame's memory and dynamic coefficients."""
-        kept: list[Complex] = []
+        from corporeal.dynamics.neural.step_cpu import step_network
 
-        def remember(layer: int, bank: Poles, drive: Complex) -> Complex:
-            kept.append(advance(bank, self.states[layer], drive))
-            return kept[-1]
-
-        row = network.dynamic_coefficients(
-            self.model.parameters, movement, pose, self.person, self._banks(seconds), remember
+        laid = self.model.banks(self.person, seconds)
+        now = Memory(np.empty_like(self.memory.layers), np.empty_like(self.memory.experts))
+        row = step_network(
+            self.model.packed, laid.person, laid.banks, movement, pose, self.memory, now
         )
-        return Playing(self.model, self.person, tuple(kept)), row
-
-    def _banks(self, seconds: float) -> list[Poles]:
-        return self.model.banks(self.person, seconds)
+        return Playing(self.model, self.person, now), row

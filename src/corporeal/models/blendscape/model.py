@@ -64,6 +64,7 @@ class BlendScape(Traits):
         self._skeleton = LinearBlendSkinning(template)
         self._anchors = self.stitching.anchors(_own_means(template), _HOLD) if anchored else None
         self._shapes: WeakKeyDictionary[Identity, NumpyArray] = WeakKeyDictionary()
+        self._arms: WeakKeyDictionary[Identity, tuple[NumpyArray, NumpyArray]] = WeakKeyDictionary()
 
     def shape(self, identity: Identity) -> Float64[NumpyArray, "F 3 3"]:
         """S_t of a person's own rest skin; found once."""
@@ -93,8 +94,14 @@ class BlendScape(Traits):
         identity: Identity,
         poses: Pose,
         dynamic: Float[NumpyArray, "N F 3 3"] | None = None,
+        arms: Float[NumpyArray, "N A J 3"] | None = None,
     ) -> Float[NumpyArray, "N V 3"]:
-        """Posed skin of N poses, metres; `dynamic` is D of every frame, added to S (eq. 18)."""
+        """Posed skin of N poses, metres; `dynamic` is D of every frame, added to S (eq. 18).
+
+        `arms` are what D moves of the anchors' means in the rest pose (`arms`): every joint's flesh
+        is then held where linear blending carries that, too. Stitching is linear, so that a body
+        and its dynamics are stitched at once.
+        """
         self.require_fit(identity, poses)
         turns = np.asarray(poses.joint_rotations, np.float64)
         world = world_rotations(turns, self.template.skeleton.parents)
@@ -109,6 +116,8 @@ class BlendScape(Traits):
             found = self.stitching.vertices(edges, places)
         else:
             places = self._places(identity, poses, world, self._anchors.means)
+            if arms is not None:
+                places = places + np.einsum("njab,nmjb->nma", world, arms, optimize=True)
             found = self.stitching.anchored(edges, self._anchors, places)
         return found.astype(np.asarray(poses.joint_rotations).dtype)
 
@@ -130,24 +139,6 @@ class BlendScape(Traits):
                 for row in np.asarray(offsets, np.float64)
             ]
         )
-
-    def moved(
-        self,
-        poses: Pose,
-        dynamic: Float[NumpyArray, "N F 3 3"],
-        arms: Float[NumpyArray, "N A J 3"],
-    ) -> Float64[NumpyArray, "N V 3"]:
-        """What deformations D add to posed skins, metres: stitching is linear in edges, so those of
-        R* D Q v̂ are stitched by themselves, every joint's flesh held where linear blending carries
-        the mean of the rest-pose offsets (`arms`)."""
-        assert self._anchors is not None
-        turns = np.asarray(poses.joint_rotations, np.float64)
-        world = world_rotations(turns, self.template.skeleton.parents)
-        edges = np.empty((len(turns), len(self.model.triangles), 2, 3))
-        for n, (rotations, turn) in enumerate(zip(world, turns, strict=True)):
-            edges[n] = self.triangles.edges(rotations, turn, dynamic[n])
-        places = np.einsum("njab,nmjb->nma", world, arms, optimize=True)
-        return self.stitching.anchored(edges, self._anchors, places)
 
     @cached_property
     def _ends(self) -> Float64[NumpyArray, "V"]:
@@ -188,15 +179,23 @@ class BlendScape(Traits):
     ) -> Float64[NumpyArray, "N A 3"]:
         """Where linear blending has weighted means p of vertices: Σ_k Q_k Σ_v p_v w_vk (r_v − j_k)
         + g_k m_k."""
-        weights = np.asarray(self.template.weights.dense(), np.float64)
-        rest = np.asarray(identity.rest_vertices, np.float64)
-        joints = np.asarray(identity.joints, np.float64)
         frames = np.asarray(self._skeleton.world_from_joint(identity, poses), np.float64)
-        mass = means @ weights
-        moment = np.stack([means @ (weights * rest[:, c : c + 1]) for c in range(3)], axis=-1)
-        arms = moment - mass[..., None] * joints
+        if identity not in self._arms:
+            self._arms[identity] = self._arms_of(identity, means)
+        mass, arms = self._arms[identity]
         moved = np.einsum("njab,mjb->nma", world, arms, optimize=True)
         return moved + np.einsum("nja,mj->nma", frames[..., :3, 3], mass, optimize=True)
+
+    def _arms_of(
+        self, identity: Identity, means: Float64[NumpyArray, "A V"]
+    ) -> tuple[Float64[NumpyArray, "A J"], Float64[NumpyArray, "A J 3"]]:
+        """What each joint carries of weighted means: Σ_v p_v w_vk, and from the joint on
+        Σ_v p_v w_vk (r_v − j_k); once a person."""
+        weights = np.asarray(self.template.weights.dense(), np.float64)
+        rest = np.asarray(identity.rest_vertices, np.float64)
+        mass = means @ weights
+        moment = np.stack([means @ (weights * rest[:, c : c + 1]) for c in range(3)], axis=-1)
+        return mass, moment - mass[..., None] * np.asarray(identity.joints, np.float64)
 
 
 def _own_means(template: Template) -> Float64[NumpyArray, "A V"]:

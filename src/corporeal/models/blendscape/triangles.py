@@ -76,8 +76,16 @@ class DeformedTriangles:
         total: Float[NumpyArray, "F 3 3"],
     ) -> Float64[NumpyArray, "F 2 3"]:
         """v_t,e = R*_t T_t Q_t v̂_t,e, eq. 2 and 17, metres."""
-        columns = self.pose_deformed(turns) @ self.template_edges
-        return np.swapaxes(self.blended(world) @ (total @ columns), -1, -2)
+        from corporeal.models.blendscape.triangles_cpu import turned_edges
+
+        found = np.empty((len(self.template_edges), 2, 3))
+        weights = self.model.weights
+        turned_edges(
+            np.asarray(world, np.float64), np.asarray(turns, np.float64), weights.joint_indices,
+            weights.values, self.model.pose_joints, self.model.pose_deformations,
+            self.template_edges, np.asarray(total), found,
+        )  # fmt: skip
+        return found
 
     def undone(
         self,

@@ -161,6 +161,17 @@ def _notes(scans: Scans, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _require_bent(problem: Problem, template: Template) -> None:
+    """Raise `InputError` where a joint that corrections depend on is the same in all scans."""
+    names = template.skeleton.names
+    still = sorted({names[driver.joint] for driver in problem.drivers if driver.key_count == 0})
+    if still:
+        raise InputError(
+            f"no scan bends {', '.join(still)}; expected poses in which every joint bends, or what "
+            f"its skin does then cannot be told. Add scans in other poses."
+        )
+
+
 def _identifier(trainer: EnvelopingTrainer, scans: Scans, template: Template) -> str:
     """What decides the result, as one word: data, template and settings."""
     digest = hashlib.sha256(repr(asdict(trainer)).encode())
@@ -199,6 +210,7 @@ class _Run:
         self.beginning: Beginning = begin(
             self.scans, self.template, regressor, s.keys, s.pose_vertices
         )
+        _require_bent(self.beginning.problem, self.template)
         everyone = first_estimate(
             self.beginning, self.template, np.arange(len(self.scans.people)),
             self.beginning.bones.mean(axis=0)[None], np.zeros((len(names), 0)),

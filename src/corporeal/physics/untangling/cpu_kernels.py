@@ -156,12 +156,14 @@ def list_small(z, tetrahedra, volumes, starts, around, moved, vertices, listed, 
     for r in range(vertices):
         for e in range(starts[moved[r]], starts[moved[r] + 1]):
             t = around[e]
-            if not listed[t] and _volume(z, tetrahedra, t) < LEAST_SHARE * volumes[t]:
+            if not listed[t]:
                 listed[t] = True
-                small[count] = t
-                count += 1
-    for e in range(count):
-        listed[small[e]] = False
+                if _volume(z, tetrahedra, t) < LEAST_SHARE * volumes[t]:
+                    small[count] = t
+                    count += 1
+    for r in range(vertices):
+        for e in range(starts[moved[r]], starts[moved[r] + 1]):
+            listed[around[e]] = False
     return count
 
 

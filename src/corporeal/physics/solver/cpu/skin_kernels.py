@@ -18,8 +18,8 @@ _SAME = 1e-5
 @kernel()
 def pull_skin(corners, inverse, weights, positions, residual, first, last):
     """Add Qᵀ w (p − Q z) of the triangles `first` … `last` − 1 to the `residual` of the free
-    vertices, which come first."""
-    free = residual.shape[0]
+    vertices, which come first; its last row is of no use (`local_step`)."""
+    free = residual.shape[0] - 1
     for t in range(first, last):
         a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
         p, q, r, s = inverse[t, 0, 0], inverse[t, 0, 1], inverse[t, 1, 0], inverse[t, 1, 1]

@@ -22,7 +22,7 @@ from corporeal.physics.solver.constraints.constraint import Constraint
 from corporeal.physics.solver.constraints.skin_tension import SkinTension
 from corporeal.physics.solver.constraints.strain import StrainConstraint
 from corporeal.physics.solver.cpu.contacts import CompiledContacts, LocalInverse
-from corporeal.physics.solver.cpu.strip_blocks import LANES, StripBlocks, pack_tetrahedra
+from corporeal.physics.solver.cpu.strip_blocks import LANES, QUAD, StripBlocks, pack_tetrahedra
 from corporeal.physics.solver.integration import (
     Patience,
     State,
@@ -77,7 +77,7 @@ class CpuSolver:
         ]
         count = len(self._blocks.corners)
         parts = min(_PARTS, max(1, count // _BLOCKS_A_PART))
-        self._buffers = np.zeros((parts, len(self._free), 3), np.float32)
+        self._buffers = np.zeros((parts, len(self._free) + 1, QUAD), np.float32)
         self._edges = [count * part // parts for part in range(parts + 1)]
         self._forces: Float32[NumpyArray, "blocks 240"] | None = None
         self._nothing = np.zeros((system.vertex_count, 3))
@@ -92,7 +92,7 @@ class CpuSolver:
         )
         self._momentum = rule.inertia * system.masses[self._free]
         self._inertia = self._momentum + system.springs
-        self._loose = system.loose
+        self._loose, self._springs = system.loose, system.springs
         self._factor = CholeskyFactor(system.matrix(rule.inertia, rule.stiffening))
         self._pressing = self._press()
         untangling = untangling_of(system)
@@ -154,11 +154,7 @@ class CpuSolver:
         z, pull = self._begin(state, forces, carried)
         z[len(pull) :] = anchors
         if self.system.attachments is not None:
-            drawn = required_targets(targets)
-            self._hold_back_apart(z, pull)
-            pull += self.system.attachment_pull(drawn)
-            # Begun where they were, what is pressed would creep.
-            z[self._place[self._loose]] = drawn[self._loose]
+            self._draw(z, pull, required_targets(targets))
         touching = self._touching(contacts, state.positions)
         if self._pressing is not None:
             self._pressing.begin(state.pressures)
@@ -325,22 +321,40 @@ class CpuSolver:
 
     def _hold_back(self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]) -> None:
         """Take (s − 1) f(ẑ) from the constant part of the right side: the buffers hold s f(ẑ)."""
+        from corporeal.physics.solver.cpu.local_step import hold_back
+
         if self.rule.stiffening == 1.0:
             return
-        share = 1.0 - 1.0 / self.rule.stiffening
-        for buffer in self._buffers:
-            pull -= share * buffer
-        for constraint, matrix, weights in self._others:
-            pull -= share * _residual(constraint, matrix, weights, z)[: len(pull)]
+        hold_back(self._buffers, self._held_share, pull)
+        self._hold_back_others(z, pull)
 
-    def _hold_back_apart(
+    @property
+    def _held_share(self) -> float:
+        return 1.0 - 1.0 / self.rule.stiffening
+
+    def _hold_back_others(
         self, z: Float64[NumpyArray, "V 3"], pull: Float64[NumpyArray, "f 3"]
     ) -> None:
-        """The same where iterations begin elsewhere than at ẑ: a local step more."""
+        for constraint, matrix, weights in self._others:
+            pull -= self._held_share * _residual(constraint, matrix, weights, z)[: len(pull)]
+
+    def _draw(
+        self,
+        z: Float64[NumpyArray, "V 3"],
+        pull: Float64[NumpyArray, "f 3"],
+        targets: Float64[NumpyArray, "V 3"],
+    ) -> None:
+        """Begin with loose vertices at their `targets`: where they were, what is pressed would
+        creep. Iterations begin elsewhere than at ẑ then, so that f(ẑ) takes a local step more."""
+        from corporeal.physics.solver.cpu.local_step import draw
+
         if self.rule.stiffening > 1.0:
             self._local_steps(z, None)
-            self._hold_back(z, pull)
-            self._buffers[:] = 0.0
+            self._hold_back_others(z, pull)
+        draw(
+            self._buffers, self._held_share, self._springs, targets, self._free,
+            self._loose, self._place, z, pull,
+        )  # fmt: skip
 
     def _local_steps(self, z: Float64[NumpyArray, "V 3"], iteration: int | None) -> None:
         """Residuals of all tetrahedra into the buffers; prisms are surveyed where the pressures

@@ -8,6 +8,8 @@ from corporeal._typing import Float32, Float64, Int, NumpyArray
 from corporeal.physics.solver.cpu.strips import MISSING, chain_strips, strip_edges
 
 LANES = 16
+QUAD = 4
+"""Rows of three numbers are padded to four, so that a vertex is one vector."""
 
 
 @dataclass(frozen=True)
