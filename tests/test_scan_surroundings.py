@@ -13,7 +13,7 @@ from corporeal.geometry.surface import vertex_adjacency
 from corporeal.registration.cloud import sample_surface
 from corporeal.registration.coupled_stage import matches
 from corporeal.registration.flat_things import flat_things
-from corporeal.registration.model_stage import ModelStage, as_it_lies
+from corporeal.registration.model_stage import FINE, ModelStage, as_it_lies, fit_model
 from corporeal.registration.other_things import without_other_things
 from corporeal.registration.person_model import person_model
 from corporeal.registration.plausible import require_hope, require_human
@@ -202,3 +202,20 @@ def test_mending_goes_no_further_than_it_must() -> None:
     apart, left = mended(mesh, model, triangles)
     assert left == 0
     assert np.linalg.norm(apart - mesh, axis=1).max() < 0.008
+
+
+def test_feet_that_a_scan_lacks_do_not_shorten_the_legs() -> None:
+    """Of a person cut at the ankles, who already lies on the scan, the first pass keeps the feet
+    where they were: their vertices find the cut, whose points find the shins."""
+    person, normals = _person()
+    kept = person[:, 1] > 0.12
+    model, surface, fit = _lying(person[kept], normals[kept])
+    feet = fit.posed.vertices[:, 1] < fit.posed.vertices[:, 1].min() + 0.05
+    away = {}
+    for strict in (True, False):
+        stage = FINE[0]._replace(strict=strict)
+        found = fit_model(model, surface, fit.state, (stage,)).posed.vertices
+        away[strict] = np.linalg.norm(found - fit.posed.vertices, axis=1)[feet].mean()
+    assert FINE[0].strict
+    assert away[True] < 0.015  # spacing of the points
+    assert away[False] > 3.0 * away[True]

@@ -19,9 +19,9 @@ class AvatarVerb(AvatarConfig):
       corporeal avatar scan.glb --up +z --sex female --age 31 --report report --out me.npz
 
     Reads .ply, .obj, .glb, .stl, .off, .xyz and .npz, surfaces or clouds of points, in metres,
-    centimetres, millimetres or inches, any way up and facing any way; floors and stray pieces are
-    taken away. The person stands, sits or walks, in an A- or T-pose best. What is not one person is
-    refused, with the reason.
+    centimetres, millimetres or inches, any way up and facing any way; floors, stands, boxes and
+    stray pieces are taken away. The person stands, sits or walks, in an A- or T-pose best. What is
+    not one person is refused, with the reason.
     """
 
     scan: Positional[Path]
@@ -65,4 +65,7 @@ def _summary(made: AvatarMade) -> str:
         f"a {made.sex} body, {100 * stature:.1f} cm tall, about {mass:.1f} kg; "
         f"registered in {seconds:.1f} s.",
     ]
+    if made.filled:
+        words = ", ".join(name.replace("_", " ") for name in made.filled)
+        lines.append(f"the scan hardly shows these, which the model filled in: {words}.")
     return "\n".join(lines)

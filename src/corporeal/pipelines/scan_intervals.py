@@ -21,7 +21,7 @@ LEVEL = 0.9
 _DRAWS = 32
 _PLACED = 4e-3
 """Standard deviation of lengths and breadths from where landmarks lie on a registered skin, metres;
-what nine virtual scans had (docs/design/registration.md)."""
+what eleven virtual scans had (docs/design/registration.md)."""
 _STATURE = 1e-3
 """The same of stature, which no landmark but the crown tells."""
 _NO_LENGTHS = ("mass", "volume", "surface_area", "bmi")
