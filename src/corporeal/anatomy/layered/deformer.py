@@ -29,7 +29,12 @@ class LayeredControls(ProjectiveControls):
         "mass",
         help="mass of the whole body; 0: by the densities of its layers",
     )
-    volume: float = inherited_control(ProjectiveControls, "volume", default=100.0)
+    volume: float = inherited_control(
+        ProjectiveControls,
+        "volume",
+        default=100.0,
+        help="volume preservation: bulk modulus over that of the layer around; 0: none",
+    )
     tissue: float = inherited_control(
         ProjectiveControls,
         "tissue",

@@ -20,48 +20,68 @@ class PackedNetwork(NamedTuple):
     """Weights as the step reads them; W wide, H hidden, S oscillators a layer, E of experts."""
 
     movement_in: Float32[NumpyArray, "m W"]
+    """From the m movement features into the oscillators' drive."""
     gate_movement: Float32[NumpyArray, "m H"]
+    """From the movement features into the gates' hidden layer."""
     gate_pose: Float32[NumpyArray, "p H"]
+    """From the p pose features into the gates' hidden layer."""
     gate_out: Float32[NumpyArray, "H W"]
+    """From the gates' hidden layer to a gate for every number of the drive."""
     read_pose: Float32[NumpyArray, "p H"]
+    """From the pose features into the read-out's hidden layer."""
     read_out: Float32[NumpyArray, "H D"]
+    """From the read-out's hidden layer to a share of every coefficient."""
     drives: Float32[NumpyArray, "L W 2S"]
     """Real parts, then imaginary ones."""
     reads: Float32[NumpyArray, "L 2S W"]
     """Of the real parts, then of the imaginary ones, their sign turned."""
     skips: Float32[NumpyArray, "L W"]
+    """What goes past the oscillators of every layer."""
     values: Float32[NumpyArray, "L W 2W"]
     """Values, then what opens them."""
     dynamic_out: Float32[NumpyArray, "W D"]
+    """From the last layer to the coefficients."""
     mix: Float32[NumpyArray, "D K"]
     """Of the members; 0 × 0 where there is one alone."""
     expert_in: Float32[NumpyArray, "m E"]
+    """From the movement features into the experts' oscillators."""
     limits: Float32[NumpyArray, "m"]
+    """Beyond which a movement feature counts no further."""
 
 
 class PackedPerson(NamedTuple):
     """What a person adds to it."""
 
     gate: Float32[NumpyArray, "H"]
+    """To the gates' hidden layer."""
     read: Float32[NumpyArray, "H"]
+    """To the read-out's hidden layer."""
     size: Float32[NumpyArray, "D"]
+    """Of every coefficient, which the output is multiplied by."""
     expert_re: Float32[NumpyArray, "E"]
+    """Weights of the real parts of the experts' states."""
     expert_im: Float32[NumpyArray, "E"]
+    """Weights of the imaginary parts."""
     expert_skip: Float32[NumpyArray, "E"]
+    """Weights of what goes past the experts' oscillators."""
 
 
 class Memory(NamedTuple):
     """The oscillators' states; real parts, then imaginary ones."""
 
     layers: Float32[NumpyArray, "L 2 S"]
+    """Of the L layers."""
     experts: Float32[NumpyArray, "2 E"]
+    """Of the experts."""
 
 
 class PackedBanks(NamedTuple):
     """Poles for frames that are so far apart: Re p, Im p, Re q, Im q."""
 
     layers: Float32[NumpyArray, "L 4 S"]
+    """Of the L layers."""
     experts: Float32[NumpyArray, "4 E"]
+    """Of the experts."""
 
 
 def packed_network(parameters: Parameters) -> PackedNetwork:
