@@ -14,6 +14,7 @@ from corporeal.body.mesh import Mesh
 from corporeal.body.tissue_maps import TissueMaps
 from corporeal.errors import InputError
 from corporeal.geometry.surface import edge_triangles, triangle_areas, unique_edges
+from corporeal.physics.fast_projective_skinning import preparation
 from corporeal.physics.fast_projective_skinning.extreme_shapes import (
     ExtremeShapes,
     template_extremes,
@@ -199,6 +200,8 @@ def test_flesh_with_maps_or_of_another_pose_finds_its_own_crowded_vertices(
         asked.append(len(skin_of))
 
     monkeypatch.setattr(ExtremeShapes, "crowded", crowded)
+    monkeypatch.setattr(preparation, "kept_crowding", lambda key, count: None)
+    monkeypatch.setattr(preparation, "keep_crowding", lambda key, made: None)
     rest = Identity(np.asarray(template.mesh.vertices), np.asarray(template.skeleton.joints), {})
     soft = Preparations(template, maps=TissueMaps(np.full(count, 0.5)))
     assert soft.of(rest, "sculpted")._crowded() is None  # pyright: ignore[reportPrivateUsage]
