@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from provenance import commit
 
 RESULTS = Path(__file__).parent / "results"
 KINDS = ("A", "T", "arms up", "sitting", "walking")
@@ -363,7 +364,7 @@ def run(
     jobs: list[tuple[int, str, int, str]], given: argparse.Namespace, out: Path
 ) -> list[dict[str, Any]]:
     """Work through jobs; every row is written as soon as it is there."""
-    begun, rows = time.perf_counter(), []
+    begun, version, rows = time.perf_counter(), commit(), []
     common = (given.noise, given.without, given.what == "starts", given.truth)
     waiting = list(jobs)
     with ProcessPoolExecutor(given.workers) as pool:
@@ -376,7 +377,7 @@ def run(
                 break
             first = next(as_completed(running))
             running.discard(first)
-            row = first.result()
+            row = first.result() | {"commit": version}
             with out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             rows.append(row)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from provenance import commit
 from registration import RESULTS, SEED, _seen_from, drawn_pose, people
 
 UP_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -413,7 +414,7 @@ def tried(name: str, pictures: Path | None, folder: Path) -> dict[str, Any]:
 
     truth, made = KINDS[name]()
     path = write(folder, name, made)
-    row: dict[str, Any] = {"kind": name, "bytes": path.stat().st_size}
+    row: dict[str, Any] = {"kind": name, "bytes": path.stat().st_size, "commit": commit()}
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         found = register_scan(read_raw_scan(path))

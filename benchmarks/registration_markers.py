@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from provenance import commit
 
 RESULTS = Path(__file__).parent / "results"
 SEED = 20_992
@@ -217,7 +218,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=None, help="JSON lines to write")
     parser.add_argument("--summary", action="store_true", help="tell what the rows say, and end")
-    given = parser.parse_args()
+    given, version = parser.parse_args(), commit()
     kind = "authored" if given.captures is None else "captured"
     out = given.out or RESULTS / f"registration_markers_{kind}_{given.misplaced:g}mm.jsonl"
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.is_file() else []
@@ -226,6 +227,7 @@ def main() -> None:
         left = [j for j in jobs_of(given) if (j.subject, j.motion, j.number) not in done]
         with ProcessPoolExecutor(given.workers) as pool:
             for row in pool.map(one, left):
+                row |= {"commit": version}
                 with out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 rows.append(row)

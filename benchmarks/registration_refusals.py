@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from provenance import commit
 
 RESULTS = Path(__file__).parent / "results"
 POINTS = 40_000
@@ -100,7 +101,7 @@ def main() -> None:
     )
     parser.add_argument("--only", nargs="*", default=None, help="shapes by name; all by default")
     parser.add_argument("--out", type=Path, default=RESULTS / "registration_refusals.jsonl")
-    given = parser.parse_args()
+    given, version = parser.parse_args(), commit()
     for name, points in shapes(np.random.default_rng(4)).items():
         if given.only is not None and name not in given.only:
             continue
@@ -112,6 +113,7 @@ def main() -> None:
             reason = str(error)
         row = {
             "shape": name,
+            "commit": version,
             "refused": reason is not None,
             "reason": reason,
             "cpu_s": round(time.process_time() - cpu, 2),

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from provenance import commit
 
 RESULTS = Path(__file__).parent / "results"
 SOFT = ("belly", "left_breast", "right_breast", "left_thigh", "right_thigh")
@@ -201,6 +202,7 @@ def main() -> None:
                 if row is None:
                     print("time was up before a take's end; the same call goes on", flush=True)
                     continue
+                row |= {"commit": commit()}
                 with out.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 rows.append(row)
