@@ -239,6 +239,12 @@ def surface_nets(skin: Skin, cell: float):
     found = matches(skin.vertices, skin.triangles, places)
     height = np.full(shape, np.nan)
     height[tuple(at.T)] = np.sum((places - found.feet) * found.normals, axis=1)
+    return surface_of(height, low, cell)
+
+
+def surface_of(height, low, cell: float):
+    """The zero of distances at a grid's nodes (NaN where none is known), as vertices, triangles."""
+    shape, at = height.shape, np.argwhere(np.isfinite(height))
     inside = height < 0
     corners = [(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)]
     values = np.stack([height[i : shape[0] - 1 + i, j : shape[1] - 1 + j, k : shape[2] - 1 + k]
@@ -264,7 +270,7 @@ def surface_nets(skin: Skin, cell: float):
     for axis in range(3):
         step = np.eye(3, dtype=int)[axis]
         b, c = np.eye(3, dtype=int)[(axis + 1) % 3], np.eye(3, dtype=int)[(axis + 2) % 3]
-        nodes = at[(at < shape - 2).all(axis=1) & (at > 0).all(axis=1)]
+        nodes = at[(at < np.array(shape) - 2).all(axis=1) & (at > 0).all(axis=1)]
         ends = nodes + step
         differ = inside[tuple(nodes.T)] != inside[tuple(ends.T)]
         nodes = nodes[differ & np.isfinite(height[tuple(ends.T)])]
@@ -460,15 +466,15 @@ def against(truth: Skin, made: Made, found) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def main(words: str | None = __doc__, rows: str = "registration_kinds.jsonl") -> None:
     """Try what the command line names."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        description=words, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--only", nargs="*", default=None, help="kinds by name; all by default")
     parser.add_argument("--list", action="store_true", help="name the kinds, and end")
     parser.add_argument("--pictures", type=Path, default=None, help="folder for pictures")
-    parser.add_argument("--out", type=Path, default=RESULTS / "registration_kinds.jsonl")
+    parser.add_argument("--out", type=Path, default=RESULTS / rows)
     given = parser.parse_args()
     if given.list:
         print("\n".join(KINDS))
