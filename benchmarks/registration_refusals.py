@@ -10,7 +10,9 @@ side by side. One row of JSON each: refused or not, why, processor seconds, peak
 import argparse
 import json
 import resource
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +92,23 @@ def shapes(random: np.random.Generator) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def huge_file(folder: Path) -> Path:
+    """A PLY of 2 GB: a true head, and zeros that take no room on most disks."""
+    path = folder / "huge.ply"
+    count = 2_000_000_000 // 12
+    head = f"ply\nformat binary_little_endian 1.0\nelement vertex {count}\n"
+    head += "".join(f"property float {axis}\n" for axis in "xyz") + "end_header\n"
+    with path.open("wb") as file:
+        file.write(head.encode())
+        file.truncate(len(head) + 12 * count)
+    return path
+
+
 def main() -> None:
     """Try every shape."""
     from corporeal.body.raw_scan import RawScan
-    from corporeal.errors import InputError
+    from corporeal.errors import CorporealError
+    from corporeal.formats.raw_scans import read_raw_scan
     from corporeal.registration.register import register_scan
 
     parser = argparse.ArgumentParser(
@@ -102,15 +117,21 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=None, help="shapes by name; all by default")
     parser.add_argument("--out", type=Path, default=RESULTS / "registration_refusals.jsonl")
     given, version = parser.parse_args(), commit()
-    for name, points in shapes(np.random.default_rng(4)).items():
+    tried: dict[str, Callable[[Path], RawScan]] = {
+        name: lambda _, points=points: RawScan(points)
+        for name, points in shapes(np.random.default_rng(4)).items()
+    }
+    tried["file of 2 GB"] = lambda folder: read_raw_scan(huge_file(folder))
+    for name, made in tried.items():
         if given.only is not None and name not in given.only:
             continue
         cpu, wall = time.process_time(), time.perf_counter()
-        try:
-            register_scan(RawScan(points))
-            reason = None
-        except InputError as error:
-            reason = str(error)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                register_scan(made(Path(folder)))
+                reason = None
+            except CorporealError as error:
+                reason = str(error)
         row = {
             "shape": name,
             "commit": version,
