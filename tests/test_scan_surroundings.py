@@ -219,3 +219,31 @@ def test_feet_that_a_scan_lacks_do_not_shorten_the_legs() -> None:
     assert FINE[0].strict
     assert away[True] < 0.015  # spacing of the points
     assert away[False] > 3.0 * away[True]
+
+
+def test_hands_beyond_the_sides_of_a_plinth_are_kept() -> None:
+    """The planes of a plinth's sides have a hand each beyond them, above the plinth: all of the
+    plinth goes, of her nothing above the soles."""
+    person, _ = _person()
+    plinth = _box((0.0, -0.175, 0.0), (2.0 * (person[:, 0].max() - 0.12), 0.35, 0.46), 9000)
+    both = np.concatenate([person, plinth])
+    found = flat_things(both, both)
+    assert found.points[len(person) :].mean() > 0.99
+    assert person[found.points[: len(person)], 1].max() < 0.03
+
+
+def test_a_thin_uneven_slab_is_a_floor() -> None:
+    """A slab 4 cm thick whose faces rise and fall by 4 mm, as a phone makes a patch of floor: its
+    two faces lie nearer to each other than coarse points to their neighbours."""
+    person, _ = _person()
+    random = np.random.default_rng(11)
+    across = random.uniform(-0.6, 0.6, (30_000, 2))
+    top = 0.004 * np.sin(9.0 * across[:, 0]) * np.sin(7.0 * across[:, 1])
+    y = top - np.where(np.arange(30_000) < 15_000, 0.0, 0.04)
+    slab = np.stack([across[:, 0], y, across[:, 1]], axis=1)
+    both = np.concatenate([person, slab])
+    found = flat_things(both, both[::6])
+    assert found.up is not None
+    assert found.up[1] > 0.99
+    assert found.points[len(person) :].mean() > 0.98
+    assert person[found.points[: len(person)], 1].max() < 0.03

@@ -3,8 +3,9 @@
 No patch of skin a hand's length wide each way is as flat as what people make: within a band of a
 few millimetres about a plane, points of skin fill the band, those of a floor lie in its middle. So
 planes are looked for through points along their own normals, and taken away where their points are
-many, connected, wide both ways and flat. What lies beneath a level one within a stand's height (the
-rim and the bottom of a plate) goes with it.
+many, connected, wide both ways and flat. What lies right beneath one that all stands on, within a
+stand's height (the rim and the bottom of a plate), goes with it; a hand beyond the side of a plinth
+does not lie beneath it.
 """
 
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ _STAND = 0.12
 """Height of a stand at most, share of the extent."""
 _STAND_SHARE = 0.3
 """Share of the points that lie beneath a stand's top at most."""
-_NEIGHBOURS = 12
+_NEIGHBOURS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ def flat_things(
     from scipy.spatial import KDTree
 
     extent = float(np.ptp(coarse, axis=0).max())
-    normals = _normals(coarse)
+    normals = _normals(coarse, points)
     left = np.ones(len(coarse), bool)
     gone, floor = np.zeros((2, len(points)), bool)
     up, others = None, 0
@@ -82,8 +83,8 @@ def flat_things(
         if side == 0.0:
             others += 1
         else:
-            taken |= side * height < 0.0
-            left &= side * own >= 0.0
+            taken |= (side * height < 0.0) & _beneath(points, coarse[patch], normal, extent)
+            left &= (side * own >= 0.0) | ~_beneath(coarse, coarse[patch], normal, extent)
             floor |= taken & ~gone
             up = side * normal if up is None else up
         gone |= taken
@@ -96,11 +97,26 @@ def _near(points: NumpyArray, others: NumpyArray, extent: float) -> NumpyArray:
     return np.isfinite(KDTree(others).query(points, distance_upper_bound=2.0 * _LINK * extent)[0])
 
 
-def _normals(points: NumpyArray) -> NumpyArray:
-    """Of the planes through neighbours, either way."""
+def _beneath(
+    points: NumpyArray, patch: NumpyArray, normal: NumpyArray, extent: float
+) -> NumpyArray:
+    """Points that seen along a plane's normal lie on the patch, or within its link's reach of
+    it."""
     from scipy.spatial import KDTree
 
-    near = np.asarray(KDTree(points).query(points, min(_NEIGHBOURS, len(points)))[1])
+    aside = np.linalg.svd(normal[None])[2][1:]
+    reach = KDTree(patch @ aside.T).query(
+        points @ aside.T, distance_upper_bound=2.0 * _LINK * extent
+    )[0]
+    return np.isfinite(reach)
+
+
+def _normals(places: NumpyArray, points: NumpyArray) -> NumpyArray:
+    """Of the planes through a place's neighbours among all points, either way: the two faces of a
+    board lie nearer to each other than some thousands of points do."""
+    from scipy.spatial import KDTree
+
+    near = np.asarray(KDTree(points).query(places, min(_NEIGHBOURS, len(points)))[1])
     around = points[near] - points[near].mean(axis=1, keepdims=True)
     return np.linalg.eigh(np.einsum("nka,nkb->nab", around, around))[1][:, :, 0]
 

@@ -1,0 +1,124 @@
+"""What the rows of registration's benchmarks say, in one file that pages quote.
+
+python benchmarks/registration_summary.py       # writes benchmarks/results/registration.json
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+FIGURES = (
+    "body_mm",
+    "hands_face_mm",
+    "largest_part_mm",
+    "rest_mm",
+    "mean_mm",
+    "worst_part_mm",
+    "unsound",
+    "unseen_rest_mm",
+    "seen_rest_mm",
+    "interval_covers",
+    "measurements_covered",
+    "cpu_s",
+)
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """The rows of a file; none where it is not there."""
+    path = RESULTS / f"registration_{name}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Least, median, mean, most."""
+    return {
+        "least": round(float(np.min(values)), 4),
+        "median": round(float(np.median(values)), 4),
+        "mean": round(float(np.mean(values)), 4),
+        "most": round(float(np.max(values)), 4),
+    }
+
+
+def told(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Figures over rows."""
+    good = [row for row in rows if not row.get("refused")]
+    found: dict[str, Any] = {
+        "rows": len(rows),
+        "refused": len(rows) - len(good),
+        "commits": sorted({str(row.get("commit", "not kept")) for row in rows}),
+    }
+    for key in FIGURES:
+        values = [float(row[key]) for row in good if row.get(key) is not None]
+        if values:
+            found[key] = spread(values)
+    ratios = [row["residual_mm"] / row["noise_mm"] for row in good if "noise_mm" in row]
+    if ratios:
+        found["residual_over_noise"] = spread(ratios)
+        found["body_within_4_mm"] = sum(row["body_mm"] <= 4.0 for row in good)
+        found["hands_face_within_6_mm"] = sum(row["hands_face_mm"] <= 6.0 for row in good)
+        found["outlier_limbs"] = sum(row["largest_part_mm"] > 30.0 for row in good)
+        found["with_unsound_triangles"] = sum(row["unsound"] > 0 for row in good)
+    if any("right" in row for row in good):
+        found["right"] = sum(bool(row.get("right")) for row in good)
+    return found
+
+
+def main() -> None:
+    """Gather, write, print."""
+    found: dict[str, Any] = {"command": "python benchmarks/registration_summary.py"}
+    for name in ("people_0.4mm", "people_1mm", "people_0.4mm_without5", "starts_0.4mm"):
+        rows = rows_of(name)
+        if not rows:
+            continue
+        found[name] = told(rows) | {
+            "by_pose": {
+                pose: told([row for row in rows if row["pose"] == pose])
+                for pose in sorted({row["pose"] for row in rows})
+            }
+        }
+    same = {(row["person"], row["pose"], row["seed"]) for row in rows_of("people_0.4mm_without5")}
+    beside = [r for r in rows_of("people_0.4mm") if (r["person"], r["pose"], r["seed"]) in same]
+    if beside:
+        found["people_0.4mm_of_the_same"] = told(beside)
+    missing = rows_of("missing_0.4mm")
+    for gone in sorted({row["missing"] for row in missing}):
+        found[f"missing {gone}"] = told([row for row in missing if row["missing"] == gone])
+    refusals = rows_of("refusals")
+    if refusals:
+        found["refusals"] = {
+            "tried": len(refusals),
+            "refused": sum(row["refused"] for row in refusals),
+            "cpu_s": spread([row["cpu_s"] for row in refusals]),
+            "wall_s": spread([row["wall_s"] for row in refusals]),
+            "peak_gb": max(row["peak_gb"] for row in refusals),
+        }
+    for name in ("kinds", "everyday"):
+        rows = rows_of(name)
+        found[name] = {row["kind"].replace(" ", "_"): row for row in rows}
+        for row in rows:
+            row.pop("seconds", None)
+    for name in ("markers_authored_0mm", "markers_captured_8mm"):
+        rows = rows_of(name)
+        if rows:
+            found[name] = {"takes": len(rows)} | {
+                key: {
+                    "rms": round(float(np.sqrt(np.mean([row[key] ** 2 for row in rows]))), 3),
+                    "worst": round(float(np.max(np.abs([row[key] for row in rows]))), 3),
+                }
+                for key in ("seen_deg", "all_deg", "stature_mm")
+            }
+    sequences = rows_of("sequences")
+    if sequences:
+        keys = [key for key, value in sequences[0].items() if isinstance(value, int | float)]
+        found["sequences"] = {"takes": len(sequences)} | {
+            key: spread([float(row[key]) for row in sequences]) for key in keys
+        }
+    (RESULTS / "registration.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
