@@ -242,7 +242,7 @@ def test_a_thin_uneven_slab_is_a_floor() -> None:
     y = top - np.where(np.arange(30_000) < 15_000, 0.0, 0.04)
     slab = np.stack([across[:, 0], y, across[:, 1]], axis=1)
     both = np.concatenate([person, slab])
-    found = flat_things(both, both[::6])
+    found = flat_things(both, both[::16])
     assert found.up is not None
     assert found.up[1] > 0.99
     assert found.points[len(person) :].mean() > 0.98
