@@ -124,6 +124,7 @@ class TestBody:
     def test_measurements(self, capsys: Capture) -> None:
         asked = "--gender female --stature 1.70 --mass 82 --waist 0.88"
         report = call_json(f"body {asked} --out anna.npz", capsys)
+        assert 2e-4 < report["measurements"]["breast_volume"] < 1e-3
         assert abs(report["measurements"]["stature"] - 1.70) < 2e-3
         assert abs(report["measurements"]["waist_circumference"] - 0.88) < 2e-3
         assert abs(report["measurements"]["mass"] - 82) < 0.1
@@ -135,6 +136,7 @@ class TestBody:
         assert call("body --gender male --out ben.npz") == 0
         words = capsys.readouterr()
         assert "Stature" in words.out
+        assert "Breast" not in words.out
         assert "ben.npz.manifest.json" in words.out
         assert "corporeal animate --body ben.npz" in words.out
 

@@ -27,6 +27,7 @@ from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace
 from corporeal.anthropometry.standing import REACH_RETRACTION_DEG, standing_map, standing_pose
 from corporeal.body.identity import Identity
 from corporeal.body.measurements import Measurements
+from corporeal.cli.console import measurement_table
 from corporeal.errors import InputError
 from corporeal.geometry import section_cpu
 from corporeal.geometry.section import convex_tape_length, plane_section, section_loops
@@ -34,7 +35,7 @@ from corporeal.geometry.volume import enclosed_volume, volume_gradient
 from corporeal.geometry.volume_cpu import volume_and_gradient
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.skinning.linear import LinearBlendSkinning
-from corporeal.units import BODY_DENSITY
+from corporeal.units import BODY_DENSITY, reading_unit
 
 ANSUR = public_data.folder("ansur2")
 
@@ -255,12 +256,36 @@ def test_the_space_makes_the_bodies_that_the_model_makes(model):
     rng = np.random.default_rng(4)
     values = rng.uniform(0.6 * np.maximum(space.low, -0.6), 0.6)
     identity = space.identity(values)
-    measured = measure(identity)
+    measured = measure(Identity(identity.rest_vertices, identity.joints, {}))  # says no gender
     fast = sensitivity(space, values).values
     for name, value in zip(READINGS, fast, strict=True):
         assert measured[name] == pytest.approx(value, abs=2e-5 if name != "mass" else 2e-3)
     mirrored = identity.rest_vertices[model.template.mesh.mirror] * [-1, 1, 1]
     assert np.abs(mirrored - identity.rest_vertices).max() < 2e-3
+
+
+def test_men_have_no_breast_volume(model):
+    """What is read off a chest of a man is no measurement of his; a body that says nothing keeps
+    the reading."""
+    assert READINGS[-1] == "breast_volume"
+    woman, man = (measure(model.prepare({"gender": gender})) for gender in (0.0, 1.0))
+    assert set(woman.values) - set(man.values) == {"breast_volume"}
+    unsaid = model.prepare({"gender": 1.0})
+    unsaid = Identity(unsaid.rest_vertices, unsaid.joints, {})
+    assert "breast_volume" in measure(unsaid).values
+
+
+def test_every_reading_is_shown_in_the_unit_of_what_it_is():
+    """A litre is a thousand millilitres, a metre a hundred centimetres; by kind, not by name."""
+    units = {"m": (100.0, "cm"), "kg": (1.0, "kg"), "m³": (1e6, "ml")}
+    for row in (*DIMENSIONS, *COMPANIONS):
+        assert reading_unit(row.name)[:2] == units[row.unit], row.name
+    table = measurement_table({"mass": 70.04, "breast_volume": 3.456e-4, "volume": 0.0693})
+    assert [line.split()[-2:] for line in table.splitlines()] == [
+        ["70.0", "kg"],
+        ["69.3", "litres"],
+        ["346", "ml"],
+    ]
 
 
 def test_the_compiled_volume_equals_the_reference():

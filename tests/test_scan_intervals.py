@@ -43,6 +43,7 @@ def test_what_is_not_shown_is_known_less() -> None:
 
     assert all(found[name][0] <= v <= found[name][1] for found in (whole, half)
                for name, v in values.items())  # fmt: skip
+    assert width(whole, "breast_volume") < 2e-4  # a few millimetres over a breast, no litres
     assert width(half, "stature") > 5.0 * width(whole, "stature")
     assert width(half, "calf_circumference") > 1.5 * width(whole, "calf_circumference")
     assert width(half, "neck_circumference") < 1.3 * width(whole, "neck_circumference")

@@ -20,8 +20,9 @@ from corporeal.units import BODY_DENSITY
 def measure(identity: Identity, template: Template | None = None) -> Measurements:
     """Measure one body standing, as people are measured; SI units.
 
-    Landmarks are known for the default body's topology alone; a `template` of the same topology may
-    bring its own skin weights. Volume and area are those of the zero pose.
+    A man (`gender` of 0.5 and more) has no `breast_volume`. Landmarks are known for the default
+    body's topology alone; a `template` of the same topology may bring its own skin weights. Volume
+    and area are those of the zero pose.
     """
     if np.ndim(identity.rest_vertices) != 2:
         raise InputError(
@@ -36,9 +37,15 @@ def measure(identity: Identity, template: Template | None = None) -> Measurement
     dimensions = {
         d.name: whole["mass"] if isinstance(d.kind, Mass) else read(plan, d.kind, points).value
         for d in (*DIMENSIONS, *COMPANIONS)
+        if not (d.name == "breast_volume" and _is_man(identity))
     }
     bmi = dimensions["mass"] / dimensions["stature"] ** 2
     return Measurements({**dimensions, **whole, "bmi": bmi})
+
+
+def _is_man(identity: Identity) -> bool:
+    """Whether a body says that it is one; scans and foreign models may say nothing."""
+    return bool(np.all(np.asarray(identity.parameters.get("gender", 0.0)) >= 0.5))
 
 
 def whole_body(skin: Float[NumpyArray, "V 3"], template: Template) -> dict[str, float]:

@@ -9,11 +9,10 @@ from corporeal.runtime.input_files import shortened
 from corporeal.runtime.jobs import JobReport
 from corporeal.runtime.manifest import to_json
 from corporeal.runtime.progress import is_quiet
+from corporeal.units import reading_unit
 
 _SHOWN = ("stature", "mass", "bmi", "volume", "surface_area")
 """Measurements that stand first in a table."""
-
-_UNITS = {"mass": "kg", "bmi": "kg/m²", "volume": "litres", "surface_area": "m²"}
 
 
 def say(text: str) -> None:
@@ -58,7 +57,7 @@ def tell_batch(
 
 
 def measurement_table(measurements: Mapping[str, float], asked: Sequence[str] = ()) -> str:
-    """Measurements as people read them: centimetres, kilograms; `asked` ones are marked."""
+    """Measurements in the units that people read them in; `asked` ones are marked."""
     names = [name for name in _SHOWN if name in measurements]
     names += [name for name in measurements if name not in _SHOWN]
     rows = [_row(name, measurements[name], name in asked) for name in names]
@@ -68,6 +67,5 @@ def measurement_table(measurements: Mapping[str, float], asked: Sequence[str] = 
 
 def _row(name: str, value: float, asked: bool) -> tuple[str, str, str]:
     label = name.replace("_", " ").capitalize() if name != "bmi" else "BMI"
-    unit = _UNITS.get(name, "cm")
-    scaled = value * {"cm": 100.0, "litres": 1000.0}.get(unit, 1.0)
-    return label, f"{scaled:.1f}" if unit != "m²" else f"{scaled:.2f}", unit + " ←" * asked
+    factor, unit, decimals = reading_unit(name)
+    return label, f"{factor * value:.{decimals}f}", unit + " ←" * asked

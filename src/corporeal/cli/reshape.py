@@ -10,6 +10,7 @@ from tyro.conf import Positional
 from corporeal.cli.console import print_json, say
 from corporeal.pipelines.people_table import parse_gender
 from corporeal.pipelines.reshape import ReshapeConfig, make_reshaped
+from corporeal.units import reading_unit
 
 _SHOWN = ("mass", "stature", "bmi", "waist_circumference", "buttock_circumference")
 
@@ -47,7 +48,7 @@ class Reshape:
             print_json(made)
             return 0
         for name in _SHOWN:
-            factor, unit = {"mass": (1.0, "kg"), "bmi": (1.0, "kg/m²")}.get(name, (100.0, "cm"))
+            factor, unit, _ = reading_unit(name)
             label = "BMI" if name == "bmi" else name.replace("_", " ").capitalize()
             before, after = factor * made.before[name], factor * made.after[name]
             print(f"  {label:<22} {before:>7.1f} → {after:>6.1f} {unit}")

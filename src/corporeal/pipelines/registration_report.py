@@ -14,20 +14,11 @@ from corporeal.formats.registry import write_mesh
 from corporeal.registration.coupled_stage import matches
 from corporeal.registration.register import RegisteredScan
 from corporeal.runtime.files import write_bytes
+from corporeal.units import reading_unit
 
 WORST_MM = 5.0
 """Distance at the end of the colour scale, millimetres."""
 _SIZE = (520, 760)
-_UNITS = {
-    "mass": (1.0, "kg"),
-    "fat_mass": (1.0, "kg"),
-    "muscle_mass": (1.0, "kg"),
-    "volume": (1000.0, "l"),
-    "surface_area": (1.0, "m²"),
-    "bmi": (1.0, "kg/m²"),
-}
-"""Factor and unit that a measurement is shown in; the others are lengths."""
-
 
 Person = Mapping[str, tuple[float, float, float]]
 """Value, low and high of the person's measurements by name, SI units."""
@@ -176,13 +167,13 @@ def _splat(
 
 
 def _measured(person: object) -> str:
-    """A table of measurements with their intervals; lengths in centimetres, masses in kilograms."""
+    """A table of measurements with their intervals, in the units that people read them in."""
     if not isinstance(person, dict) or not person:
         return ""
     rows = []
     for name, row in person.items():
-        factor, unit = _UNITS.get(name, (100.0, "cm"))
-        value, low, high = (f"{factor * row[key]:.1f}" for key in ("value", "low", "high"))
+        factor, unit, decimals = reading_unit(name)
+        value, low, high = (f"{factor * row[key]:.{decimals}f}" for key in ("value", "low", "high"))
         rows.append(
             f"<tr><td>{html.escape(name.replace('_', ' '))}, {unit}</td><td>{value}</td>"
             f"<td>{low} to {high}</td></tr>"

@@ -24,7 +24,7 @@ _PLACED = 4e-3
 what eleven virtual scans had (docs/design/registration.md)."""
 _STATURE = 1e-3
 """The same of stature, which no landmark but the crown tells."""
-_NO_LENGTHS = ("mass", "volume", "surface_area", "bmi")
+_NO_LENGTHS = ("mass", "volume", "surface_area", "bmi", "breast_volume")
 
 Intervals = Mapping[str, tuple[float, float]]
 """Low and high by name; SI units."""
