@@ -1,5 +1,6 @@
-// As much of UnityEngine as the component for pose correctives touches, and a player for it.
-// Reads lines of names and numbers from standard input; prints a line of weights a pose.
+// As much of UnityEngine as the components for correctives touch, and a player for them.
+// Reads lines of names and numbers from standard input; prints a line of weights a pose. With a third
+// argument the joints' local rotations (xyzw), as the component left them, follow the weights.
 
 using System;
 using System.Collections.Generic;
@@ -12,7 +13,11 @@ namespace UnityEngine
     public class RequireComponent : Attribute { public RequireComponent(Type type) { } }
     public class TooltipAttribute : Attribute { public TooltipAttribute(string text) { } }
 
-    public struct Quaternion { public float x, y, z, w; }
+    public struct Quaternion
+    {
+        public float x, y, z, w;
+        public Quaternion(float a, float b, float c, float d) { x = a; y = b; z = c; w = d; }
+    }
 
     public class Transform
     {
@@ -80,8 +85,15 @@ public static class Player
                     z = numbers[4 * j + 2], w = numbers[4 * j + 3],
                 };
             Call(script, "LateUpdate");
+            var told = skin.shown.ToList();
+            if (arguments.Length > 2)
+                foreach (var joint in root.children)
+                {
+                    var turn = joint.localRotation;
+                    told.AddRange(new[] { turn.x, turn.y, turn.z, turn.w });
+                }
             Console.WriteLine(string.Join("\t",
-                skin.shown.Select(w => w.ToString("G9", CultureInfo.InvariantCulture))));
+                told.Select(w => w.ToString("G9", CultureInfo.InvariantCulture))));
         }
         return 0;
     }
