@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import synthetic
 
+import corporeal as cp
 from corporeal.assets.default_body import load_default_body
 from corporeal.assets.learned_smpl import METRES_PER_STEP, learned_smpl, model_from_arrays
-from corporeal.body.linear_model import LinearBodyModel
+from corporeal.body.linear_model import Blending, LinearBodyModel
 from corporeal.body.pose import Pose
+from corporeal.body.shape_correctives import ShapeCorrectives
 from corporeal.errors import InputError
 from corporeal.formats.smpl import read_smpl, write_smpl
 from corporeal.models.smpl.embedding import embedded_model, embedded_weights
@@ -25,6 +27,7 @@ from corporeal.models.smpl.reduction import (
     reduced_correctives,
     usual_moments,
 )
+from corporeal.models.smpl.shipped import SmplSkinning
 from corporeal.pipelines.deformers import make_deformer
 
 TOOLS = Path(__file__).parents[1] / "tools"
@@ -181,6 +184,55 @@ def test_other_bodies_are_refused(name: str) -> None:
     """A mesh that the model has not learned is told what to do."""
     with pytest.raises(InputError, match="corporeal train smpl"):
         make_deformer(name, synthetic.arm_template())
+
+
+class TestTrained:
+    """`--deformer smpl --trained my_smpl.npz`: any body, moved as that model has learned."""
+
+    @pytest.mark.parametrize("blending", ["lbs", "dqs"])
+    def test_the_models_own_person_moves_as_the_model_moves_it(self, blending: Blending) -> None:
+        data = replace(learned_smpl("smpl-sparse").model(), blending=blending)
+        model = SmplModel(embedded_model(data))
+        person = model.prepare(np.array([1.0, -1.0]))
+        random = np.random.default_rng(6)
+        pose = Pose(random.normal(0, 0.5, (2, 52, 3)), np.zeros((2, 3)))
+        came = SmplSkinning(load_default_body().template, data).vertices(person, pose)
+        np.testing.assert_allclose(came, model.vertices(person, pose), atol=1e-6)
+
+    def test_read_from_a_file_by_an_animation(self, tmp_path: Path) -> None:
+        """The file's correctives act: without them the arm's skin is blended plainly."""
+        data = learned_smpl().model()
+        plain = replace(data, pose_offsets=np.zeros_like(data.pose_offsets))
+        for name, model in (("own", data), ("plain", plain)):
+            write_smpl(tmp_path / f"{name}.npz", model)
+        end = {"end": 0.05}
+        shipped = cp.animate(None, "punching", deformer="smpl", **end)
+        own = cp.animate(None, "punching", deformer="smpl", trained=tmp_path / "own.npz", **end)
+        bare = cp.animate(None, "punching", deformer="smpl", trained=tmp_path / "plain.npz", **end)
+        # what ships is kept in whole steps, files in float32
+        np.testing.assert_allclose(own.vertices, shipped.vertices, atol=2e-5)
+        assert np.abs(bare.vertices - shipped.vertices).max() > 1e-3
+
+    def test_a_model_of_another_surface_is_refused(self) -> None:
+        other = linear_models.random_model(vertex_count=60)
+        with pytest.raises(InputError, match=r"60 vertices .* body has 13380 .* --model my_smpl"):
+            SmplSkinning(load_default_body().template, other)
+
+    def test_corrections_by_shape_coefficients_are_refused(self, tmp_path: Path) -> None:
+        data = learned_smpl().model()
+        names = data.joint_names[1:]
+        shares = np.zeros((2, 3, data.pose_count))
+        offsets = np.zeros((3, data.vertex_count, 3), np.float32)
+        write_smpl(tmp_path / "own.npz", data, ShapeCorrectives(names, shares, offsets))
+        with pytest.raises(InputError, match=r"--model own\.npz --shape"):
+            cp.animate(None, "punching", deformer="smpl", trained=tmp_path / "own.npz", end=0.02)
+
+    def test_the_sparse_one_ships_alone(self, tmp_path: Path) -> None:
+        write_smpl(tmp_path / "own.npz", learned_smpl().model())
+        with pytest.raises(InputError, match=r"--trained .* Use --deformer smpl"):
+            cp.animate(
+                None, "punching", deformer="smpl-sparse", trained=tmp_path / "own.npz", end=0.02
+            )
 
 
 def test_whole_numbers_are_near_enough() -> None:

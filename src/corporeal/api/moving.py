@@ -150,7 +150,8 @@ def animate(
 
     For flesh: `soft` has stiffness factors by body part (of a mesh: by joint); `stiffness_map`,
     `mass_map` and `exaggeration_map` are painted factors a vertex (.npy); `scene` holds colliders
-    and wind (.json). `trained` is the model (.npz) of blendscape, dyna or dmpl.
+    and wind (.json). `trained` is the model (.npz) of smpl, enveloping,
+    blendscape, dyna, dmpl or neural.
     For a mesh: `component` says which connected parts are flesh; `mesh_unit`, `mesh_up` and
     `mesh_front` what its file does not.
 

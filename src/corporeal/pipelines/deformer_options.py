@@ -65,6 +65,15 @@ def read_trained(options: AnimateOptions) -> Any:
     """The trained model that a run names, read as its deformer's kind."""
     path = options.trained
     assert path is not None
+    if options.deformer == "smpl":
+        from corporeal.formats.smpl import read_shape_correctives, read_smpl
+
+        if read_shape_correctives(path) is not None:
+            raise InputError(
+                f"{path} corrects by shape coefficients of its own people, which other bodies do "
+                f"not have. Move those: corporeal animate --model {path.name} --shape 1.0,-0.5."
+            )
+        return read_smpl(path)
     if options.deformer == "dmpl":
         from corporeal.formats.dmpl import read_dmpl
 

@@ -109,8 +109,8 @@ class AnimateOptions(LightOptions, LookOptions, ModelOptions, MeshOptions, Motio
     exaggeration_map: Path | None = None
     """Painted factors of how far the skin goes from plain skinning, one a vertex (.npy)."""
     trained: Path | None = None
-    """Trained model of the deformer (.npz): enveloping, blendscape, dyna, dmpl or neural; the one
-    that ships unless given."""
+    """Trained model of the deformer (.npz): smpl, enveloping, blendscape, dyna, dmpl or neural; the
+    one that ships unless given."""
     scene: Path | None = None
     """Colliders and wind around the body (.json); see the documentation of the command line."""
 
