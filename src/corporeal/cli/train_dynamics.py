@@ -54,6 +54,7 @@ class TrainDyna(TrainDynaConfig):
     """Learn dynamic triangle deformations from movements, on a BlendSCAPE (Dyna).
 
     Examples:
+      corporeal train dyna --takes dyna.zarr --out dyna.npz
       corporeal train dyna --takes dyna.zarr --model blendscape.npz --out dyna.npz
 
     Takes that are marked as kept for tests are left out.

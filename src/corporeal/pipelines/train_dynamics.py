@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from corporeal.assets.default_body import load_default_body
+from corporeal.assets.learned_blendscape import learned_blendscape
 from corporeal.body.dynamics import ControlKind, Differences
 from corporeal.body.registrations import Registrations, Take
 from corporeal.body.template import Template
@@ -18,6 +19,7 @@ from corporeal.errors import InputError
 from corporeal.formats.blendscape import read_blendscape, write_blendscape
 from corporeal.formats.dmpl import write_dmpl
 from corporeal.formats.dyna import write_dyna
+from corporeal.models.blendscape.model import BlendScape
 from corporeal.models.blendscape.train import BlendScapeTrainer
 from corporeal.models.smpl.corrected import CorrectedSkinning
 from corporeal.models.smpl.embedding import embedded_model, is_embeddable
@@ -108,10 +110,10 @@ class TrainDynaConfig(DynamicsOptions):
 
     takes: Path
     """Movements with poses and twins: a Zarr store of `corporeal capture --protocol dyna`."""
-    model: Path
-    """BlendSCAPE that dynamics are added to (.npz)."""
     out: Path
     """Model to write (.npz)."""
+    model: Path = field(default_factory=lambda: Path(BlendScape.name))
+    """BlendSCAPE that dynamics are added to (.npz); the one that ships by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,10 +176,11 @@ def train_dyna(
 ) -> TrainedDynamicsFile:
     """Train dynamic deformations and write them with their BlendSCAPE, and a manifest."""
     _require_npz(config.out)
-    run = start_run("train dyna", config, (config.model,))
+    shipped = str(config.model) == BlendScape.name
+    run = start_run("train dyna", config, () if shipped else (config.model,))
     notes: list[str] = []
     takes = chosen_takes(read_dataset(config.takes), str(config.takes), config, notes)
-    body = read_blendscape(config.model)
+    body = learned_blendscape() if shipped else read_blendscape(config.model)
     template = default_template(takes, str(config.takes))
     trainer = DynaTrainer()
     trainer = DynaTrainer(config.training(trainer.training))
