@@ -18,7 +18,7 @@ from corporeal.evaluation.penetration import PenetrationMeter
 from corporeal.geometry.surface import vertex_normals
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.physics.contact.skin_contacts import SkinContacts
-from corporeal.physics.contact.touching import Touching, TouchingEdges
+from corporeal.physics.contact.touching import Movement, Touching, TouchingEdges, no_edges_touch
 from corporeal.physics.fast_projective_skinning.body import SimulatedBody
 from corporeal.physics.fast_projective_skinning.controls import Collisions, ProjectiveControls
 from corporeal.physics.fast_projective_skinning.preparation import Preparations
@@ -191,6 +191,53 @@ def test_contacts_are_blind_to_where_the_body_is(
     far = moving.start(identity, there)
     difference = far.flesh.positions - state.flesh.positions - [7.0, 3.0, -2.0]
     assert np.abs(difference).max() < 1e-3
+
+
+@pytest.fixture
+def edged(template: Template, identity: Identity, preparations: Preparations):
+    """Moving flesh with rows of edges, folded and in static balance."""
+    moving = simulation(template, preparations, "global")
+    finder = moving.body(identity).skin_contacts()
+    finder.edged = True
+    yield finder, moving.start(identity, bent(BEND)), frames(moving.body(identity), bent(BEND))
+    finder.edged = False
+
+
+def edges_of(touching: Touching) -> TouchingEdges:
+    assert touching.edges is not None
+    return touching.edges
+
+
+def test_a_fold_loses_its_rows_of_edges_where_a_vertex_is_deep(edged) -> None:
+    """One vertex that touches is carried three pushes in: no row of edges is left in the fold, kept
+    or new, although none of its own is there; the vertices' rows are."""
+    finder, state, joints = edged
+    still = Movement(np.stack([joints, joints]), 0 * state.flesh.positions, 1 / 60)
+    touching, deep = state.flesh.touching, state.flesh.positions.copy()
+    _, after = finder.contacts(deep, joints, touching, movement=still)
+    assert len(edges_of(after)) == len(edges_of(touching)) > 0
+    passing = finder.edges.edges[edges_of(touching).pairs]
+    row = np.flatnonzero(~np.isin(touching.pairs[:, 0], passing))[0]
+    vertex, triangle = touching.pairs[row]
+    world = joints[finder.owners[triangle], :3, :3] @ touching.normals[row]
+    deep[vertex] -= 3 * finder.push * world
+    _, after = finder.contacts(deep, joints, touching, movement=still)
+    assert len(after) >= 0.9 * len(touching)
+    assert len(edges_of(after)) == 0
+
+
+def test_a_fold_asleep_does_not_win_rows_of_edges(edged) -> None:
+    """Flesh moves by about a push, which makes new rows; where those of edges were taken, they come
+    back if the fold is awake, and not if it sleeps."""
+    finder, state, joints = edged
+    went = finder.push * np.random.default_rng(1).normal(size=state.flesh.positions.shape)
+    moving, touching = Movement(np.stack([joints, joints]), went, 1 / 60), state.flesh.touching
+    found = []
+    for rate in (1e-3, 0.5):
+        bare = replace(touching, rates=np.full(len(touching), rate), edges=no_edges_touch())
+        _, after = finder.contacts(state.flesh.positions, joints, bare, movement=moving)
+        found.append(len(edges_of(after)))
+    assert found[0] == 0 < found[1]
 
 
 def test_a_saved_contact_goes_on_bit_for_bit(

@@ -45,3 +45,6 @@ EDGE_PUSH = 1.0
 EDGE_FACING = 0.2
 """Cosine between the direction across two edges and the skin's normals on both, below which it is
 not certain on which sides of each other they belong."""
+EDGE_DEEP, EDGE_DEEP_AT_JOINTS = 1.0, 2.0
+"""A fold has no rows of edges while one of its vertices is deeper than so many times that distance:
+between bones that are far from each other, and at joints, whose pits only edges open."""

@@ -25,7 +25,15 @@ from corporeal.physics.contact.rates import (
     first_rates,
     pressed_together,
 )
-from corporeal.physics.contact.rules import ASLEEP, CLEARANCE, FRICTION, RESTING, WEIGHT
+from corporeal.physics.contact.rules import (
+    ASLEEP,
+    CLEARANCE,
+    EDGE_DEEP,
+    EDGE_DEEP_AT_JOINTS,
+    FRICTION,
+    RESTING,
+    WEIGHT,
+)
 from corporeal.physics.contact.touching import (
     Movement,
     Touching,
@@ -160,7 +168,11 @@ class SkinContacts:
         if edged:
             edges = self._turned_edges(touching.edges, world_from_joint, into_world=True)
             near = asked if self.edged else np.zeros_like(asked)
-            passing = self.edges.passing(skin, near, self._tangled(before, anew), edges)
+            asleep = (before.rates < ASLEEP) & (movement is not None)
+            tangled = self._tangled(before, anew, edges, asleep)
+            buried = tangled[self.edges.edges[edges.pairs]].any(axis=(1, 2))
+            edges = edges.chosen(np.flatnonzero(~buried))
+            passing = self.edges.passing(skin, near, tangled, edges)
             asked[self.edges.edges[passing.pairs]] = True
             asked[self.edges.edges[edges.pairs]] = True
         reference = self._reference(moves, base_points, asked)
@@ -199,15 +211,21 @@ class SkinContacts:
         seen = seen_apart(positions, *self._sides(now.pairs, now.shares))
         return float(np.max(-np.sum(now.normals * seen, axis=1), initial=0.0))
 
-    def _tangled(self, before: Touching, anew: _Candidates) -> Bool[NumpyArray, "V"]:
-        """Vertices of folds of which a vertex is deeper behind its triangle than it may come out
-        in a step, and that not at a joint: bones have carried limbs through each other, and normals
-        do not tell on which side of each other edges belong."""
-        deep = np.flatnonzero((anew.gaps < -self.push) & ~self.at_joints(anew.pairs))
-        if len(deep) == 0:
-            return np.zeros(self._count, bool)
+    def _tangled(
+        self,
+        before: Touching,
+        anew: _Candidates,
+        edges: TouchingEdges,
+        asleep: Bool[NumpyArray, "m"],
+    ) -> Bool[NumpyArray, "V"]:
+        """Vertices of folds that have no rows of edges (`Folds.barred`): where one is so deep
+        behind its triangle that bones may have carried skin through skin, normals do not tell on
+        which side of each other edges belong."""
         pairs = np.concatenate([before.pairs, anew.pairs])
-        return self.folds.of(self._corners(pairs), anew.pairs[deep, 0])
+        limits = np.where(self.at_joints(anew.pairs), EDGE_DEEP_AT_JOINTS, EDGE_DEEP) * self.push
+        deep = anew.pairs[anew.gaps < -limits, 0]
+        edged = self.edges.edges[edges.pairs].ravel()
+        return self.folds.barred(self._corners(pairs), deep, asleep, edged)
 
     def _own(self, touching: Touching | None) -> Touching:
         """Pairs of before; refused if they are of another skin."""
