@@ -24,7 +24,11 @@ from corporeal.models.enveloping.training.problem import (
     Scans,
     squared_errors,
 )
-from corporeal.models.enveloping.training.scans import Confidence, scans_of
+from corporeal.models.enveloping.training.scans import (
+    Confidence,
+    require_same_side_out,
+    scans_of,
+)
 from corporeal.models.enveloping.training.skeleton import skeleton_squares, with_bones
 from corporeal.models.enveloping.training.start import (
     Beginning,
@@ -43,6 +47,10 @@ _LEAST_DENSE = 6
 _LEAST_OFFSETS = (2e-3) ** 2
 """σ_k², m², that eq. 12 may not fall below: the most probable offsets are smaller than likely ones,
 so that again and again re-estimated they would vanish (docs/design/enveloping.md)."""
+_CONTRADICTS = 4.0
+"""Times the median distance of scans from the model, beyond which one contradicts the others."""
+_NEAR = 5e-3
+"""Metres within which none does."""
 INFLUENCES = 4
 """Influences a vertex has in the end: what engines take."""
 
@@ -119,6 +127,7 @@ class EnvelopingTrainer:
         run.begin(regressor, names)
         single, estimate = run.finished(kept)
         problem = run.beginning.problem
+        notes += _doubts(problem, estimate, scans, run.who)
         known = registrations.subjects
         facts = [known[name].facts if name in known else {} for name in names]
         model = model_of(problem, estimate, template, facts)
@@ -158,6 +167,34 @@ def _notes(scans: Scans, names: tuple[str, ...]) -> tuple[str, ...]:
     seen = float(scans.confidence.mean())
     if seen < 0.999:
         notes.append(f"{100 * seen:.0f} % of the surface was seen; holes count for nothing")
+    return tuple(notes)
+
+
+def _doubts(
+    problem: Problem, estimate: Estimate, scans: Scans, names: list[str]
+) -> tuple[str, ...]:
+    """What the scans leave open, in words: vertices that nobody saw, and scans that stay far from
+    what all others say."""
+    notes = []
+    seen = (scans.confidence > 0).any(axis=0)
+    if problem.mirror is not None:
+        seen |= seen[problem.mirror]
+    if not seen.all():
+        notes.append(
+            f"{int((~seen).sum())} vertices are in no scan, nor their mirror images: they stay as "
+            f"the template has them"
+        )
+    squares, counts = squared_errors(problem, estimate, scans)
+    off = np.sqrt(squares / np.maximum(counts, 1.0))
+    far = np.flatnonzero(off > max(_CONTRADICTS * float(np.median(off)), _NEAR))
+    if len(far):
+        worst = far[np.argsort(-off[far], kind="stable")]
+        told = ", ".join(f"{names[n]} ({1e3 * off[n]:.0f} mm)" for n in worst[:5].tolist())
+        notes.append(
+            f"{told} stayed far from the model, others {1e3 * float(np.median(off)):.1f} mm in the "
+            f"middle ({len(far)} scans): their correspondences contradict the others'. Look at "
+            f"them, or leave them out"
+        )
     return tuple(notes)
 
 
@@ -206,7 +243,14 @@ class _Run:
 
     def begin(self, regressor: NumpyArray | None, names: tuple[str, ...]) -> None:
         """First poses, joints and key angles of all scans."""
-        s = self.settings
+        s, mesh = self.settings, self.template.mesh
+        self.who = [
+            f"scan {int(np.sum(self.scans.people[:n] == p))} of {names[p]}"
+            for n, p in enumerate(self.scans.people)
+        ]
+        require_same_side_out(
+            self.scans, np.asarray(mesh.triangles), np.asarray(mesh.vertices), self.who
+        )
         self.beginning: Beginning = begin(
             self.scans, self.template, regressor, s.keys, s.pose_vertices
         )
@@ -216,11 +260,7 @@ class _Run:
             self.beginning.bones.mean(axis=0)[None], np.zeros((len(names), 0)),
         )  # fmt: skip
         squares, seen = squared_errors(self.beginning.problem, everyone, self.scans)
-        who = [
-            f"scan {int(np.sum(self.scans.people[:n] == p))} of {names[p]}"
-            for n, p in enumerate(self.scans.people)
-        ]
-        require_near(squares, seen, who)
+        require_near(squares, seen, self.who)
         self.told("first poses", squares, seen)
 
     def told(self, stage: str, squares: NumpyArray, seen: NumpyArray) -> None:
