@@ -9,10 +9,11 @@ Parts: `budget` (training, new people, one person's corrections transferred, ide
 chosen by), `smpl` (SMPL and shape-dependent SMPL on the same scans), `holes30` and `holes60` (so
 much of the surface not seen), `posing` (time of a frame), `edits` (mass and stature), `shipped`
 (the model that ships, on the same new people), `resumed` (a training that is killed and started
-again), `registered` (sets of registered raw scans instead of the truth: `--registered`), `bars`
-(ratios of what is there). Each part is written when it is done and is not done again unless
-`--again`. `--limit` is the number of test poses of a new person. New people are those of the sets'
-test half; people of a set that is not split are divided by their body mass index.
+again), `registered` (sets of registered raw scans instead of the truth: `--registered`), `elbow`
+(why elbows gain little), `bars` (ratios of what is there). Each part is written when it is done and
+is not done again unless `--again`. `--limit` is the number of test poses of a new person. New
+people are those of the sets' test half; people of a set that is not split are divided by their body
+mass index.
 """
 
 import argparse
@@ -130,13 +131,13 @@ class Bench:
             t.subject == n and t.split == "test" for t in self.held.takes)]  # fmt: skip
         if self.new:
             rest = [n for n in order if n not in self.new]
-            self.single = max(rest, key=lambda n: self.counts[n])
+            self.single = max(rest, key=lambda n: self.counts[n], default="")
             many = [n for n in rest if n != self.single and self.counts[n] > 2 * OBSERVED]
             self.dense = many[:DENSE]
             return
         self.new = order[3::7]
         rest = [n for n in order if n not in self.new]
-        self.single = max(rest[8:20], key=lambda n: self.counts[n])
+        self.single = max(rest[8:20], key=lambda n: self.counts[n], default="")
         self.dense = [n for n in rest if n != self.single][2::6][:DENSE]
 
     def frames(self, name: str, count: int | None = None) -> np.ndarray:
@@ -394,6 +395,46 @@ class Bench:
             }  # fmt: skip
         return found
 
+    def elbow(self) -> dict:
+        """Why elbows gain little: errors there with what x adds to one kind of key angles alone,
+        and how far elbows of the test poses are from the nearest key."""
+        from corporeal.models.enveloping.fitting import PersonFitter, rig_of
+        from corporeal.models.enveloping.keys import angles_of, driver_rotations
+
+        model = self.kept()
+        fits, _ = self.people(model)
+        kinds = {(plain(model.joint_names[d.joint]), d.kind) for d in model.corrections}
+        found: dict = {"none": self.tried(without_individual(model), fits)["elbow"]}
+        for name, kind in sorted(kinds):
+            if name in ("elbow", "shoulder", "collar", "spine3"):
+                alone = replace(model, corrections=tuple(
+                    d if (plain(model.joint_names[d.joint]), d.kind) == (name, kind)
+                    else replace(d, offsets=d.offsets[:1]) for d in model.corrections
+                ))  # fmt: skip
+                found[f"{name} {kind}"] = self.tried(alone, fits)["elbow"]
+        found["all"] = self.tried(model, fits)["elbow"]
+        axes, fitter, far = rig_of(model).axes, PersonFitter(model), {}
+        for name, person in fits.items():
+            frames = self.frames(name)[OBSERVED : OBSERVED + self.given.limit]
+            seen = np.tile(self.confidence, (len(frames), 1))
+            turns = fitter.fit(
+                frames, seen, x=person.x[: model.latent_count], residual=person.residual,
+                iterations=6,
+            ).poses.rotations  # fmt: skip
+            for d in model.corrections:
+                joint = plain(model.joint_names[d.joint])
+                if joint in ("elbow", "knee", "shoulder", "hip"):
+                    driving = driver_rotations(d.kind, turns[:, d.joint], axes[d.joint])
+                    nearest = angles_of(driving, d.keys).min(axis=1)
+                    far.setdefault(f"{joint} {d.kind}", []).extend(nearest.tolist())
+        return {
+            "elbow_mm_with_individual_part_of": found,
+            "nearest_key_rad": {
+                kind: {"median": round(float(np.median(v)), 3), "most": round(max(v), 3)}
+                for kind, v in far.items()
+            },
+        }  # fmt: skip
+
     def resumed(self) -> dict:
         """`train enveloping` without a break; and killed (SIGKILL) after its third stage, then
         given again."""
@@ -634,6 +675,11 @@ class Bench:
             "edits": len(rows), "largest_stature_change_mm": round(float(off[:, 0].max()), 4),
             "largest_mass_miss_kg": round(float(off[:, 1].max()), 4),
         }  # fmt: skip
+
+
+def plain(name: str) -> str:
+    """A joint's name without its side."""
+    return name.removeprefix("left_").removeprefix("right_")
 
 
 def posed_as(model: EnvelopingModel, person, poses, frames: np.ndarray) -> np.ndarray:
