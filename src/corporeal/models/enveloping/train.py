@@ -176,9 +176,9 @@ def _doubts(
     """What the scans leave open, in words: vertices that nobody saw, and scans that stay far from
     what all others say."""
     notes = []
-    seen = (scans.confidence > 0).any(axis=0)
+    seen: NumpyArray = scans.confidence.max(axis=0) > 0
     if problem.mirror is not None:
-        seen |= seen[problem.mirror]
+        seen = seen | seen[problem.mirror]
     if not seen.all():
         notes.append(
             f"{int((~seen).sum())} vertices are in no scan, nor their mirror images: they stay as "
