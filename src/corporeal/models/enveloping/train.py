@@ -16,6 +16,7 @@ from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.models.enveloping.equations import Variances, variance_of
 from corporeal.models.enveloping.training.checkpoints import Checkpoints, Reached
+from corporeal.models.enveloping.training.doubts import doubts, require_bent, told_of
 from corporeal.models.enveloping.training.linear import LinearSolve, with_linear_parts
 from corporeal.models.enveloping.training.people import with_people
 from corporeal.models.enveloping.training.problem import (
@@ -42,15 +43,9 @@ from corporeal.models.enveloping.training.weights import with_weights
 
 ProgressCallback = Callable[[str, float], None]
 """Is told what was done, and the root mean square distance of vertices after it, metres."""
-_LEAST_DENSE = 6
-"""Poses that somebody must have been scanned in, for key angles to be learned."""
 _LEAST_OFFSETS = (2e-3) ** 2
 """σ_k², m², that eq. 12 may not fall below: the most probable offsets are smaller than likely ones,
 so that again and again re-estimated they would vanish (docs/design/enveloping.md)."""
-_CONTRADICTS = 4.0
-"""Times the median distance of scans from the model, beyond which one contradicts the others."""
-_NEAR = 5e-3
-"""Metres within which none does."""
 INFLUENCES = 4
 """Influences a vertex has in the end: what engines take."""
 
@@ -116,7 +111,7 @@ class EnvelopingTrainer:
         `regressor` tells joints from the surface (rings of the template's parts if None).
         """
         scans, names = scans_of(registrations, template, confidence)
-        notes = _notes(scans, names)
+        notes = told_of(scans, names)
         if vertex_confidence is not None:
             seen = scans.confidence * np.asarray(vertex_confidence, np.float32)
             scans = replace(scans, confidence=seen)
@@ -127,7 +122,7 @@ class EnvelopingTrainer:
         run.begin(regressor, names)
         single, estimate = run.finished(kept)
         problem = run.beginning.problem
-        notes += _doubts(problem, estimate, scans, run.who)
+        notes += doubts(problem, estimate, scans, run.who)
         known = registrations.subjects
         facts = [known[name].facts if name in known else {} for name in names]
         model = model_of(problem, estimate, template, facts)
@@ -147,66 +142,6 @@ class EnvelopingTrainer:
         }
         alone = model_of(problem, single, template, [{}])
         return TrainedEnveloping(model, report, notes, alone, problem, estimate)
-
-
-def _notes(scans: Scans, names: tuple[str, ...]) -> tuple[str, ...]:
-    counts = np.bincount(scans.people)
-    if counts.max() < _LEAST_DENSE:
-        raise InputError(
-            f"nobody was scanned in more than {counts.max()} poses; expected at least one person "
-            f"in {_LEAST_DENSE}, or what poses do cannot be told from what people are. Add scans "
-            f"of somebody in many poses."
-        )
-    notes = []
-    if (counts == 1).any():
-        few = [name for name, count in zip(names, counts, strict=True) if count == 1]
-        notes.append(
-            f"{', '.join(few[:5])} came in one pose alone ({len(few)} people): they tell "
-            f"shape, and their joints by landmarks only"
-        )
-    seen = float(scans.confidence.mean())
-    if seen < 0.999:
-        notes.append(f"{100 * seen:.0f} % of the surface was seen; holes count for nothing")
-    return tuple(notes)
-
-
-def _doubts(
-    problem: Problem, estimate: Estimate, scans: Scans, names: list[str]
-) -> tuple[str, ...]:
-    """What the scans leave open, in words: vertices that nobody saw, and scans that stay far from
-    what all others say."""
-    notes = []
-    seen: NumpyArray = scans.confidence.max(axis=0) > 0
-    if problem.mirror is not None:
-        seen = seen | seen[problem.mirror]
-    if not seen.all():
-        notes.append(
-            f"{int((~seen).sum())} vertices are in no scan, nor their mirror images: they stay as "
-            f"the template has them"
-        )
-    squares, counts = squared_errors(problem, estimate, scans)
-    off = np.sqrt(squares / np.maximum(counts, 1.0))
-    far = np.flatnonzero(off > max(_CONTRADICTS * float(np.median(off)), _NEAR))
-    if len(far):
-        worst = far[np.argsort(-off[far], kind="stable")]
-        told = ", ".join(f"{names[n]} ({1e3 * off[n]:.0f} mm)" for n in worst[:5].tolist())
-        notes.append(
-            f"{told} stayed far from the model, others {1e3 * float(np.median(off)):.1f} mm in the "
-            f"middle ({len(far)} scans): their correspondences contradict the others'. Look at "
-            f"them, or leave them out"
-        )
-    return tuple(notes)
-
-
-def _require_bent(problem: Problem, template: Template) -> None:
-    """Raise `InputError` where a joint that corrections depend on is the same in all scans."""
-    names = template.skeleton.names
-    still = sorted({names[driver.joint] for driver in problem.drivers if driver.key_count == 0})
-    if still:
-        raise InputError(
-            f"no scan bends {', '.join(still)}; expected poses in which every joint bends, or what "
-            f"its skin does then cannot be told. Add scans in other poses."
-        )
 
 
 def _identifier(trainer: EnvelopingTrainer, scans: Scans, template: Template) -> str:
@@ -254,7 +189,7 @@ class _Run:
         self.beginning: Beginning = begin(
             self.scans, self.template, regressor, s.keys, s.pose_vertices
         )
-        _require_bent(self.beginning.problem, self.template)
+        require_bent(self.beginning.problem, self.template)
         everyone = first_estimate(
             self.beginning, self.template, np.arange(len(self.scans.people)),
             self.beginning.bones.mean(axis=0)[None], np.zeros((len(names), 0)),
