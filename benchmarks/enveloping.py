@@ -7,10 +7,13 @@
 Parts: `budget` (training, new people, one person's corrections transferred, identities permuted),
 `folds` (people with many poses left out one by one, all but two of their scans: what settings are
 chosen by), `smpl` (SMPL and shape-dependent SMPL on the same scans), `holes30` and `holes60` (so
-much of the surface not seen), `posing` (time of a frame), `edits` (mass and stature). Each part is
-written when it is done and is not done again unless `--again`. `--limit` is the number of test
-poses of a new person. New people are those of the sets' test half; people of a set that is not
-split are divided by their body mass index.
+much of the surface not seen), `posing` (time of a frame), `edits` (mass and stature), `shipped`
+(the model that ships, on the same new people), `resumed` (a training that is killed and started
+again), `registered` (sets of registered raw scans instead of the truth: `--registered`), `elbow`
+(why elbows gain little), `bars` (ratios of what is there). Each part is written when it is done and
+is not done again unless `--again`. `--limit` is the number of test poses of a new person. New
+people are those of the sets' test half; people of a set that is not split are divided by their body
+mass index.
 """
 
 import argparse
@@ -18,6 +21,8 @@ import json
 import os
 import platform
 import subprocess
+import sys
+import tempfile
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,17 +35,29 @@ from corporeal.body.registrations import Registrations, Take
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "enveloping.json"
-PARTS = ("budget", "folds", "smpl", "holes30", "holes60", "posing", "edits")
+PARTS = (
+    "budget", "folds", "smpl", "holes30", "holes60", "posing", "edits", "shipped", "resumed",
+    "bars",
+)  # fmt: skip
 REACH = {"elbow": 0.10, "shoulder": 0.14, "knee": 0.13, "hip": 0.18}
 """Metres around a joint that are its region."""
 OBSERVED = 2
 """Scans of a new person that its shape is found from."""
 DENSE, POSES = 5, 16
+KILLED_AFTER = 3
+"""Stages that the training to be resumed has told."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--scans", type=Path, nargs="+", help="held poses of many people")
+    parser.add_argument(
+        "--registered",
+        type=Path,
+        nargs=2,
+        metavar=("REGISTERED", "TRUTH"),
+        help="raw scans as registration has them, and as they were recorded",
+    )
     parser.add_argument("--hold", type=float, default=None, help="individual_hold of the solve")
     parser.add_argument("--in-turns", action="store_true", help="poses held while offsets change")
     parser.add_argument("--reach", type=float, default=None, help="of shoulders' key angles, m")
@@ -52,7 +69,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     done = json.loads(given.out.read_text()) if given.out.exists() else {}
-    bench = Bench(given)
+    bench = Bench(given, done)
     for part in given.only.split(","):
         if part in done and not given.again:
             continue
@@ -75,7 +92,7 @@ def commit() -> str:
 class Bench:
     """Data, split and the model on the budget."""
 
-    def __init__(self, given: argparse.Namespace) -> None:
+    def __init__(self, given: argparse.Namespace, done: dict) -> None:
         from corporeal.models.enveloping import regions
         from corporeal.pipelines.train_enveloping import default_rig, hand_confidence, joined_sets
 
@@ -83,7 +100,7 @@ class Bench:
             raise SystemExit("--scans is needed: sets of held poses (corporeal capture).")
         if given.reach is not None:
             regions.REACH["shoulder"] = given.reach
-        self.given, self.held = given, joined_sets(given.scans)
+        self.given, self.done, self.held = given, done, joined_sets(given.scans)
         self.template, self.regressor = default_rig()
         self.confidence = hand_confidence(self.template)
         self.counts: dict[str, int] = {}
@@ -114,13 +131,13 @@ class Bench:
             t.subject == n and t.split == "test" for t in self.held.takes)]  # fmt: skip
         if self.new:
             rest = [n for n in order if n not in self.new]
-            self.single = max(rest, key=lambda n: self.counts[n])
-            many = [n for n in rest if n != self.single and self.counts[n] >= POSES]
+            self.single = max(rest, key=lambda n: self.counts[n], default="")
+            many = [n for n in rest if n != self.single and self.counts[n] > 2 * OBSERVED]
             self.dense = many[:DENSE]
             return
         self.new = order[3::7]
         rest = [n for n in order if n not in self.new]
-        self.single = max(rest[8:20], key=lambda n: self.counts[n])
+        self.single = max(rest[8:20], key=lambda n: self.counts[n], default="")
         self.dense = [n for n in rest if n != self.single][2::6][:DENSE]
 
     def frames(self, name: str, count: int | None = None) -> np.ndarray:
@@ -185,11 +202,14 @@ class Bench:
         self.model, self.made = made.model, made
         fits, rms = self.people(made.model)
         one = replace(made.model, corrections=made.single.corrections)
-        permuted = self.permuted(made)
+        order = np.random.default_rng(3).permutation(len(made.estimate.x))
+        again = self.solved_again(made, np.arange(len(order)))
+        permuted = self.solved_again(made, order)
         return {
             "people": {
                 "single": [self.single, self.counts[self.single]],
                 "dense": self.dense,
+                "poses of dense": [min(POSES, self.counts[n]) for n in self.dense],
                 "two poses": len(made.report["data"]["people"]) - len(self.dense) - 1,
                 "new": self.new,
             },
@@ -202,14 +222,21 @@ class Bench:
                 "enveloping": self.tried(made.model, fits),
                 "average corrections": self.tried(without_individual(made.model), fits),
                 "one person transferred": self.tried(one, fits),
+                "solved again": self.tried(again, fits),
+                "solved again, average": self.tried(without_individual(again), fits),
                 "identities permuted": self.tried(permuted, fits),
+                "identities permuted, average": self.tried(without_individual(permuted), fits),
                 "no corrections": self.tried(without_corrections(made.model), fits),
             },
             "individual": self.correlation(made.model, fits),
+            "follows_identity": {
+                "own": self.followed(made.model, fits), "permuted": self.followed(permuted, fits),
+            },
         }  # fmt: skip
 
-    def permuted(self, made) -> EnvelopingModel:
-        """The same training data, with x of other people where offsets are learned."""
+    def solved_again(self, made, order: np.ndarray) -> EnvelopingModel:
+        """Offsets of the same training data solved for once more, with x of the people in this
+        order where offsets are concerned."""
         from corporeal.models.enveloping.train import model_of
         from corporeal.models.enveloping.training.linear import with_linear_parts
         from corporeal.models.enveloping.training.scans import scans_of
@@ -217,15 +244,14 @@ class Bench:
         scans, _ = scans_of(self.scans(), self.template)
         seen = (scans.confidence * self.confidence).astype(np.float32)
         scans = replace(scans, confidence=seen)
-        order = np.random.default_rng(3).permutation(len(made.estimate.x))
         # dress shapes and bones of x' = P x are the same people's: only offsets meet strangers
         estimate = replace(made.estimate, offsets=tuple(0 * k for k in made.estimate.offsets))
-        rows = made.estimate.offset_count
-        shuffled = with_linear_parts(
-            made.problem, scans, estimate, rows, self.trainer().linear,
-            offset_latents=made.estimate.x[order],
+        rows, trainer = made.estimate.offset_count, self.trainer()
+        solved = with_linear_parts(
+            made.problem, scans, estimate, rows, trainer.linear,
+            offset_latents=made.estimate.x[order], free=trainer.free_poses,
         )  # fmt: skip
-        kept = replace(made.estimate, offsets=shuffled.offsets)
+        kept = replace(made.estimate, offsets=solved.offsets)
         return model_of(made.problem, kept, self.template, [{}] * len(order))
 
     def people(self, model: EnvelopingModel):
@@ -285,6 +311,169 @@ class Bench:
                 "correlation_with_mass": round(float(np.corrcoef(size, masses)[0, 1]), 3),
             }
         return {"masses_kg": masses.round(1).tolist(), **sizes}
+
+    def followed(self, model: EnvelopingModel, fits) -> dict:
+        """How far what x adds to the corrections goes along with what new people in new poses have
+        beyond the average person's, in poses found with the average's: correlation over all
+        coordinates of a region, and the share of the squared distance that it takes away."""
+        from corporeal.models.enveloping.fitting import PersonFitter
+
+        average = without_individual(model)
+        fitter, rows = PersonFitter(average), []
+        for name, person in fits.items():
+            frames = self.frames(name)[OBSERVED : OBSERVED + self.given.limit]
+            seen = np.tile(self.confidence, (len(frames), 1))
+            found = fitter.fit(
+                frames, seen, x=person.x[: model.latent_count], residual=person.residual,
+                iterations=6,
+            )  # fmt: skip
+            missing = frames - found.vertices
+            added = posed_as(model, person, found.poses, frames) - found.vertices
+            rows.append({
+                kind: [float(np.sum(a[:, where] * b[:, where])) for a, b in (
+                    (missing, added), (missing, missing), (added, added))]
+                for kind, where in self.regions.items()
+            })  # fmt: skip
+        return {kind: self._told(np.array([row[kind] for row in rows])) for kind in self.regions}
+
+    def _told(self, sums: np.ndarray) -> dict:
+        both, missing, added = sums.sum(axis=0)
+        people = sums[:, 0] / np.sqrt(sums[:, 1] * sums[:, 2] + 1e-20)
+        return {
+            "correlation": round(float(both / np.sqrt(missing * added + 1e-20)), 3),
+            "share_taken_away": round(float((2 * both - added) / missing), 3),
+            "correlation_by_person": people.round(3).tolist(),
+        }
+
+    def shipped(self) -> dict:
+        """The model that ships, on new people that had no part in its making."""
+        from corporeal.assets.learned_enveloping import learned_enveloping
+
+        model = learned_enveloping()
+        fits, rms = self.people(model)
+        return {
+            "new": self.new, "new_people_rms_mm": rms,
+            "new_people": {
+                "enveloping": self.tried(model, fits),
+                "average corrections": self.tried(without_individual(model), fits),
+                "no corrections": self.tried(without_corrections(model), fits),
+            },
+            "individual": self.correlation(model, fits),
+            "follows_identity": self.followed(model, fits),
+        }  # fmt: skip
+
+    def registered(self) -> dict:
+        """The same scans as registration has them and as they were recorded: a model of each, tried
+        on the same new people's true surfaces."""
+        from corporeal.pipelines.train_enveloping import joined_sets
+
+        if self.given.registered is None:
+            raise SystemExit("--registered is needed: registrations of raw scans, and their truth.")
+        registered, truth = (joined_sets([path]) for path in self.given.registered)
+        kept = {(t.subject, t.sequence): t for t in truth.takes}
+        pairs = [(t, kept[t.subject, t.sequence]) for t in registered.takes]
+        off = [
+            np.linalg.norm(np.asarray(a.vertices[:]) - np.asarray(b.vertices[:]), axis=-1)
+            [:, self.regions["body"]] for a, b in pairs
+        ]  # fmt: skip
+        found = {
+            "people": len(pairs), "scans": sum(len(o) for o in off),
+            "registration_rms_mm": round(
+                1e3 * float(np.sqrt(np.mean(np.concatenate(off) ** 2))), 3),
+        }  # fmt: skip
+        for name, takes in (
+            ("registered", [a for a, _ in pairs]),
+            ("truth", [b for _, b in pairs]),
+        ):
+            made = self.trained(replace(truth, takes=tuple(takes)))
+            fits, rms = self.people(made.model)
+            found[name] = {
+                "training_rms_mm": round(1e3 * made.report["training_rms"], 3),
+                "new_people_rms_mm": rms, "new_people": self.tried(made.model, fits),
+                "average corrections": self.tried(without_individual(made.model), fits),
+                "no corrections": self.tried(without_corrections(made.model), fits),
+            }  # fmt: skip
+        return found
+
+    def elbow(self) -> dict:
+        """Why elbows gain little: errors there with what x adds to one kind of key angles alone,
+        and how far elbows of the test poses are from the nearest key."""
+        from corporeal.models.enveloping.fitting import PersonFitter, rig_of
+        from corporeal.models.enveloping.keys import angles_of, driver_rotations
+
+        model = self.kept()
+        fits, _ = self.people(model)
+        kinds = {(plain(model.joint_names[d.joint]), d.kind) for d in model.corrections}
+        found: dict = {"none": self.tried(without_individual(model), fits)["elbow"]}
+        for name, kind in sorted(kinds):
+            if name in ("elbow", "shoulder", "collar", "spine3"):
+                alone = replace(model, corrections=tuple(
+                    d if (plain(model.joint_names[d.joint]), d.kind) == (name, kind)
+                    else replace(d, offsets=d.offsets[:1]) for d in model.corrections
+                ))  # fmt: skip
+                found[f"{name} {kind}"] = self.tried(alone, fits)["elbow"]
+        found["all"] = self.tried(model, fits)["elbow"]
+        axes, fitter, far = rig_of(model).axes, PersonFitter(model), {}
+        for name, person in fits.items():
+            frames = self.frames(name)[OBSERVED : OBSERVED + self.given.limit]
+            seen = np.tile(self.confidence, (len(frames), 1))
+            turns = fitter.fit(
+                frames, seen, x=person.x[: model.latent_count], residual=person.residual,
+                iterations=6,
+            ).poses.rotations  # fmt: skip
+            for d in model.corrections:
+                joint = plain(model.joint_names[d.joint])
+                if joint in ("elbow", "knee", "shoulder", "hip"):
+                    driving = driver_rotations(d.kind, turns[:, d.joint], axes[d.joint])
+                    nearest = angles_of(driving, d.keys).min(axis=1)
+                    far.setdefault(f"{joint} {d.kind}", []).extend(nearest.tolist())
+        return {
+            "elbow_mm_with_individual_part_of": found,
+            "nearest_key_rad": {
+                kind: {"median": round(float(np.median(v)), 3), "most": round(max(v), 3)}
+                for kind, v in far.items()
+            },
+        }  # fmt: skip
+
+    def resumed(self) -> dict:
+        """`train enveloping` without a break; and killed (SIGKILL) after its third stage, then
+        given again."""
+        from corporeal.formats.enveloping import read_enveloping
+
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            plain, broken = folder / "plain.npz", folder / "broken.npz"
+            subprocess.run(self._training(plain), check=True, capture_output=True)
+            stages = []
+            with subprocess.Popen(
+                self._training(broken), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            ) as run:
+                for line in run.stdout or ():
+                    stages += [line.strip()] if line.rstrip().endswith("mm") else []
+                    if len(stages) == KILLED_AFTER:
+                        run.kill()
+            assert not broken.exists()
+            again = subprocess.run(
+                self._training(broken), check=True, capture_output=True, text=True)  # fmt: skip
+            told = again.stdout + again.stderr
+            one, two = read_enveloping(plain), read_enveloping(broken)
+            left = sorted(path.name for path in folder.iterdir())
+        off = max(
+            float(np.abs(np.asarray(a) - np.asarray(b)).max()) for a, b in (
+                (one.dress, two.dress), (one.bones, two.bones), (one.latents, two.latents),
+                *[(a.offsets, b.offsets)
+                  for a, b in zip(one.corrections, two.corrections, strict=True)])
+        )  # fmt: skip
+        return {
+            "killed_after": stages[-1], "stages_of_second_run": told.count(" mm\n"),
+            "largest_difference": off, "files_left": left,
+        }  # fmt: skip
+
+    def _training(self, out: Path) -> list[str]:
+        small = ["--rounds", "1", "--latent-count", "2", "--offset-count", "1"]
+        sets = [str(path) for path in (self.given.registered or self.given.scans)[-1:]]
+        return [sys.executable, "-m", "corporeal.cli.main", "train", "enveloping", "--scans", *sets,
+                *small, "--test-too", "--out", str(out)]  # fmt: skip
 
     def smpl(self) -> dict:
         from corporeal.models.smpl.train import SmplTrainer
@@ -413,6 +602,30 @@ class Bench:
             "stages": made.report["stages"], "new_people": self.tried(made.model, fits),
         }  # fmt: skip
 
+    def bars(self) -> dict:
+        """Ratios of errors that are there: what was asked, in one place."""
+        tried = self.done["budget"]["new_people"]
+        own, found = tried["enveloping"], {}
+        others = {
+            "own to one person transferred": (own, tried["one person transferred"]),
+            "own to average": (own, tried["average corrections"]),
+            "solved again to its average": (tried["solved again"], tried["solved again, average"]),
+            "permuted to its average": (
+                tried["identities permuted"], tried["identities permuted, average"]),
+        }  # fmt: skip
+        for name, errors in self.done.get("smpl", {}).get("new_people", {}).items():
+            others[f"own to {name}"] = (own, errors)
+        for part in ("holes30", "holes60"):
+            if part in self.done:
+                others[f"{part} to whole"] = (self.done[part]["new_people"], own)
+                found[f"{part} to whole, two scans"] = round(
+                    self.done[part]["new_people_rms_mm"]
+                    / self.done["budget"]["new_people_rms_mm"], 3)  # fmt: skip
+        return found | {
+            name: {kind: round(one[kind] / other[kind], 3) for kind in one}
+            for name, (one, other) in others.items()
+        }
+
     def posing(self) -> dict:
         from corporeal.assets.default_body import load_default_body
         from corporeal.body.pose import Pose
@@ -462,6 +675,25 @@ class Bench:
             "edits": len(rows), "largest_stature_change_mm": round(float(off[:, 0].max()), 4),
             "largest_mass_miss_kg": round(float(off[:, 1].max()), 4),
         }  # fmt: skip
+
+
+def plain(name: str) -> str:
+    """A joint's name without its side."""
+    return name.removeprefix("left_").removeprefix("right_")
+
+
+def posed_as(model: EnvelopingModel, person, poses, frames: np.ndarray) -> np.ndarray:
+    """A fitted person in poses that are given."""
+    from corporeal.models.enveloping.fitting import estimate_of, problem_of
+    from corporeal.models.enveloping.training.problem import Scans, skins
+
+    estimate = estimate_of(model, poses, person.x[None, : model.latent_count])
+    dress = estimate.dress.copy()
+    dress[0] += person.residual
+    which = np.arange(len(frames))
+    seen = np.ones(frames.shape[:2], np.float32)
+    scans = Scans(frames, seen, np.zeros(len(frames), np.int64), np.zeros(1, np.int64))
+    return skins(problem_of(model), replace(estimate, dress=dress), scans, which).vertices
 
 
 def without_individual(model: EnvelopingModel) -> EnvelopingModel:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -427,6 +428,61 @@ def test_joints_that_no_scan_bends_are_named():
     same = np.repeat(scans.vertices[:1], 8, axis=0)
     with pytest.raises(InputError, match=r"no scan bends .*left_elbow.*Add scans in other poses"):
         EnvelopingTrainer().fit(registrations_of([same]), small_template())
+
+
+def test_scans_in_a_mirror_are_refused():
+    """Left and right confused in one scan: no pose explains it, and 0.25 m would let it pass."""
+    _, _, scans = known_character()
+    given = scans.vertices[:8].copy()
+    given[5] *= [-1, 1, 1]
+    with pytest.raises(InputError, match=r"scan 5 of person0 is inside out .*\(1 such scans\)"):
+        EnvelopingTrainer().fit(registrations_of([given]), small_template())
+
+
+def test_contradicting_scans_and_unseen_skin_are_told():
+    """A patch whose vertices are in another order in one scan, and one that no scan shows."""
+    _, _, scans = known_character()
+    given = scans.vertices[:10].copy()
+    patch = np.argsort(np.linalg.norm(given[5] - given[5][7], axis=1))[:80]
+    given[5][patch] = given[5][patch][::-1]
+    unseen = np.argsort(np.linalg.norm(given[0] - given[0][300], axis=1))[:9]
+    given[:, unseen] = np.nan
+    made = EnvelopingTrainer(rounds=1, pose_vertices=60).fit(
+        registrations_of([given]), small_template()
+    )
+    told = " ".join(made.notes)
+    assert "9 vertices are in no scan" in told
+    assert "scan 5 of person0 (" in told
+    assert "(1 scans): their correspondences contradict" in told
+
+
+def test_a_training_that_was_stopped_goes_on(tmp_path: Path):
+    """Stopped after three of its stages, it does the others alone and gives bit for bit the same;
+    what was kept for other settings is refused."""
+    _, _, scans = known_character()
+    given, kept = registrations_of([scans.vertices[:8]]), tmp_path / "kept.npz"
+    trainer = EnvelopingTrainer(rounds=1, pose_vertices=60)
+    whole = trainer.fit(given, small_template())
+    stages = [row["stage"] for row in whole.report["stages"]]
+
+    def stop(stage: str, _: float) -> None:
+        if stage == stages[3]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer.fit(given, small_template(), callback=stop, checkpoint=kept)
+    told: list[str] = []
+    again = trainer.fit(
+        given, small_template(), callback=lambda stage, _: told.append(stage), checkpoint=kept
+    )
+    assert told == [stages[0], *stages[3:]]
+    assert again.report["stages"] == whole.report["stages"]
+    np.testing.assert_array_equal(again.model.dress, whole.model.dress)
+    for one, other in zip(again.model.corrections, whole.model.corrections, strict=True):
+        np.testing.assert_array_equal(one.offsets, other.offsets)
+    other = replace(trainer, pose_vertices=61)
+    with pytest.raises(InputError, match="training with other data or settings"):
+        other.fit(given, small_template(), checkpoint=kept)
 
 
 def test_fingers_of_little_confidence_are_no_holes():

@@ -16,6 +16,7 @@ from corporeal.body.weights import SkinWeights
 from corporeal.errors import InputError
 from corporeal.models.enveloping.equations import Variances, variance_of
 from corporeal.models.enveloping.training.checkpoints import Checkpoints, Reached
+from corporeal.models.enveloping.training.doubts import doubts, require_bent, told_of
 from corporeal.models.enveloping.training.linear import LinearSolve, with_linear_parts
 from corporeal.models.enveloping.training.people import with_people
 from corporeal.models.enveloping.training.problem import (
@@ -24,7 +25,11 @@ from corporeal.models.enveloping.training.problem import (
     Scans,
     squared_errors,
 )
-from corporeal.models.enveloping.training.scans import Confidence, scans_of
+from corporeal.models.enveloping.training.scans import (
+    Confidence,
+    require_same_side_out,
+    scans_of,
+)
 from corporeal.models.enveloping.training.skeleton import skeleton_squares, with_bones
 from corporeal.models.enveloping.training.start import (
     Beginning,
@@ -38,8 +43,6 @@ from corporeal.models.enveloping.training.weights import with_weights
 
 ProgressCallback = Callable[[str, float], None]
 """Is told what was done, and the root mean square distance of vertices after it, metres."""
-_LEAST_DENSE = 6
-"""Poses that somebody must have been scanned in, for key angles to be learned."""
 _LEAST_OFFSETS = (2e-3) ** 2
 """σ_k², m², that eq. 12 may not fall below: the most probable offsets are smaller than likely ones,
 so that again and again re-estimated they would vanish (docs/design/enveloping.md)."""
@@ -108,7 +111,7 @@ class EnvelopingTrainer:
         `regressor` tells joints from the surface (rings of the template's parts if None).
         """
         scans, names = scans_of(registrations, template, confidence)
-        notes = _notes(scans, names)
+        notes = told_of(scans, names)
         if vertex_confidence is not None:
             seen = scans.confidence * np.asarray(vertex_confidence, np.float32)
             scans = replace(scans, confidence=seen)
@@ -119,6 +122,7 @@ class EnvelopingTrainer:
         run.begin(regressor, names)
         single, estimate = run.finished(kept)
         problem = run.beginning.problem
+        notes += doubts(problem, estimate, scans, run.who)
         known = registrations.subjects
         facts = [known[name].facts if name in known else {} for name in names]
         model = model_of(problem, estimate, template, facts)
@@ -138,38 +142,6 @@ class EnvelopingTrainer:
         }
         alone = model_of(problem, single, template, [{}])
         return TrainedEnveloping(model, report, notes, alone, problem, estimate)
-
-
-def _notes(scans: Scans, names: tuple[str, ...]) -> tuple[str, ...]:
-    counts = np.bincount(scans.people)
-    if counts.max() < _LEAST_DENSE:
-        raise InputError(
-            f"nobody was scanned in more than {counts.max()} poses; expected at least one person "
-            f"in {_LEAST_DENSE}, or what poses do cannot be told from what people are. Add scans "
-            f"of somebody in many poses."
-        )
-    notes = []
-    if (counts == 1).any():
-        few = [name for name, count in zip(names, counts, strict=True) if count == 1]
-        notes.append(
-            f"{', '.join(few[:5])} came in one pose alone ({len(few)} people): they tell "
-            f"shape, and their joints by landmarks only"
-        )
-    seen = float(scans.confidence.mean())
-    if seen < 0.999:
-        notes.append(f"{100 * seen:.0f} % of the surface was seen; holes count for nothing")
-    return tuple(notes)
-
-
-def _require_bent(problem: Problem, template: Template) -> None:
-    """Raise `InputError` where a joint that corrections depend on is the same in all scans."""
-    names = template.skeleton.names
-    still = sorted({names[driver.joint] for driver in problem.drivers if driver.key_count == 0})
-    if still:
-        raise InputError(
-            f"no scan bends {', '.join(still)}; expected poses in which every joint bends, or what "
-            f"its skin does then cannot be told. Add scans in other poses."
-        )
 
 
 def _identifier(trainer: EnvelopingTrainer, scans: Scans, template: Template) -> str:
@@ -206,21 +178,24 @@ class _Run:
 
     def begin(self, regressor: NumpyArray | None, names: tuple[str, ...]) -> None:
         """First poses, joints and key angles of all scans."""
-        s = self.settings
+        s, mesh = self.settings, self.template.mesh
+        self.who = [
+            f"scan {int(np.sum(self.scans.people[:n] == p))} of {names[p]}"
+            for n, p in enumerate(self.scans.people)
+        ]
+        require_same_side_out(
+            self.scans, np.asarray(mesh.triangles), np.asarray(mesh.vertices), self.who
+        )
         self.beginning: Beginning = begin(
             self.scans, self.template, regressor, s.keys, s.pose_vertices
         )
-        _require_bent(self.beginning.problem, self.template)
+        require_bent(self.beginning.problem, self.template)
         everyone = first_estimate(
             self.beginning, self.template, np.arange(len(self.scans.people)),
             self.beginning.bones.mean(axis=0)[None], np.zeros((len(names), 0)),
         )  # fmt: skip
         squares, seen = squared_errors(self.beginning.problem, everyone, self.scans)
-        who = [
-            f"scan {int(np.sum(self.scans.people[:n] == p))} of {names[p]}"
-            for n, p in enumerate(self.scans.people)
-        ]
-        require_near(squares, seen, who)
+        require_near(squares, seen, self.who)
         self.told("first poses", squares, seen)
 
     def told(self, stage: str, squares: NumpyArray, seen: NumpyArray) -> None:

@@ -1,12 +1,12 @@
 """Registrations as scans to learn from: who, which is the standing pose, what was not seen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import splu
 
-from corporeal._typing import Float, NumpyArray
+from corporeal._typing import Float, Float64, Int, NumpyArray
 from corporeal.body.registrations import Registrations
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
@@ -15,6 +15,8 @@ from corporeal.models.enveloping.training.problem import Scans
 
 _LEAST_SEEN = 0.05
 """Share of the surface that a scan must show to be of use."""
+_INSIDE_OUT = 0.2
+"""Share of the template's volume from which a negative one says that a scan is inside out."""
 Confidence = Mapping[tuple[str, str], Float[NumpyArray, "N V"]]
 """Confidence of every vertex, from 0 to 1, by subject and sequence of the take."""
 
@@ -86,6 +88,36 @@ def filled(
         right = -(laplacian[away][:, here] @ whole[scan, here].astype(np.float64))
         whole[scan, away] = inner.solve(np.asarray(right))
     return whole
+
+
+def require_same_side_out(
+    scans: Scans, triangles: Int[NumpyArray, "F 3"], rest: Float[NumpyArray, "V 3"],
+    names: Sequence[str],
+) -> None:  # fmt: skip
+    """Refuse scans whose surface is inside out beside the template's: left and right are confused
+    in them, or they are in a mirror, and no pose explains that."""
+    everywhere = np.ones((1, len(rest)), bool)
+    whole = float(_volumes(np.asarray(rest)[None], everywhere, triangles)[0])
+    found = _volumes(scans.vertices, scans.confidence > 0, triangles)
+    turned = np.flatnonzero(found * whole < -_INSIDE_OUT * whole**2)
+    if len(turned):
+        raise InputError(
+            f"{names[turned[0]]} is inside out beside the template ({len(turned)} such scans); "
+            f"expected left and right as the template has them. Check whether the scan is in a "
+            f"mirror or its vertices are in another order, or leave it out."
+        )
+
+
+def _volumes(
+    vertices: NumpyArray, seen: NumpyArray, triangles: Int[NumpyArray, "F 3"]
+) -> Float64[NumpyArray, "N"]:
+    """Signed volume between the seen triangles and the middle of the seen vertices, m³."""
+    found = np.empty(len(vertices))
+    for n, (points, mask) in enumerate(zip(vertices, seen, strict=True)):
+        corners = triangles[mask[triangles].all(axis=1)]
+        a, b, c = np.moveaxis((points - points[mask].mean(axis=0))[corners], 1, 0)
+        found[n] = np.einsum("fa,fa->", a, np.cross(b, c)) / 6
+    return found
 
 
 def _eye(count: int) -> csr_array:
