@@ -1,11 +1,13 @@
-"""A physics take of 4 s as an engine file of every size: bytes, errors, and three.js's view of it.
+"""A physics take of 4 s as an engine file of every size: bytes, errors, and clients' view of it.
 
-    python benchmarks/light_characters.py [--take TAKE.npz] [--out RESULTS.json]
+    python benchmarks/light_characters.py [--take TAKE.npz] [--cases plain …] [--pictures FOLDER]
 
 Without --take, the default body runs on the spot for 4 s with projective skinning. Every file is
-checked before it is reported: read back, and where chromium and npm's three are installed
-(CORPOREAL_NODE_MODULES), played in three.js, whose vertices are compared with those of the take at
-three frames; load time and the time of a frame are three.js's, drawn as Chromium draws here.
+checked before it is reported: read back, and played by the clients that read it, whose vertices are
+compared at three frames with those of the take, and with what the file says (as our own reader
+plays it). Load time and the time of a frame are three.js's and Babylon's, drawn as Chromium draws
+here. Clients (tests/glb_players.py) that are not installed are left out, and the file says so:
+CORPOREAL_NODE_MODULES, CORPOREAL_BPY_PYTHON, `chromium`, `godot3-server`.
 """
 
 import argparse
@@ -13,8 +15,11 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +37,14 @@ CASES = {
     "plain 2k": {"lod": "2k"},
     "meshopt 2k": {"lod": "2k", "compress": "meshopt"},
 }
+READ_BY = {
+    "none": ("three.js", "Babylon.js", "Blender", "Godot 3"),
+    "quantized": ("three.js", "Babylon.js", "Blender"),
+    "meshopt": ("three.js", "Babylon.js"),
+}
+"""Packing → clients that read it."""
 FRAMES = (0, 100, 200)
+TIMED_FRAMES = 30
 
 
 def take_of(path: Path | None) -> Any:
@@ -46,36 +58,41 @@ def take_of(path: Path | None) -> Any:
     return cp.animate(None, "running-on-spot", deformer="projective", duration=4)
 
 
-def in_three(glb: Path, take: Any, full: bool) -> dict[str, Any]:
-    """What three.js shows of a file; nothing where it is not installed."""
-    three = Path(os.environ.get("CORPOREAL_NODE_MODULES", "node_modules")) / "three"
-    chromium = shutil.which("chromium")
-    if chromium is None or not three.is_dir():
-        return {}
+def clients(fps: float) -> dict[str, Callable[[Path, Sequence[float]], Any]]:
+    """How each installed client plays a file."""
     sys.path.insert(0, str(TESTS))
-    times = ",".join(str(frame / take.motion.fps) for frame in FRAMES)
-    results = import_module("browser").run_page(
-        chromium,
-        TESTS / "clients" / "three.html",
-        {"three": three, "character.glb": glb},
-        f"times={times}&frames=30",
-        timeout_s=600,
-    )
-    if results["done"] != b"ok":
-        raise SystemExit(results["done"].decode())
-    said = {f"three_{k}": round(v, 1) for k, v in json.loads(results["speed"]).items()}
-    if full:  # the first vertices are the take's own; copies at seams follow
-        expected = np.asarray(take.vertices)[list(FRAMES)]
-        found = [np.frombuffer(results[f"frame_{i}"], "<f8") for i in range(len(FRAMES))]
-        shown = np.stack([f.reshape(-1, 3)[: expected.shape[1]] for f in found])
-        apart = 1e3 * np.linalg.norm(shown - expected, axis=-1)
+    players = import_module("glb_players")
+    packages = Path(os.environ.get("CORPOREAL_NODE_MODULES", "node_modules"))
+    found: dict[str, Callable[[Path, Sequence[float]], Any]] = {}
+    timed = {"timed_frames": TIMED_FRAMES, "timeout_s": 600}
+    if chromium := shutil.which("chromium"):
+        if (packages / "three").is_dir():
+            found["three.js"] = partial(players.in_three, chromium, packages, **timed)
+        if (packages / "babylonjs").is_dir() and (packages / "babylonjs-loaders").is_dir():
+            found["Babylon.js"] = partial(players.in_babylon, chromium, packages, **timed)
+    if blender := os.environ.get("CORPOREAL_BPY_PYTHON"):
+        found["Blender"] = partial(players.in_blender, blender, fps=fps)
+    if godot := shutil.which("godot3-server"):
+        found["Godot 3"] = partial(players.in_godot, godot, fps=fps)
+    return found
+
+
+def distances(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Of every vertex at every frame, millimetres: copies at seams follow the surface's own."""
+    return 1e3 * np.linalg.norm(found[:, : expected.shape[1]] - expected, axis=-1)
+
+
+def shown(played: Any, file: np.ndarray, take: np.ndarray | None) -> dict[str, float]:
+    """How far a client's skin is from what the file says, and from the take."""
+    said = {"from_file_mm": round(float(distances(played.frames, file).max()), 4)}
+    if take is not None:
+        apart = distances(played.frames, take)
         said |= {
-            "three_within_1mm": round(float((apart <= 1).mean()), 5),
-            "three_largest_mm": round(float(apart.max()), 3),
+            "from_take_mean_mm": round(float(apart.mean()), 4),
+            "from_take_largest_mm": round(float(apart.max()), 3),
+            "within_1mm": round(float((apart <= 1).mean()), 5),
         }
-    if folder := os.environ.get("CORPOREAL_PICTURES"):
-        (Path(folder) / f"{glb.stem}.png").write_bytes(results["picture"])
-    return said
+    return said | {name: round(ms, 2) for name, ms in played.speed.items()}
 
 
 def main() -> None:
@@ -83,13 +100,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--take", type=Path)
     parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--pictures", type=Path)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     from corporeal.formats.gltf_read import read_glb_character
     from corporeal.pipelines.light_character import LightOptions
     from corporeal.pipelines.results import write_engine_character
+    from corporeal.skinning.playback import character_vertices
 
     take = take_of(options.take)
+    vertices = np.asarray(take.vertices)[list(FRAMES)]
+    times = [frame / take.motion.fps for frame in FRAMES]
+    installed = clients(take.motion.fps)
     done = json.loads(options.out.read_text()) if options.out.is_file() else {}
     rows: dict[str, Any] = done.get("files", {})
     for case in options.cases:
@@ -100,13 +122,29 @@ def main() -> None:
             if character.frame_count != take.motion.frame_count:
                 raise SystemExit(f"{case}: {character.frame_count} frames came back")
             report |= {"vertices": character.template.mesh.vertex_count}
-            rows[case] = report | in_three(glb, take, "lod" not in CASES[case])
-            print(case, rows[case], flush=True)
+            file = character_vertices(character, np.array(FRAMES))
+            is_full = "lod" not in CASES[case]
+            report["clients"] = {}
+            for name in READ_BY[report["packing"]]:
+                if name not in installed:
+                    report["clients"][name] = "not installed"
+                    continue
+                played = installed[name](glb, times)
+                report["clients"][name] = shown(played, file, vertices if is_full else None)
+                if options.pictures and played.picture:
+                    word = f"{glb.stem}_{name.partition('.')[0].replace(' ', '').lower()}.png"
+                    (options.pictures / word).write_bytes(played.picture)
+            rows[case] = report
+            print(case, json.dumps(report, indent=1), flush=True)
         content = {
             "command": "python benchmarks/light_characters.py",
             "take": f"{take.motion.name}, {take.deformer}, {take.motion.frame_count} frames at "
             f"{take.motion.fps:g} fps",
-            "machine": platform.platform(),
+            "commit": subprocess.run(
+                ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True
+            ).stdout.strip(),
+            "machine": f"{platform.platform()}, {os.cpu_count()} cores, load "
+            f"{os.getloadavg()[0]:.1f}; Chromium and Godot draw without a graphics card",
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "files": rows,
         }

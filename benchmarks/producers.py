@@ -2,7 +2,7 @@
 
     python benchmarks/producers.py --out benchmarks/results/producers.json
 
-A walk is written in the conventions of every producer of `tests/producers.py` (whose table names
+A walk is written in the conventions of every producer of `tests/producers` (whose table names
 the public file that each was taken from), read, and retargeted to the average adult. Told are the
 largest angle of any limb between body and source over all frames, that of hip and shoulder lines,
 by how much the way over the ground differs, and what the reader found.

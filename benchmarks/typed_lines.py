@@ -2,7 +2,7 @@
 
     python benchmarks/typed_lines.py [--only WORD …] [--out benchmarks/results/users.json]
 
-Motions are in the conventions of their producers (`tests/producers.py`), hostile files are those of
+Motions are in the conventions of their producers (`tests/producers`), hostile files are those of
 `tests/hostile_files.py` and some more. Every line is a process of its own in one folder; kept are
 its status, processor seconds and what it said. A line that ends in a traceback, by a signal or
 after more than 120 s is a failure, and so is one whose status is not the expected one. The result

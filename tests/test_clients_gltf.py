@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import run_page
 from client_files import (
     FRAMES,
     SCRIPTS,
@@ -18,6 +17,7 @@ from client_files import (
     program,
     validation_issues,
 )
+from glb_players import in_babylon, in_three
 
 from corporeal.formats.glb import Packing
 from corporeal.formats.gltf import split_seams, write_glb_character
@@ -49,22 +49,15 @@ def test_the_khronos_validator_finds_nothing(packed: tuple[Packing, Path]):
 def test_three_js_shows_the_character(packed: tuple[Packing, Path]):
     """`getVertexPosition` of three.js at three frames, on a take with morph targets."""
     character, (packing, glb) = client_character(), packed
-    times = ",".join(str(frame / character.fps) for frame in FRAMES)
-    results = run_page(
-        program("chromium"),
-        SCRIPTS / "three.html",
-        {"three": node_package("three"), "character.glb": glb},
-        f"times={times}",
-        timeout_s=180,
-    )
-    assert results["done"] == b"ok", results["done"].decode()
+    packages = node_package("three").parent
+    times = [frame / character.fps for frame in FRAMES]
+    played = in_three(program("chromium"), packages, glb, times)
     source = split_seams(character.template.mesh).source
-    for index in range(len(FRAMES)):
-        found = np.frombuffer(results[f"frame_{index}"], np.float64).reshape(-1, 3)
+    for index, found in enumerate(played.frames):
         assert error_mm(found, index, source) < PACKINGS[packing]
-    assert results["picture"].startswith(b"\x89PNG")
+    assert played.picture.startswith(b"\x89PNG")
     if folder := os.environ.get("CORPOREAL_PICTURES"):
-        (Path(folder) / f"three_{packing}.png").write_bytes(results["picture"])
+        (Path(folder) / f"three_{packing}.png").write_bytes(played.picture)
 
 
 def test_babylon_js_shows_the_character(packed: tuple[Packing, Path], tmp_path: Path):
@@ -86,3 +79,16 @@ def test_babylon_js_shows_the_character(packed: tuple[Packing, Path], tmp_path: 
         found = np.fromfile(tmp_path / f"frame_{index}.bin", "<f4").reshape(-1, 3)
         # its own skinning is in single precision
         assert error_mm(found.astype(np.float64), index, source) < PACKINGS[packing] + 0.01
+
+
+def test_babylon_js_draws_the_character(packed: tuple[Packing, Path]):
+    """The same in a page, where it draws, too."""
+    character, (packing, glb) = client_character(), packed
+    packages = node_package("babylonjs").parent
+    node_package("babylonjs-loaders")
+    times = [frame / character.fps for frame in FRAMES]
+    played = in_babylon(program("chromium"), packages, glb, times)
+    source = split_seams(character.template.mesh).source
+    for index, found in enumerate(played.frames):
+        assert error_mm(found, index, source) < PACKINGS[packing] + 0.01
+    assert played.picture.startswith(b"\x89PNG")

@@ -21,7 +21,7 @@ from corporeal.anthropometry.definitions import (
 from corporeal.anthropometry.kinds import Distance, Extent, Girth, Landmark, Mass
 from corporeal.anthropometry.landmarks import FINGERTIPS
 from corporeal.anthropometry.measure import measure
-from corporeal.anthropometry.reading import UP, plan_for, read
+from corporeal.anthropometry.reading import UP, plan_for, read, read_value
 from corporeal.anthropometry.sensitivity import sensitivity
 from corporeal.anthropometry.shape_space import SLIDERS, ShapeSpace
 from corporeal.anthropometry.standing import REACH_RETRACTION_DEG, standing_map, standing_pose
@@ -189,6 +189,25 @@ def test_edges_out_of_reach_are_never_met(model, gender, bmi, stature):
                 for edges in (plan.edges[d.kind.part], plan.edges_near(d.kind))
             )
             assert near_met == all_met, d.name
+
+
+def test_values_alone_are_those_that_come_with_derivatives(model, woman):
+    """Without a kernel, and with one: sums of some hundred lengths, so to the last digits."""
+    points, plan = points_of(model, woman), plan_for(model.template)
+    for d in (*DIMENSIONS, *COMPANIONS):
+        if not isinstance(d.kind, Mass):
+            value = read(plan, d.kind, points).value
+            assert read_value(plan, d.kind, points) == pytest.approx(value, rel=1e-13), d.name
+
+
+def test_a_body_is_measured_without_compiling(woman, monkeypatch):
+    """The sections' kernel took several seconds of every first run."""
+
+    def refused(*_):
+        raise AssertionError("a kernel was asked for")
+
+    monkeypatch.setattr(section_cpu, "read_section", refused)
+    assert measure(woman)["chest_circumference"] > 0.5
 
 
 def test_the_fullest_tape_is_the_largest_of_its_girths(model, woman):

@@ -1,6 +1,7 @@
 """Imports files into Blender and writes the posed vertices: `blender_play.py job.json`.
 
-The job: `fps`, `frames` (numbers of frames from 0), `files` (kind → path) and `out` (a folder).
+The job: `fps`, `frames` (numbers of frames from 0), `files` (kind → path), `out` (a folder) and
+perhaps `picture` (a path: the second frame, drawn by Cycles).
 Runs in a Python that has `bpy`. Vertices are written in Blender's axes: metres, z up.
 """
 
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import bpy
 import numpy as np
+from mathutils import Vector
 
 JOB = json.loads(Path(sys.argv[1]).read_text())
 
@@ -37,6 +39,31 @@ def posed(item: bpy.types.Object, frame: float) -> np.ndarray:
     matrix = np.array(shown.matrix_world)
     shown.to_mesh_clear()
     return places.reshape(-1, 3).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def draw(frame: float, path: str) -> None:
+    """The scene from where the other clients look at it."""
+    scene = bpy.context.scene
+    camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    scene.collection.objects.link(camera)
+    camera.data.angle = np.radians(35)
+    camera.location = (0.9, -3.1, 1.3)
+    aim = Vector((0.0, 0.0, 0.85)) - camera.location
+    camera.rotation_euler = aim.to_track_quat("-Z", "Y").to_euler()
+    scene.camera = camera
+    sun = bpy.data.objects.new("sun", bpy.data.lights.new("sun", "SUN"))
+    scene.collection.objects.link(sun)
+    sun.data.energy = 3.0
+    sun.rotation_euler = Vector((-1.0, 3.0, -2.0)).to_track_quat("-Z", "Y").to_euler()
+    scene.world = bpy.data.worlds.new("world")
+    scene.world.color = (0.6, 0.6, 0.6)
+    scene.render.engine = "CYCLES"
+    scene.cycles.samples = 8
+    scene.render.resolution_x = scene.render.resolution_y = 640
+    scene.view_settings.view_transform = "Standard"
+    scene.frame_set(int(frame))
+    scene.render.filepath = path
+    bpy.ops.render.render(write_still=True)
 
 
 def add_cache(path: str) -> None:
@@ -72,4 +99,6 @@ for kind, path in JOB["files"].items():
     item = body()
     frames = np.stack([posed(item, frame + SHIFT.get(kind, 0.0)) for frame in JOB["frames"]])
     np.save(Path(JOB["out"]) / f"{kind}.npy", frames)
+    if "picture" in JOB:
+        draw(JOB["frames"][1] + SHIFT.get(kind, 0.0), JOB["picture"])
     print(kind, frames.shape, flush=True)

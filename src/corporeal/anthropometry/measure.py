@@ -5,7 +5,7 @@ import numpy as np
 from corporeal._typing import Float, NumpyArray
 from corporeal.anthropometry.definitions import COMPANIONS, DIMENSIONS
 from corporeal.anthropometry.kinds import Mass
-from corporeal.anthropometry.reading import plan_for, read
+from corporeal.anthropometry.reading import plan_for, read_value
 from corporeal.anthropometry.standing import standing_map
 from corporeal.assets.default_body import load_default_body
 from corporeal.body.identity import Identity
@@ -35,7 +35,7 @@ def measure(identity: Identity, template: Template | None = None) -> Measurement
     plan = plan_for(shared)
     whole = whole_body(skin, shared)
     dimensions = {
-        d.name: whole["mass"] if isinstance(d.kind, Mass) else read(plan, d.kind, points).value
+        d.name: whole["mass"] if isinstance(d.kind, Mass) else read_value(plan, d.kind, points)
         for d in (*DIMENSIONS, *COMPANIONS)
         if not (d.name == "breast_volume" and _is_man(identity))
     }

@@ -31,6 +31,7 @@ from corporeal.anthropometry.kinds import (
 from corporeal.anthropometry.standing import standing_map
 from corporeal.body.template import Template
 from corporeal.errors import InputError
+from corporeal.geometry.section import convex_tape_length, edge_crossings
 from corporeal.geometry.surface import unique_edges
 
 _ARM = ("shoulder", "elbow", "wrist", "index", "middle", "pinky", "ring", "thumb")
@@ -203,6 +204,36 @@ def read(plan: Plan, kind: PointKind, points: Float[NumpyArray, "P 3"]) -> Readi
             return _bulge(points, *plan.patches[kind])
 
 
+def read_value(plan: Plan, kind: PointKind, points: Float[NumpyArray, "P 3"]) -> float:
+    """The value of `read` alone, without a kernel: one body is read before one is compiled."""
+    match kind:
+        case Girth() | Extent():
+            where = edge_crossings(
+                points,
+                plan.edges_near(kind),
+                plan.place(kind.at, points),
+                plan.normal(kind, points),
+            )
+            if len(where) < 3:
+                raise _no_section(plan, kind, points)
+            if isinstance(kind, Extent):
+                return float(np.ptp(where @ _AXES[kind.axis]))
+            return convex_tape_length(where, plan.normal(kind, points))
+        case Fullest():
+            levels = kind.levels
+            return max(read_value(plan, Girth(kind.part, level), points) for level in levels)
+        case _:
+            return read(plan, kind, points).value
+
+
+def _no_section(plan: Plan, kind: Girth | Extent, points: Float[NumpyArray, "P 3"]) -> InputError:
+    origin = plan.place(kind.at, points)
+    return InputError(
+        f"the plane at {np.round(origin, 3).tolist()} m does not cut the {kind.part}; expected "
+        f"a body of the default topology in its zero pose."
+    )
+
+
 def _section(plan: Plan, kind: Girth | Extent, points: Float[NumpyArray, "P 3"]) -> Reading:
     from corporeal.geometry import section_cpu
 
@@ -212,10 +243,7 @@ def _section(plan: Plan, kind: Girth | Extent, points: Float[NumpyArray, "P 3"])
         points, plan.edges_near(kind), origin, normal, direction
     )
     if count < 3:
-        raise InputError(
-            f"the plane at {np.round(origin, 3).tolist()} m does not cut the {kind.part}; expected "
-            f"a body of the default topology in its zero pose."
-        )
+        raise _no_section(plan, kind, points)
     shares = [(rows, gradient), plan.spread(kind.at, by_origin)]
     if isinstance(kind, Girth) and kind.along is not None:
         start, end = kind.along

@@ -1,7 +1,8 @@
 """Plane sections of a surface, and the length of a tape pulled tight around one.
 
-This is the readable reference; `section_cpu` is the compiled path with derivatives, and must agree
-with it. A tape spans hollows, so its length is the perimeter of the section's convex hull.
+This is the readable reference, quick enough to read one body; `section_cpu` is the compiled path
+with derivatives, for solvers, and must agree with it. A tape spans hollows, so its length is the
+perimeter of the section's convex hull.
 """
 
 import numpy as np
@@ -29,6 +30,20 @@ def plane_section(
     turned = crossed[np.arange(len(crossed))[:, None], (alone[:, None] + [0, 1, 2]) % 3]
     ends = [_crossing(vertices, height, turned[:, 0], turned[:, k]) for k in (1, 2)]
     return np.stack(ends, axis=1)
+
+
+def edge_crossings(
+    points: Float[NumpyArray, "P 3"],
+    edges: Int[NumpyArray, "E 2"],
+    origin: Float[NumpyArray, "3"],
+    normal: Float[NumpyArray, "3"],
+) -> Float[NumpyArray, "n 3"]:
+    """Where the plane through `origin` cuts the edges, metres; a point in the plane counts as
+    above it."""
+    height = (points - origin) @ normal
+    above = height >= 0
+    start, end = edges[above[edges[:, 0]] != above[edges[:, 1]]].T
+    return _crossing(points, height, start, end)
 
 
 def section_loops(segments: Float[NumpyArray, "n 2 3"]) -> list[Float[NumpyArray, "m 3"]]:
@@ -86,12 +101,12 @@ def plane_axes(
 
 def convex_hull(points: Float[NumpyArray, "n 2"]) -> Float[NumpyArray, "m 2"]:
     """Corners of the convex hull, counter-clockwise (Andrew's monotone chain)."""
-    order = points[np.lexsort((points[:, 1], points[:, 0]))]
+    order = points[np.lexsort((points[:, 1], points[:, 0]))].tolist()
     return np.array(_half_hull(order) + _half_hull(order[::-1]))
 
 
-def _half_hull(sorted_points: Float[NumpyArray, "n 2"]) -> list[Float[NumpyArray, "2"]]:
-    chain: list[np.ndarray] = []
+def _half_hull(sorted_points: list[list[float]]) -> list[list[float]]:
+    chain: list[list[float]] = []
     for point in sorted_points:
         while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0:
             chain.pop()
@@ -99,9 +114,9 @@ def _half_hull(sorted_points: Float[NumpyArray, "n 2"]) -> list[Float[NumpyArray
     return chain[:-1]
 
 
-def _turn(a: Float[NumpyArray, "2"], b: Float[NumpyArray, "2"], c: Float[NumpyArray, "2"]) -> float:
+def _turn(a: list[float], b: list[float], c: list[float]) -> float:
     """Positive where the way a, b, c turns left."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
 def _crossing(

@@ -78,9 +78,9 @@ def run_demo(config: DemoConfig) -> DemoFiles:
         require_writable(path)
     if config.seed < 0:
         raise InputError(f"the demo was asked with the seed {config.seed}; expected 0 or more.")
-    person = _person(config.seed)
     with local_workplace(1) as beside:  # the kernels of flesh compile while the others do
         flesh = beside.executor.submit(_simulated, config)
+        person = _person(config.seed)
         skinned = [_performance(name, person, config) for name in _SKINNED]
         measurements = {k: float(v) for k, v in measure(person.identity).values.items()}
         presentation = Presentation(_look(config.seed, person.parameters))

@@ -1,6 +1,6 @@
 """Rigs of public archives: CMU, SFU, and files with z up."""
 
-from producer_rig import HEAD, MOTIONBUILDER, SIDES, XSENS_ROLES, Z_UP, Rig, sided
+from producers.rig import HEAD, MOTIONBUILDER, SIDES, XSENS_ROLES, Z_UP, Rig, sided
 
 _CMU_TREE = """
 . Hips 0 0 0

@@ -1,6 +1,6 @@
 """Rigs of programs that animate: Mixamo, MotionBuilder, 3ds Max, Truebones' files, DAZ."""
 
-from producer_rig import HEAD, MOTIONBUILDER, SIDES, Rig, sided
+from producers.rig import HEAD, MOTIONBUILDER, SIDES, Rig, sided
 
 _MIXAMO_TREE = """
 . mixamorig:Hips 0 0 0

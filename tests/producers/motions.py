@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from producer_rig import Rig
 from scipy.spatial.transform import Rotation
+
+from producers.rig import Rig
 
 
 @dataclass(frozen=True)

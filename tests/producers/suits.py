@@ -1,6 +1,6 @@
 """Rigs of inertial suits and of data sets recorded with several."""
 
-from producer_rig import HEAD, MOTIONBUILDER, SIDES, XSENS_ROLES, Rig, sided
+from producers.rig import HEAD, MOTIONBUILDER, SIDES, XSENS_ROLES, Rig, sided
 
 _ROKOKO_TREE = """
 . Hips 0 94 0
