@@ -13,7 +13,6 @@ from tyro.conf import Positional
 
 from corporeal.cli.console import say
 from corporeal.errors import InputError
-from corporeal.viewer.document import MOST_VIEWS
 from corporeal.viewer.kept_address import (
     keep_address,
     kept_address,
@@ -21,7 +20,6 @@ from corporeal.viewer.kept_address import (
     usual_place,
 )
 from corporeal.viewer.server import Address, StudioServer
-from corporeal.viewer.uploads import require_suffix
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -54,15 +52,8 @@ class StudioVerb:
         """Serve until Ctrl-C."""
         if not 0 <= self.port <= 65535:
             raise InputError(f"port is {self.port}; expected 0 to 65535.")
-        for path in self.files:
-            if not path.is_file():
-                raise InputError(f"there is no file {path}. Check the path.")
-            require_suffix(path.name)
-        if len(self.files) > MOST_VIEWS:
-            raise InputError(
-                f"{len(self.files)} files came; {MOST_VIEWS} stand side by side. Open fewer; "
-                f"others can be dropped on the page."
-            )
+        if self.files:
+            _require_files(self.files)
         if self.host not in _LOOPBACK:
             say(
                 f"warning: {self.host} can be reached by others. Whoever learns the address can "
@@ -93,3 +84,19 @@ class StudioVerb:
         say("Ctrl-C ends it.")
         if not self.no_browser:
             webbrowser.open(pages.enter_context(page_for_browser(address)))
+
+
+def _require_files(files: tuple[Path, ...]) -> None:
+    """Raise `InputError` unless the studio opens such files, and as many."""
+    from corporeal.viewer.document import MOST_VIEWS  # the session's, which is imported apart
+    from corporeal.viewer.uploads import require_suffix
+
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"there is no file {path}. Check the path.")
+        require_suffix(path.name)
+    if len(files) > MOST_VIEWS:
+        raise InputError(
+            f"{len(files)} files came; {MOST_VIEWS} stand side by side. Open fewer; "
+            f"others can be dropped on the page."
+        )

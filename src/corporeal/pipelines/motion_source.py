@@ -3,7 +3,7 @@
 import glob
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,13 +15,10 @@ from corporeal.body.skeleton import Skeleton
 from corporeal.body.template import Template
 from corporeal.errors import InputError
 from corporeal.formats.registry import format_to_read
-from corporeal.motions.custom_skeleton import (
-    CustomMotion,
-    by_way_of_a_person,
-    motion_from_file,
-    motion_from_memory,
-)
-from corporeal.pipelines.options import MotionOptions
+
+if TYPE_CHECKING:
+    from corporeal.motions.custom_skeleton import CustomMotion
+    from corporeal.pipelines.options import MotionOptions
 
 AUTHORED_FPS: Final = 60.0
 """Frames a second of an authored motion, unless told."""
@@ -55,7 +52,7 @@ def motions_named(motion: str) -> list[str]:
 
 
 def motion_for(
-    motion: str | Motion, options: MotionOptions, body: Body
+    motion: str | Motion, options: "MotionOptions", body: Body
 ) -> tuple[Motion, dict[str, Any]]:
     """The motion of a body, and what a report should tell about a captured one.
 
@@ -82,10 +79,16 @@ def motion_for(
 
 
 def motion_for_skeleton(
-    motion: str | Motion, options: MotionOptions, skeleton: Skeleton
+    motion: str | Motion, options: "MotionOptions", skeleton: Skeleton
 ) -> tuple[Motion, tuple[str, ...]]:
     """The motion of a skeleton that is not the default body's, and how it came, in words."""
     from corporeal.assets.default_body import load_default_body
+    from corporeal.motions.custom_skeleton import (
+        CustomMotion,
+        by_way_of_a_person,
+        motion_from_file,
+        motion_from_memory,
+    )
 
     require_timing(motion, options)
     template = load_default_body().template
@@ -108,7 +111,7 @@ def motion_for_skeleton(
     return timed(replace(made.motion, skeleton=skeleton), options), made.notes
 
 
-def require_timing(motion: str | Motion, options: MotionOptions) -> None:
+def require_timing(motion: str | Motion, options: "MotionOptions") -> None:
     """Refuse what cannot be meant: two ends, or what only authored motions have of a capture."""
     if options.end is not None and options.duration is not None:
         raise InputError("--end and --duration came together; expected one of them.")
@@ -123,7 +126,7 @@ def require_timing(motion: str | Motion, options: MotionOptions) -> None:
             )
 
 
-def timed(motion: Motion, options: MotionOptions) -> Motion:
+def timed(motion: Motion, options: "MotionOptions") -> Motion:
     """The part of a motion that is asked for, at the rate that is asked for."""
     from corporeal.motions.edit import cut
     from corporeal.motions.resample import resample
@@ -149,7 +152,7 @@ def _sized_like(template: Template, form: Skeleton) -> Float[NumpyArray, "V 3"]:
     return other[0] + lengths[1] / lengths[0] * (vertices - own[0])
 
 
-def _authored(name: str, options: MotionOptions, body: Body) -> Motion:
+def _authored(name: str, options: "MotionOptions", body: Body) -> Motion:
     from corporeal.motions.edit import cut
     from corporeal.motions.library import SHORTEST_S, make_motion
 

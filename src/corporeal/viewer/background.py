@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, TypeVar
 
 from corporeal.errors import CorporealError, InputError
@@ -50,6 +51,21 @@ class Background:
         self._threads: dict[str, tuple[Future[Any], Done]] = {}
         self._processes: dict[str, tuple[JobProcess, Done]] = {}
         self._waiting: deque[tuple[str, Job, Done]] = deque()
+        self._gate = Event()
+        self._gate.set()
+
+    def hold(self) -> None:
+        """Let what is started in threads wait for `release`: it would take turns with the caller,
+        who then is slower by as many as there are lanes."""
+        self._gate.clear()
+
+    def release(self) -> None:
+        """Let the threads begin."""
+        self._gate.set()
+
+    def _at_the_gate(self, work: Callable[[], Result]) -> Result:
+        self._gate.wait()
+        return work()
 
     def start(
         self,
@@ -60,7 +76,7 @@ class Background:
     ) -> None:
         """Do `work` in a thread, then `done` with what it gave in the session's."""
         self.cancel(name)
-        self._threads[name] = (self._lanes[lane].submit(work), done)
+        self._threads[name] = (self._lanes[lane].submit(self._at_the_gate, work), done)
 
     def spawn(self, name: str, job: Job, done: Callable[[Packet], None]) -> None:
         """Do a job in a process of its own, then `done` with its answer in the session's.
@@ -144,6 +160,7 @@ class Background:
             self.cancel(name)
         for lane in self._lanes.values():
             lane.shutdown(wait=False, cancel_futures=True)
+        self._gate.set()
 
 
 def _thread_result(future: Future[Any]) -> Callable[[], Any]:

@@ -84,6 +84,7 @@ class StudioServer:
 
     async def run(self, opened: Callable[[Address], None]) -> None:
         """Serve until cancelled; `opened` is told the address."""
+        self._spare = Tab(self._files)
         try:
             async with serve(
                 self._socket,
@@ -95,7 +96,6 @@ class StudioServer:
                 compression=None,
                 write_limit=1 << 20,
             ) as server:
-                self._spare = Tab(self._files)
                 port = next(iter(server.sockets)).getsockname()[1]
                 opened(Address(self._host, port, self._token))
                 await self._forget_the_gone()

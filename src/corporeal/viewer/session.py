@@ -82,10 +82,14 @@ class Session:
         self._shown = self.document
 
     def prepare(self) -> None:
-        """Begin what takes long before a page is there: the flesh, and what every page is told."""
+        """Do what takes long before a page is there: all that its first picture needs, and then the
+        looks and the flesh, which begin when the background is released."""
+        self.background.hold()
         self.dresser.begin(self)
         self._cast()
         _ = self._first_words
+        self._document_packet()  # imports what commands need
+        self._frame(0)  # compiles, or loads what is compiled
 
     @cached_property
     def _first_words(self) -> tuple[Packet, Packet]:
@@ -318,10 +322,13 @@ class Session:
         return True
 
     def _show(self) -> None:
-        muscle = self.inside.muscle if self.document.look.muscle else None
         number = self._sent + 1
-        self.send(frame_packet(self.stage, self._colouring, number, self._rate, muscle))
+        self.send(self._frame(number))
         self._sent, self._dirty, self._shown = number, False, self.document
+
+    def _frame(self, number: int) -> Packet:
+        muscle = self.inside.muscle if self.document.look.muscle else None
+        return frame_packet(self.stage, self._colouring, number, self._rate, muscle)
 
     def _cast(self) -> None:
         """Players for the views; flesh for those that are new, or are told something else."""
@@ -377,21 +384,22 @@ class Session:
         self.send(person_packet(self.stage.identity))
 
     def _tell_document(self) -> None:
+        self.send(self._document_packet())
+
+    def _document_packet(self) -> Packet:
         from corporeal.viewer.command_line import command_lines
 
         scale = self._colouring.scale
-        self.send(
-            Packet(
-                "document",
-                {
-                    "document": as_json(self.document),
-                    "undo": len(self.past),
-                    "redo": len(self.future),
-                    "scale": None if scale is None else vars(scale),
-                    "commands": command_lines(self.document),
-                    "face": shown_face(self.document.appearance),
-                },
-            )
+        return Packet(
+            "document",
+            {
+                "document": as_json(self.document),
+                "undo": len(self.past),
+                "redo": len(self.future),
+                "scale": None if scale is None else vars(scale),
+                "commands": command_lines(self.document),
+                "face": shown_face(self.document.appearance),
+            },
         )
 
     def _refused(self, name: str, why: str) -> None:

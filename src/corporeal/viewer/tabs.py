@@ -11,7 +11,6 @@ from pathlib import Path
 from time import monotonic
 
 from corporeal.viewer.packets import BEGIN, LEAVE
-from corporeal.viewer.worker import work
 
 _PATIENCE = 3.0
 """Seconds that a process has to end when told to."""
@@ -29,7 +28,7 @@ class Tab:
         self._place = tempfile.TemporaryDirectory(prefix="corporeal-studio-")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(
-            target=work,
+            target=_work,
             args=(theirs, self._place.name, tuple(str(path.resolve()) for path in files)),
             name="corporeal studio tab",
         )
@@ -82,6 +81,13 @@ class Tab:
             self._process.join()
         self._process.close()
         self._place.cleanup()
+
+
+def _work(pipe: Connection, folder: str, files: tuple[str, ...]) -> None:
+    """What a tab's process does. The session is imported there: the server needs none of it."""
+    from corporeal.viewer.worker import work
+
+    work(pipe, folder, files)
 
 
 class Audience:

@@ -30,9 +30,12 @@ def work(pipe: Connection, folder: str, files: tuple[str, ...] = ()) -> None:
             lambda packet: pipe.send_bytes(packet.encode()), Path(folder), [Path(f) for f in files]
         )
         session.prepare()
+        if not pipe.poll():  # nobody waits
+            session.background.release()
         pipe.recv_bytes()
         session.open()
         session.tick()  # a first picture before anything that only an answer needs
+        session.background.release()
         serve(session, pipe, all_actions())
     except GONE:
         pass  # the tab is closed

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from corporeal.errors import InputError
 from corporeal.viewer.job_process import Job
-from corporeal.viewer.jobs.export import Order, export, person, reexport
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Action, Session
 
@@ -18,6 +17,8 @@ _MOST_KEPT = 12
 
 def make(session: Session, packet: Packet) -> None:
     """Make a file of a view's body; the page hears `made` when it is there."""
+    from corporeal.viewer.jobs.export import Order, export, reexport
+
     suffix, number = str(packet.fields["format"]), int(packet.fields["view"])
     if suffix not in FORMATS:
         raise InputError(f"no file is made as .{suffix}; there are {', '.join(FORMATS)}.")
@@ -39,6 +40,8 @@ def make(session: Session, packet: Packet) -> None:
 
 def make_body(session: Session, packet: Packet) -> None:
     """Make a file of the person at rest, as commands take it."""
+    from corporeal.viewer.jobs.export import person
+
     out = place_for(session, "body.npz")
     arguments = (session.document, session.body_file, str(out))
     session.background.spawn(out.name, Job(person, arguments), made_at(session, out))

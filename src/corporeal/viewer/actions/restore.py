@@ -14,7 +14,6 @@ from corporeal.viewer.actions.upload import begin_take, look_at, tell_files
 from corporeal.viewer.document import Document, as_json, parse
 from corporeal.viewer.job_process import READING, Job
 from corporeal.viewer.jobs.bundle import written
-from corporeal.viewer.jobs.look import look
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.session import Action, Session
 from corporeal.viewer.uploads import motion_in
@@ -39,6 +38,8 @@ def restore(session: Session, packet: Packet) -> None:
 
 def bring(session: Session, document: Document) -> None:
     """Take a document once all files that it names have been looked at."""
+    from corporeal.viewer.jobs.look import look
+
     needed = [name for name in files_of(document) if not _is_known(session, name)]
     missing = [name for name in needed if name not in session.uploads.paths]
     if missing:

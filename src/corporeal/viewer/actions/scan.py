@@ -9,7 +9,6 @@ from corporeal.errors import InputError
 from corporeal.formats.native import read_body
 from corporeal.viewer.document import BodyChoice
 from corporeal.viewer.job_process import MAKING, Job
-from corporeal.viewer.jobs.scan import register
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.rig import Rig
 from corporeal.viewer.session import Session
@@ -17,6 +16,8 @@ from corporeal.viewer.session import Session
 
 def look_at_scan(session: Session, name: str) -> None:
     """Register a scan beside the show; the person is on the stage when it is done."""
+    from corporeal.viewer.jobs.scan import register
+
     path = session.uploads.paths[name]
     out = session.uploads.make(f"{Path(name).stem}-person.npz")
     arguments = (str(path), str(session.uploads.paths[out]))

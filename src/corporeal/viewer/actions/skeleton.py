@@ -9,7 +9,6 @@ from corporeal.viewer.actions.out import made_at, place_for
 from corporeal.viewer.actions.scan import look_at_scan
 from corporeal.viewer.actions.upload import look_at, show_take, use_joints
 from corporeal.viewer.job_process import Job
-from corporeal.viewer.jobs.rig import RigOrder, RigTry, fit, move, save
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.rig import Rig, skeleton_of
 from corporeal.viewer.session import Action, Session
@@ -19,6 +18,8 @@ FORMATS = ("skel", "json", "glb")
 
 def find(session: Session, packet: Packet) -> None:
     """Fit the default skeleton to the mesh, which must be a person's."""
+    from corporeal.viewer.jobs.rig import fit
+
     mesh, up = _mesh(session), session.document.rig.up
 
     def done(answer: Packet) -> None:
@@ -32,6 +33,8 @@ def find(session: Session, packet: Packet) -> None:
 
 def write(session: Session, packet: Packet) -> None:
     """Make a file of the skeleton, or of the mesh with it."""
+    from corporeal.viewer.jobs.rig import RigOrder, save
+
     suffix = str(packet.fields["format"])
     if suffix not in FORMATS:
         raise InputError(f"no skeleton is written as .{suffix}; there are {', '.join(FORMATS)}.")
@@ -45,6 +48,8 @@ def write(session: Session, packet: Packet) -> None:
 
 def attempt(session: Session, packet: Packet) -> None:
     """Move the mesh as the motion says, and show that beside the bodies."""
+    from corporeal.viewer.jobs.rig import RigOrder, RigTry, move
+
     deformer = str(packet.fields["deformer"])
     able = deformers_where(accepts_custom_mesh=True)
     if deformer not in able:

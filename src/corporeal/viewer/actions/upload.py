@@ -9,7 +9,6 @@ from corporeal._typing import NumpyArray
 from corporeal.errors import InputError
 from corporeal.viewer.document import MOST_VIEWS, BodyChoice, View, changed, parse
 from corporeal.viewer.job_process import READING, Job
-from corporeal.viewer.jobs.look import MOST_SECONDS, look
 from corporeal.viewer.messages import require_plain
 from corporeal.viewer.packets import Packet
 from corporeal.viewer.players import TakePlayer
@@ -31,6 +30,8 @@ def upload(session: Session, packet: Packet) -> None:
 
 def look_at(session: Session, name: str) -> None:
     """Have a process look at one of the tab's files."""
+    from corporeal.viewer.jobs.look import look
+
     path = session.uploads.paths[name]
     frames = session.uploads.place(name, ".npy")
     arguments = (str(path), session.document.body, session.body_file, str(frames))
@@ -90,6 +91,8 @@ def begin_take(session: Session, name: str, answer: Packet) -> NumpyArray:
 
 def show_take(session: Session, name: str, body: BodyChoice, answer: Packet) -> None:
     """Show a take, with the body and the motion that it was made of beside it."""
+    from corporeal.viewer.jobs.look import MOST_SECONDS
+
     frames = begin_take(session, name, answer)
     document = session.document
     if name in session.uploads.motions:
