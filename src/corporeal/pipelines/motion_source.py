@@ -17,7 +17,6 @@ from corporeal.errors import InputError
 from corporeal.formats.registry import format_to_read
 
 if TYPE_CHECKING:
-    from corporeal.motions.custom_skeleton import CustomMotion
     from corporeal.pipelines.options import MotionOptions
 
 AUTHORED_FPS: Final = 60.0
