@@ -108,7 +108,7 @@ class World:
         """A person's takes but one to learn from, and the number of the one."""
         from dataclasses import replace
 
-        from corporeal.dynamics.dmpl.train import known_genders, known_people
+        from corporeal.dynamics.known_takes import known_genders, known_people
         from corporeal.evaluation.dynamics_cases import People
         from corporeal.pipelines.dynamics_bench import Bench
 

@@ -16,7 +16,7 @@ from corporeal.assets.default_body import load_default_body
 from corporeal.body.identity import Identity
 from corporeal.body.registrations import Take
 from corporeal.dynamics.body_mass import body_mass_index
-from corporeal.dynamics.dmpl.train import known_genders, known_people
+from corporeal.dynamics.known_takes import known_genders, known_people
 from corporeal.errors import InputError
 from corporeal.evaluation.dynamics_cases import CASES, People, case_of_takes
 from corporeal.models.smpl.shipped import SmplSkinning

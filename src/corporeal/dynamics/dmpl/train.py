@@ -1,7 +1,7 @@
 """Train DMPL: displacements of takes in the rest pose, their components, and what predicts them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,13 @@ from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
 from corporeal.body.registrations import Registrations, Take
 from corporeal.dynamics.body_mass import body_mass_index
+from corporeal.dynamics.known_takes import (
+    known_genders,
+    known_people,
+    personal_means,
+    require_twins,
+    training_report,
+)
 from corporeal.dynamics.rest_offsets import beyond_static, carried_back, frames_of
 from corporeal.dynamics.training import (
     Against,
@@ -20,7 +27,6 @@ from corporeal.dynamics.training import (
     ProgressCallback,
     learn,
 )
-from corporeal.errors import InputError
 from corporeal.models.smpl.corrected import CorrectedSkinning
 
 
@@ -83,22 +89,9 @@ class RestDisplacements:
         takes: Registrations,
     ) -> None:
         self._static, self._people, self._against = static, people, against
-        self._own: dict[str, NumpyArray] = {}
         if against == "twin":
-            without = [f"{t.subject} {t.sequence}" for t in takes.takes if t.twin is None]
-            if without:
-                raise InputError(
-                    f"{len(without)} takes have no quasi-static twin ({without[0]}, …). Record "
-                    f"them with one, or train with --against model."
-                )
-            return
-        for name in people:
-            means = [
-                self._raw(take, np.arange(0, take.frame_count, 5)).mean(axis=0)
-                for take in takes.takes
-                if take.subject == name
-            ]
-            self._own[name] = np.mean(means, axis=0)
+            require_twins(takes.takes)
+        self._own = personal_means(takes.takes, self._raw) if against == "model" else {}
 
     @property
     def size(self) -> int:
@@ -121,53 +114,6 @@ class RestDisplacements:
             assert take.twin is not None
             return carried_back(rows, seen - frames_of(take.twin.vertices, frames))
         return beyond_static(self._static, identity, pose, rows, seen)
-
-
-def known_people(takes: Registrations) -> dict[str, Identity]:
-    """The bodies at rest of everybody in a set, single precision; refused where one is missing."""
-    people: dict[str, Identity] = {}
-    for name in dict.fromkeys(take.subject for take in takes.takes):
-        subject = takes.subjects.get(name)
-        if subject is None or subject.identity is None:
-            raise InputError(
-                f"the set does not hold the body of {name} at rest; expected it, to tell shape "
-                f"from dynamics. Leave the person out."
-            )
-        who = subject.identity
-        people[name] = Identity(
-            np.asarray(who.rest_vertices, np.float32), np.asarray(who.joints, np.float32), {}
-        )
-    return people
-
-
-def known_genders(takes: Registrations) -> dict[str, float] | None:
-    """0 for women and 1 for men, by name; None unless everybody's sex is known."""
-    numbers = {"female": 0.0, "male": 1.0}
-    found: dict[str, float] = {}
-    for name in dict.fromkeys(take.subject for take in takes.takes):
-        sex = takes.subjects[name].facts.get("sex") if name in takes.subjects else None
-        if sex not in numbers:
-            return None
-        found[name] = numbers[str(sex)]
-    return found
-
-
-def training_report(
-    settings: DynamicsTraining, takes: Registrations, indices: Mapping[str, float], found: Learned
-) -> dict[str, Any]:
-    """What there is to tell of a training; JSON values."""
-    return {
-        "settings": asdict(settings),
-        "data": {
-            "takes": len(takes.takes),
-            "frames": takes.frame_count,
-            "subjects": list(indices),
-            "body_mass_indices": [round(value, 2) for value in indices.values()],
-            "sequences": sorted({take.sequence for take in takes.takes}),
-        },
-        "explained": found.explained,
-        "deviations": [float(value) for value in found.components.deviations],
-    }
 
 
 def _poses(take: Take, frames: NumpyArray) -> Pose:

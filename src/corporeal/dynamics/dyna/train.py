@@ -12,12 +12,14 @@ from corporeal.body.registrations import Registrations, Take
 from corporeal.body.skeleton import Skeleton
 from corporeal.body.triangle_model import TriangleModel
 from corporeal.dynamics.body_mass import body_mass_index
-from corporeal.dynamics.dmpl.train import (
-    frames_of,
+from corporeal.dynamics.known_takes import (
     known_genders,
     known_people,
+    personal_means,
+    require_twins,
     training_report,
 )
+from corporeal.dynamics.rest_offsets import frames_of
 from corporeal.dynamics.training import (
     Against,
     DynamicsTraining,
@@ -25,7 +27,6 @@ from corporeal.dynamics.training import (
     ProgressCallback,
     learn,
 )
-from corporeal.errors import InputError
 from corporeal.models.blendscape.triangles import (
     DeformedTriangles,
     triangle_frames,
@@ -88,22 +89,9 @@ class TotalDeformations:
 
     def __init__(self, body: TriangleModel, against: Against, takes: Registrations) -> None:
         self._triangles, self._against = DeformedTriangles(body), against
-        self._own: dict[str, NumpyArray] = {}
         if against == "twin":
-            without = [f"{t.subject} {t.sequence}" for t in takes.takes if t.twin is None]
-            if without:
-                raise InputError(
-                    f"{len(without)} takes have no quasi-static twin ({without[0]}, …). Record "
-                    f"them with one, or train with --against model."
-                )
-            return
-        for name in dict.fromkeys(take.subject for take in takes.takes):
-            means = [
-                self._raw(take, np.arange(0, take.frame_count, 5)).mean(axis=0)
-                for take in takes.takes
-                if take.subject == name
-            ]
-            self._own[name] = np.mean(means, axis=0)
+            require_twins(takes.takes)
+        self._own = personal_means(takes.takes, self._raw) if against == "model" else {}
 
     @property
     def size(self) -> int:

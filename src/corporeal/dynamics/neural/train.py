@@ -11,7 +11,7 @@ from corporeal.body.neural_flesh import NeuralFlesh
 from corporeal.body.registrations import Registrations, Take
 from corporeal.dynamics.body_mass import body_mass_index
 from corporeal.dynamics.control_vector import driving_names
-from corporeal.dynamics.dmpl.train import known_genders, known_people
+from corporeal.dynamics.known_takes import known_genders, known_people
 from corporeal.dynamics.neural.training.hybrid import (
     Build,
     HybridTraining,
