@@ -19,6 +19,7 @@ from corporeal.errors import InputError
 from corporeal.formats.bvh_units import axis_rotation
 from corporeal.geometry.alignment import best_rotation
 from corporeal.registration.coupled_stage import STAGES, Coupled, CoupledStage, couple, matches
+from corporeal.registration.cropped import better_cropped, lying
 from corporeal.registration.hands import with_best_hands
 from corporeal.registration.model_stage import FINE, ModelFit, fit_model
 from corporeal.registration.other_things import without_other_things
@@ -45,6 +46,8 @@ _NEAR_AXIS = 0.85
 """Cosine between two ways up from which on they count as one."""
 _GOOD = 0.3
 """Energy of a start below which no other axis is tried."""
+_HEADS_UP = 2
+"""Axes that are tried for bodies cut off below."""
 _ALIKE = 1.15
 """Axes whose best start lies up to so many times as far as the best's are fitted too."""
 _FINE_NOISE = 5e-4
@@ -170,9 +173,28 @@ def started(
         other = _best_of(model, prepared, more)
         if other[0][0].energy < 0.9 * best[0][0].energy:
             best = other
+    if best[0][0].energy > _GOOD:
+        best = _cropped(model, prepared, choices[:_HEADS_UP], best)
     starts, surface, (axis, rotation) = best
     close = [fit for fit in starts if fit.energy < _CLOSE * starts[0].energy]
     return close, surface, rotation, f"up is {axis}."
+
+
+def _cropped(
+    model: PersonModel,
+    prepared: PreparedScan,
+    choices: list[tuple[str, NumpyArray]],
+    best: tuple[list[ModelFit], ScanSurface, tuple[str, NumpyArray]],
+) -> tuple[list[ModelFit], ScanSurface, tuple[str, NumpyArray]]:
+    """The starts, or those of a body that the scan shows the upper part of, where they are
+    clearly better."""
+    for choice in choices:
+        surface = _turned(prepared, choice[1])
+        least = lying(model, best[1].some(900, 2), best[0][0])
+        found = better_cropped(model, surface, least)
+        if found:
+            best = found, surface, choice
+    return best
 
 
 def _lengthways(prepared: PreparedScan, known: list[NumpyArray]) -> list[tuple[str, NumpyArray]]:
