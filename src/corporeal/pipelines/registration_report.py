@@ -201,7 +201,7 @@ def _page(content: dict[str, object], name: str) -> str:
         "<!doctype html><html lang='en'><meta charset='utf-8'>"
         f"<title>Registration of {html.escape(name)}</title>"
         "<style>body{font:15px/1.5 sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
-        "img{max-width:100%}td,th{padding:.1rem 1rem .1rem 0;text-align:left}</style>"
+        "img{max-width:100%}table{margin-bottom:1.5rem}td,th{padding:.1rem 1rem .1rem 0;text-align:left}</style>"
         f"<h1>Registration of {html.escape(name)}</h1>"
         f"<p>Mean distance {content['mean_distance_mm']:.2f} mm, median "
         f"{content['median_distance_mm']:.2f} mm; "
