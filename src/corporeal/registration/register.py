@@ -23,7 +23,7 @@ from corporeal.registration.cropped import better_cropped, lying
 from corporeal.registration.hands import with_best_hands
 from corporeal.registration.model_stage import FINE, ModelFit, fit_model
 from corporeal.registration.other_things import without_other_things
-from corporeal.registration.person_model import PersonModel, person_model
+from corporeal.registration.person_model import PersonModel, PersonState, person_model
 from corporeal.registration.plausible import require_hope, require_human
 from corporeal.registration.preparing import PreparedScan, prepare
 from corporeal.registration.registered import Registered, quality_of, unposed_identity
@@ -36,6 +36,7 @@ from corporeal.registration.soundness import (
 )
 from corporeal.registration.starts import compared_starts, fitted_starts
 from corporeal.registration.together import fit_together, person_mesh
+from corporeal.registration.unseen_limbs import unseen_ends, with_usual_ends
 
 UPS = ("+y", "+z")
 """Upward axes that are tried first."""
@@ -127,7 +128,7 @@ def register_scan(
     fit = min(firsts, key=lambda found: found.energy)
     require_hope(model, surface, fit)
     fit = fit_model(model, surface, fit.state, FINE[1:2])
-    fit = fit_model(model, surface, with_best_hands(model, surface, fit.state), FINE[2:])
+    fit = fit_model(model, surface, _with_ends(model, surface, fit.state), FINE[2:])
     clock.stop("model stage")
     person, left_out = without_other_things(model, surface, fit, prepared.flat @ rotation.T)
     require_human(model, person, fit, left_out)
@@ -144,6 +145,14 @@ def register_scan(
         surface,
         Placement(prepared.unit_length, rotation),
     )
+
+
+def _with_ends(model: PersonModel, surface: ScanSurface, state: PersonState) -> PersonState:
+    """The state with limbs that the scan lacks where they usually are, and the other hands at
+    their best."""
+    unseen = unseen_ends(model, surface, state)
+    hands = tuple(side for side in ("left", "right") if (side, "arm") not in unseen)
+    return with_best_hands(model, surface, with_usual_ends(model, state, unseen), hands)
 
 
 def _said(left_out: float) -> list[str]:
