@@ -158,6 +158,8 @@ def interval_row(found, identity) -> dict[str, Any]:
     intervals = scan_intervals(body, found.registered.seen, sex, USUAL_AGE)
     rows = {}
     for name, value in measure(identity).values.items():
+        if name not in intervals:  # of women alone, where the scan was taken for a man's
+            continue
         low, high = intervals[name]
         error = float(body.measurements[name]) - float(value)
         rows[name] = [round(error, 5), round(0.5 * (high - low), 5)]

@@ -14,6 +14,7 @@ rows, so a stopped run goes on where it was.
 
 import argparse
 import json
+import resource
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -100,6 +101,7 @@ def one(job: Job) -> dict[str, Any] | None:
             for k in range(start, min(start + CHUNK, frames))
         ]
         arrays = {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+        arrays["peak_mb"] = np.array([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024])
         path = home / f"{start:05d}.npz"
         np.savez(path, **arrays)  # pyright: ignore[reportArgumentType]
         parts.append(path)
@@ -135,6 +137,7 @@ def _frame(tracker, skin, scan, take, k: int, soft, triangles) -> dict[str, Any]
 def _judged(job: Job, parts: list[dict[str, Any]], first_cpu: float) -> dict[str, Any]:
     kept = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     true, found = kept["true"].reshape(-1), kept["found"].reshape(-1)
+    peaks = kept["peak_mb"]
     return {
         "subject": job.subject,
         "sequence": job.sequence,
@@ -151,6 +154,10 @@ def _judged(job: Job, parts: list[dict[str, Any]], first_cpu: float) -> dict[str
         "tangential_error_mm": 1e3 * float(np.sqrt(np.mean(kept["aside"] ** 2))),
         "first_cpu_s": first_cpu,
         "frame_cpu_s": float(np.median(kept["cpu"])),
+        "frame_cpu_most_s": float(kept["cpu"].max()),
+        "peak_mb": float(peaks.max()),
+        # a process that goes on with a take begins anew: only rises count
+        "memory_rise_mb": float(np.clip(np.diff(peaks[1:]), 0.0, None).sum()),
     }
 
 

@@ -110,12 +110,18 @@ def main() -> None:
                 }
                 for key in ("seen_deg", "all_deg", "stature_mm")
             }
-    sequences = rows_of("sequences")
-    if sequences:
+    for name in ("sequences", "sequences_afd8680"):
+        sequences = rows_of(name)
+        if not sequences:
+            continue
         keys = [key for key, value in sequences[0].items() if isinstance(value, int | float)]
-        found["sequences"] = {"takes": len(sequences)} | {
+        found[name] = {"takes": len(sequences)} | {
             key: spread([float(row[key]) for row in sequences]) for key in keys
         }
+    for name in ("body", "training"):
+        path = RESULTS / f"registration_{name}.json"
+        if path.is_file():
+            found[name] = json.loads(path.read_text())
     (RESULTS / "registration.json").write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))
 

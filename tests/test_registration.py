@@ -373,6 +373,30 @@ def test_tracker_follows_a_turn() -> None:
     assert np.median(error) < 1.5e-3
 
 
+def test_tracked_flesh_slides_along_the_skin() -> None:
+    """Breast and belly sink by 15 mm within four frames: what moves along the surface follows from
+    what moves across it, half of the way at least (with what slides held by a tenth, 0.46)."""
+    model, state = person_model(), _state()
+    rest, joints = model.space.vertices(state.shape), model.space.joints(state.shape)
+    tracker = Tracker(Identity(rest, joints, {}))
+    tracker.begin(state.axis_angles)
+    skin, triangles = model.posed(state).vertices, np.asarray(model.template.mesh.triangles)
+    labels = np.array(model.template.part_names)[np.asarray(model.template.part_labels)]
+    soft = np.isin(labels, ("belly", "left_breast", "right_breast"))
+    away = np.linalg.norm(skin - skin[soft].mean(axis=0), axis=1)
+    sunk = 0.015 * np.exp(-0.5 * (away / 0.12) ** 2)[:, None] * [0.0, -1.0, 0.0]
+    random = np.random.default_rng(0)
+    shares = random.dirichlet((1, 1, 1), 40_000)
+    area = np.linalg.norm(np.cross(*np.moveaxis(np.diff(skin[triangles], axis=1), 1, 0)), axis=1)
+    chosen = random.choice(len(triangles), 40_000, p=area / area.sum())
+    for share in (0.25, 0.5, 0.75, 1.0):
+        truth = skin + share * sunk
+        frame = tracker.frame(np.einsum("nk,nkc->nc", shares, truth[triangles[chosen]]))
+    moved = (frame.vertices - skin)[soft]
+    followed = np.sum(moved * sunk[soft]) / np.sum(sunk[soft] ** 2)
+    assert followed > 0.5
+
+
 def test_markers_find_the_pose() -> None:
     """Markers on a known skin, without noise: every one lies within 6 mm, and stature is met."""
     model, state = person_model(), _state()

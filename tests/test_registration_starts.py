@@ -19,6 +19,7 @@ from corporeal.registration.person_model import PersonState, person_model
 from corporeal.registration.preparing import prepare
 from corporeal.registration.register import scatter, started
 from corporeal.registration.scan_surface import ScanSurface
+from corporeal.registration.unseen_limbs import unseen_ends, with_usual_ends
 
 
 @cache
@@ -161,6 +162,60 @@ def test_a_person_who_lies_on_the_floor_is_found() -> None:
     error = np.linalg.norm(model.posed(starts[0].state).vertices @ rotation - truth, axis=1)
     assert "lies" in words
     assert error.mean() < 0.05
+
+
+def test_a_body_cut_off_at_the_waist_hangs_from_its_head() -> None:
+    """What is above the navel, in another heading: its skin starts within 5 cm of the truth; begun
+    as a whole body that squats as low, it lay 30 cm off."""
+    model = person_model()
+    posed = model.posed(_state())
+    turn = matrix_from_axis_angle(np.array([0.0, 2.0, 0.0]))
+    truth = posed.vertices @ turn.T
+    labels = np.array(model.template.part_names)[np.asarray(model.template.part_labels)]
+    waist = np.median(truth[labels == "belly", 1])
+    cloud = sample_surface(Mesh(truth, np.asarray(model.template.mesh.triangles)), 40_000)
+    prepared = prepare(RawScan(cloud.points[cloud.points[:, 1] > waist]), "m")
+    starts, _, rotation, words = started(model, prepared, "auto")
+    error = np.linalg.norm(model.posed(starts[0].state).vertices @ rotation - truth, axis=1)
+    assert "+y" in words
+    assert error[truth[:, 1] > waist].mean() < 0.05
+
+
+def test_a_forearm_that_the_scan_lacks_is_where_forearms_usually_are() -> None:
+    """Bent over the belly it is noticed and put back; whole limbs, and a hand behind a hole of the
+    forearm, are left alone."""
+    model, state = person_model(), _state()
+    names = model.template.skeleton.names
+    posed = model.posed(state)
+    triangles = np.asarray(model.template.mesh.triangles)
+    cloud = sample_surface(Mesh(posed.vertices, triangles), 20_000)
+    labels = np.array(model.template.part_names)[np.asarray(model.template.part_labels)]
+    owners = labels[matches(posed.vertices, triangles, cloud.points).triangles[:, 0]]
+
+    def ends(*lacking: str, of: PersonState = state) -> tuple[tuple[str, str], ...]:
+        kept = ~np.isin(owners, lacking)
+        return unseen_ends(
+            model,
+            ScanSurface(cloud.points[kept], cloud.normals[kept], np.ones(int(kept.sum())), 0.01),
+            of,
+        )
+
+    elbow = names.index("right_elbow")
+    rotations = state.pose.rotations.copy()
+    rotations[elbow] = matrix_from_axis_angle(np.array([0.0, 1.9, 0.0]))
+    bent = PersonState(state.shape, RotationPose(rotations, state.pose.translation))
+    assert ends() == ()
+    assert ends("right_forearm") == ()
+    found = ends("right_forearm", "right_hand", of=bent)
+    assert found == (("right", "arm"),)
+    usual = with_usual_ends(model, bent, found).pose.rotations
+    np.testing.assert_allclose(
+        usual[elbow], matrix_from_axis_angle(np.array([0.0, 0.3, 0.0])), atol=1e-12
+    )
+    np.testing.assert_array_equal(
+        usual[names.index("left_elbow")], rotations[names.index("left_elbow")]
+    )
+    assert ends("left_shin", "left_foot") == (("left", "leg"),)
 
 
 def test_noise_of_points_is_told() -> None:

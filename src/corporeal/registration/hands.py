@@ -29,9 +29,14 @@ _AT_ELBOW = 0.6
 """Share of a twist that the elbow takes: forearms twist along their whole length."""
 
 
-def with_best_hands(model: PersonModel, surface: ScanSurface, state: PersonState) -> PersonState:
-    """The state with both hands at the twists that lie best on the scan."""
-    for side in ("left", "right"):
+def with_best_hands(
+    model: PersonModel,
+    surface: ScanSurface,
+    state: PersonState,
+    sides: tuple[str, ...] = ("left", "right"),
+) -> PersonState:
+    """The state with the hands of these sides at the twists that lie best on the scan."""
+    for side in sides:
         state = _best_hand(model, surface, state, side)
     return state
 

@@ -19,10 +19,11 @@ from corporeal.errors import InputError
 from corporeal.formats.bvh_units import axis_rotation
 from corporeal.geometry.alignment import best_rotation
 from corporeal.registration.coupled_stage import STAGES, Coupled, CoupledStage, couple, matches
+from corporeal.registration.cropped import better_cropped, lying
 from corporeal.registration.hands import with_best_hands
 from corporeal.registration.model_stage import FINE, ModelFit, fit_model
 from corporeal.registration.other_things import without_other_things
-from corporeal.registration.person_model import PersonModel, person_model
+from corporeal.registration.person_model import PersonModel, PersonState, person_model
 from corporeal.registration.plausible import require_hope, require_human
 from corporeal.registration.preparing import PreparedScan, prepare
 from corporeal.registration.registered import Registered, quality_of, unposed_identity
@@ -35,6 +36,7 @@ from corporeal.registration.soundness import (
 )
 from corporeal.registration.starts import compared_starts, fitted_starts
 from corporeal.registration.together import fit_together, person_mesh
+from corporeal.registration.unseen_limbs import unseen_ends, with_usual_ends
 
 UPS = ("+y", "+z")
 """Upward axes that are tried first."""
@@ -45,6 +47,8 @@ _NEAR_AXIS = 0.85
 """Cosine between two ways up from which on they count as one."""
 _GOOD = 0.3
 """Energy of a start below which no other axis is tried."""
+_HEADS_UP = 2
+"""Axes that are tried for bodies cut off below."""
 _ALIKE = 1.15
 """Axes whose best start lies up to so many times as far as the best's are fitted too."""
 _FINE_NOISE = 5e-4
@@ -124,7 +128,7 @@ def register_scan(
     fit = min(firsts, key=lambda found: found.energy)
     require_hope(model, surface, fit)
     fit = fit_model(model, surface, fit.state, FINE[1:2])
-    fit = fit_model(model, surface, with_best_hands(model, surface, fit.state), FINE[2:])
+    fit = fit_model(model, surface, _with_ends(model, surface, fit.state), FINE[2:])
     clock.stop("model stage")
     person, left_out = without_other_things(model, surface, fit, prepared.flat @ rotation.T)
     require_human(model, person, fit, left_out)
@@ -141,6 +145,14 @@ def register_scan(
         surface,
         Placement(prepared.unit_length, rotation),
     )
+
+
+def _with_ends(model: PersonModel, surface: ScanSurface, state: PersonState) -> PersonState:
+    """The state with limbs that the scan lacks where they usually are, and the other hands at
+    their best."""
+    unseen = unseen_ends(model, surface, state)
+    hands = tuple(side for side in ("left", "right") if (side, "arm") not in unseen)
+    return with_best_hands(model, surface, with_usual_ends(model, state, unseen), hands)
 
 
 def _said(left_out: float) -> list[str]:
@@ -170,9 +182,28 @@ def started(
         other = _best_of(model, prepared, more)
         if other[0][0].energy < 0.9 * best[0][0].energy:
             best = other
+    if best[0][0].energy > _GOOD:
+        best = _cropped(model, prepared, choices[:_HEADS_UP], best)
     starts, surface, (axis, rotation) = best
     close = [fit for fit in starts if fit.energy < _CLOSE * starts[0].energy]
     return close, surface, rotation, f"up is {axis}."
+
+
+def _cropped(
+    model: PersonModel,
+    prepared: PreparedScan,
+    choices: list[tuple[str, NumpyArray]],
+    best: tuple[list[ModelFit], ScanSurface, tuple[str, NumpyArray]],
+) -> tuple[list[ModelFit], ScanSurface, tuple[str, NumpyArray]]:
+    """The starts, or those of a body that the scan shows the upper part of, where they are
+    clearly better."""
+    for choice in choices:
+        surface = _turned(prepared, choice[1])
+        least = lying(model, best[1].some(900, 2), best[0][0])
+        found = better_cropped(model, surface, least)
+        if found:
+            best = found, surface, choice
+    return best
 
 
 def _lengthways(prepared: PreparedScan, known: list[NumpyArray]) -> list[tuple[str, NumpyArray]]:

@@ -96,7 +96,8 @@ class Start:
 
 
 @cache
-def _coarse_model(model: PersonModel) -> PersonModel:
+def coarse_model(model: PersonModel) -> PersonModel:
+    """The model cut down to some hundred vertices, spread evenly; made once."""
     return model.cut(spread_subset(model.space.mean_vertices, _VERTICES, 3))
 
 
@@ -130,14 +131,14 @@ def best_starts(model: PersonModel, surface: ScanSurface, keep: int = 2) -> list
 
 def compared_starts(model: PersonModel, surface: ScanSurface) -> list[Start]:
     """All kinds of pose and headings, set onto a scan, the nearest first; nothing is fitted."""
-    return _compared(_coarse_model(model), surface.some(_POINTS, 1))
+    return _compared(coarse_model(model), surface.some(_POINTS, 1))
 
 
 def fitted_starts(
     model: PersonModel, surface: ScanSurface, starts: list[Start], keep: int = 2
 ) -> list[ModelFit]:
     """The best of compared starts, fitted coarsely, the best of these further; the best first."""
-    coarse = _coarse_model(model)
+    coarse = coarse_model(model)
     scan = surface.some(_POINTS, 1)
     fits = [fit_model(coarse, scan, start.state, COARSE) for start in starts[:_FITTED]]
     fits.sort(key=lambda fit: fit.energy)
@@ -182,7 +183,9 @@ def _compared(model: PersonModel, scan: ScanSurface) -> list[Start]:
     tried.sort(key=lambda one: one[0])
     found = [
         Start(
-            _placed(model, begun.state, headings[turn], begun.shifts[turn], begun.scale, begun.low),
+            placed_state(
+                model, begun.state, headings[turn], begun.shifts[turn], begun.scale, begun.low
+            ),
             float(_chamfer(begun.skins[turn][None], theirs)[0]),
             turn,
         )
@@ -212,7 +215,7 @@ def _chamfer(mine: Float32[NumpyArray, "h v 6"], theirs: Float32[NumpyArray, "n 
     return np.minimum(there, 0.3).mean(axis=1) + np.minimum(back, 0.3).mean(axis=1)
 
 
-def _placed(
+def placed_state(
     model: PersonModel,
     state: PersonState,
     rotation: NumpyArray,

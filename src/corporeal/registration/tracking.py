@@ -40,8 +40,9 @@ RECOVER = (
     ModelStage(4, 0.015, 0.05, 0, 4000, fingers=True, back=0.3),
 )
 """Pose alone, where a frame was lost."""
-COUPLED = (CoupledStage(2, 0.008, 0.5, 0, most_iterations=15),)
-"""Pose and free mesh together; one stage."""
+COUPLED = (CoupledStage(2, 0.008, 0.3, 0, slide=0.001, most_iterations=15),)
+"""Pose and free mesh together; one stage. Points hardly hold what slides along the surface: flesh
+then follows there from how it moves across."""
 _EVERY = 3
 """Of so many vertices one takes part while the pose alone is followed."""
 _JUDGED = 6000
