@@ -1,6 +1,6 @@
 """Kill −9 at random points, the same command again, and the result equal to the bit.
 
-    python benchmarks/kill_and_rerun.py [--verbs people capture train] [--kills 10] [--out FILE]
+    python benchmarks/kill_and_rerun.py [--verbs people capture flesh train] [--kills 10] [--out FILE]
 
 Every verb runs once undisturbed, which gives the reference and its seconds. Then it is started,
 killed with all of its processes after a random share of these seconds, and started again until it
@@ -36,6 +36,10 @@ LINES = {
         "capture --people people.zarr --protocol poses --poses 3 --deformer dqs --jobs 2 "
         "--out {out}.zarr"
     ),
+    "flesh": (
+        "capture --people people.zarr --protocol poses --poses 2 --deformer projective --jobs 2 "
+        "--out {out}.zarr"
+    ),
     "train": (
         "train smpl --poses train.zarr --shapes train.zarr --template rig.npz --shape-count 3 "
         "--out {out}.npz"
@@ -47,7 +51,7 @@ _NAME = "result"
 
 def prepare(verb: str, folder: Path) -> None:
     """Make what a verb reads."""
-    if verb == "capture":
+    if verb in ("capture", "flesh"):
         run("people --count 2 --seed 3 --out people.zarr", folder)
     if verb == "train":
         sys.path.insert(0, str(TESTS))

@@ -3,20 +3,26 @@
 import ast
 import gc
 import inspect
+import operator
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import types
 from numba.core import caching, event
 from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
+from numba.core.typing.templates import AbstractTemplate, signature
 
 import corporeal
-from corporeal.pipelines.demo_kernels import KERNELS
+from corporeal.pipelines.demo_kernels import FIRST_KERNELS, KERNELS
 from corporeal.runtime.kernels import compile_ahead, kernel, named_kernel
 
 
-@pytest.mark.parametrize("line", KERNELS, ids=lambda line: line.partition("(")[0])
+@pytest.mark.parametrize(
+    "line", [*FIRST_KERNELS, *KERNELS], ids=lambda line: line.partition("(")[0]
+)
 def test_every_line_names_a_kernel_that_takes_so_many_arguments(line: str):
     module, function, types = named_kernel(line)
     kernel = getattr(import_module(module), function)
@@ -91,6 +97,47 @@ def test_the_garbage_collector_rests_while_kernels_compile(
         gc.enable()
     assert len(watch.seen) >= 3
     assert not any(watch.seen)
+
+
+def test_a_variable_that_begins_as_a_written_number_compiles_what_it_is_given_to_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])  # no cache
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+
+    @kernel()
+    def added(total, step):
+        return total + step
+
+    @kernel()
+    def summed(count):
+        total = 0
+        for step in range(count):
+            total = added(total, step)
+        return added(total, 3)
+
+    assert summed(5) == 13
+    assert added.signatures == [(types.int64, types.int64)]
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+def test_the_types_of_an_operator_are_found_once(remembered: bool):
+    """Those of a function are asked for each time: what it gives may depend on more."""
+    asked = []
+
+    class Template(AbstractTemplate):
+        key = operator.add if remembered else (lambda x, y: x + y)
+
+        def generic(self, args, kws):
+            asked.append(args)
+            return signature(args[0], *args)
+
+    function = types.Function(Template)
+    for kind in (types.int64, types.float64):
+        for _ in range(2):
+            given = function.get_call_type(cpu_target.typing_context, (kind, kind), {})
+            assert given == signature(kind, kind, kind)
+    assert len(asked) == (2 if remembered else 4)
 
 
 def test_what_is_not_there_or_not_needed_is_passed_over():

@@ -5,6 +5,8 @@ number (Jacobson et al. 2013) by dipoles for far boxes (Barill et al. 2018) and 
 near by. Winding numbers stay right where a surface overlaps itself or has small holes.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from corporeal._typing import Float64, Int, NumpyArray
@@ -25,7 +27,7 @@ class SurfaceTree:
     def __init__(
         self, vertices: Float64[NumpyArray, "V 3"], triangles: Int[NumpyArray, "F 3"]
     ) -> None:
-        from corporeal.geometry.surface_tree_cpu import build_tree, node_moments
+        from corporeal.geometry.surface_tree_cpu import build_tree
 
         self.vertices = np.ascontiguousarray(vertices, np.float64)
         self.triangles = np.ascontiguousarray(triangles, np.int64)
@@ -34,7 +36,13 @@ class SurfaceTree:
             corners.min(axis=1), corners.max(axis=1), corners.mean(axis=1), LEAF
         )
         self._corners = np.ascontiguousarray(corners[self._order])
-        self._moments = node_moments(self._corners, self._nodes)
+
+    @cached_property
+    def _moments(self) -> Float64[NumpyArray, "n 7"]:
+        """Dipoles of the boxes; distances alone do not need them."""
+        from corporeal.geometry.surface_tree_cpu import node_moments
+
+        return node_moments(self._corners, self._nodes)
 
     def closest(
         self, points: Float64[NumpyArray, "n 3"]
@@ -58,12 +66,10 @@ class SurfaceTree:
         from corporeal.geometry.surface_tree_cpu import winding_numbers
 
         points = np.ascontiguousarray(points, np.float64)
-        winding = np.empty(len(points))
+        winding, moments = np.empty(len(points)), self._moments
 
         def work(first: int, last: int) -> None:
-            winding_numbers(
-                points, self._corners, self._nodes, self._moments, FAR, first, last, winding
-            )
+            winding_numbers(points, self._corners, self._nodes, moments, FAR, first, last, winding)
 
         over_slices(work, len(points), _LEAST_POINTS)
         return winding

@@ -18,7 +18,7 @@ from corporeal.body.motion import Motion
 from corporeal.body.template import Template
 from corporeal.errors import InputError, JobError
 from corporeal.pipelines.deformers import make_deformer, require_place
-from corporeal.pipelines.demo_kernels import KERNELS
+from corporeal.pipelines.demo_kernels import FIRST_KERNELS, KERNELS
 from corporeal.pipelines.presentation import Presentation
 from corporeal.pipelines.results import looks_for, write_engine_character, write_film
 from corporeal.runtime.executors import local_workplace
@@ -68,6 +68,7 @@ class DemoFiles:
 def run_demo(config: DemoConfig) -> DemoFiles:
     """Draw a person by seed, move it with three deformers, and write character, sheet and film."""
     from corporeal.anthropometry.measure import measure
+    from corporeal.runtime.kernels import compile_ahead
     from corporeal.scene.sheet import contact_sheet
 
     run = start_run("demo", config)
@@ -80,6 +81,8 @@ def run_demo(config: DemoConfig) -> DemoFiles:
         raise InputError(f"the demo was asked with the seed {config.seed}; expected 0 or more.")
     with local_workplace(1) as beside:  # the kernels of flesh compile while the others do
         flesh = beside.executor.submit(_simulated, config)
+        if config.device == "cpu":
+            compile_ahead(FIRST_KERNELS, flesh.done)
         person = _person(config.seed)
         skinned = [_performance(name, person, config) for name in _SKINNED]
         measurements = {k: float(v) for k, v in measure(person.identity).values.items()}
@@ -88,8 +91,6 @@ def run_demo(config: DemoConfig) -> DemoFiles:
         report = write_engine_character(glb, skinned[0], presentation=presentation, looks=looks)
         _compile_drawing(skinned[0], looks)
         if config.device == "cpu":
-            from corporeal.runtime.kernels import compile_ahead
-
             compile_ahead(KERNELS, flesh.done)
         try:
             animations = [*skinned, flesh.result()]

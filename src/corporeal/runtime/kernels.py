@@ -4,7 +4,6 @@ Kernels live in modules that only the CPU path imports (named `cpu.py`, `*_cpu.p
 in a folder `cpu/`), so that numba is never needed to import the package or to run on a GPU machine.
 """
 
-import gc
 import inspect
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -15,31 +14,13 @@ from numba.core import event
 from numba.core.errors import NumbaError
 from numba.core.sigutils import normalize_signature
 
+from corporeal.runtime.compiling import CollectorRest, remember_operators, widen_literals
+
 Decorator = Callable[[Callable[..., Any]], Any]
 
 
-class CollectorRest(event.Listener):
-    """Python's garbage collector rests while numba compiles, which then takes a fifth less: the
-    compiler makes objects by the million, and none of them is garbage before it is done."""
-
-    def __init__(self) -> None:
-        self._depth, self._resumes = 0, False
-
-    def on_start(self, event: event.Event) -> None:
-        """A kernel is being compiled; perhaps one that another one calls."""
-        if self._depth == 0:
-            self._resumes = gc.isenabled()
-            gc.disable()
-        self._depth += 1
-
-    def on_end(self, event: event.Event) -> None:
-        """It is compiled, or was refused."""
-        self._depth -= 1
-        if self._depth == 0 and self._resumes:
-            gc.enable()
-
-
 event.register("numba:compile", CollectorRest())
+remember_operators()
 
 
 def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
@@ -69,9 +50,9 @@ def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
             "no_cpython_wrapper": plain.__name__.startswith("_"),
         }
         try:
-            return numba.njit(cache=True, **options)(plain)
+            return widen_literals(numba.njit(cache=True, **options)(plain))
         except RuntimeError:  # neither the package nor the home folder can be written
-            return numba.njit(**options)(plain)
+            return widen_literals(numba.njit(**options)(plain))
 
     return compile_later
 
