@@ -71,10 +71,12 @@ addEventListener("error", ({ message }) => toast(say("The page has a fault: {mes
 addEventListener("unhandledrejection", ({ reason }) => toast(say("The page has a fault: {message}", { message: String(reason) }), { bad: true }));
 // The veil goes once the body is there as it looks, or after a moment without its looks.
 const unveil = () => { document.getElementById("veil").hidden = true; };
+const unveilDressed = () => { if (stage.frames && stage.isPainted && stage.looks?.message) unveil(); };
 studio.on("frame", () => {
-  if (stage.isPainted) unveil();
-  else if (stage.frames === 1) setTimeout(unveil, 2500);
+  unveilDressed();
+  if (stage.frames === 1) setTimeout(unveil, 2500);
 });
-studio.on("painted", () => { if (stage.frames) unveil(); });
+studio.on("painted", unveilDressed);
+studio.on("dressed", unveilDressed);
 Object.assign(window, { studio, stage, missingWords: missing, element });
 studio.connect();
