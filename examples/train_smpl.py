@@ -49,7 +49,7 @@ def main() -> None:
 
     woman = cp.make_body(gender="female", stature=1.68, mass=75)
     take = cp.animate(
-        woman, "punching", deformer="smpl", trained=model, end=0.3 if given.small else 4
+        woman, "jumping-jacks", deformer="smpl", trained=model, end=0.3 if given.small else 3
     )
     cp.save(take, out / "my_smpl.png")
     print(f"left in {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")

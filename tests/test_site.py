@@ -20,7 +20,7 @@ LOOKED_AT = (
     "docs/methods/projective-skinning.html",
     "search.html",
 )
-WIDTHS = (390, 900, 1400)
+WIDTHS = (390, 768, 1280)
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from studio_page import StudioPage, browser, running_studio
 from studio_session import Visitor
 
@@ -22,7 +24,8 @@ from corporeal.runtime.user_cache import cache_folder, keep, kept
 from corporeal.skinning.linear import LinearBlendSkinning
 from corporeal.viewer.command_line import look_words
 from corporeal.viewer.document import Document, as_json, changed, parse
-from corporeal.viewer.looks import DRAFT_SIZE, dressed_up, skin_picture
+from corporeal.viewer.looks import DRAFT_SIZE, SIZE, dressed_up, skin_picture
+from corporeal.viewer.packets import Packet
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +137,32 @@ def test_a_session_dresses_the_person_and_somebody_has_another_look(tmp_path: Pa
     visitor.ask("undo")
     assert session.document.appearance == Appearance(expression=(("jawOpen", 0.6),))
     session.background.close()
+
+
+def test_a_first_picture_wears_clothes(tmp_path: Path):
+    """Before the first frame the page has painted skin, coarse the first time; the second time all
+    of the look, and nothing is made anew."""
+    edges: list[list[int]] = []
+    for number in range(2):
+        visitor = Visitor(tmp_path / str(number))
+        visitor.session.prepare()
+        visitor.session.background.release()
+        visitor.session.open()
+        visitor.session.tick()
+        kinds = [packet.kind for packet in visitor.heard]
+        before = kinds[: kinds.index("frame")]
+        assert "skin" in before
+        assert ("looks" in before) == (number == 1)
+        visitor.settle()
+        assert visitor.said("looks")
+        edges.append([edge_of(packet) for packet in visitor.said("skin")])
+        visitor.session.background.close()
+    assert edges == [[DRAFT_SIZE, SIZE], [SIZE]]
+
+
+def edge_of(skin: Packet) -> int:
+    """Texels along an edge of a picture."""
+    return Image.open(BytesIO(skin.arrays["colour"].tobytes())).size[0]
 
 
 @pytest.fixture(scope="module")

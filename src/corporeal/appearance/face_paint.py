@@ -16,23 +16,23 @@ def brows(
     along = (across - 0.0135) / 0.047
     inward = np.clip(along, 0, 1)
     centre = 0.8181 - 0.0030 * np.sin(0.5 * np.pi * (inward / 0.62) ** 1.3) + 0.0010 * inward**2
-    half = (0.0024 + 0.0030 * thickness) * (1 - 0.66 * inward)
-    beside = down - centre + (0.75 - 0.65 * inward) * (across - 0.0135)
+    half = (0.0026 + 0.0028 * thickness) * (1 - 0.62 * inward) * step(along, -0.25, 0.22)
+    beside = down - centre + (0.40 - 0.34 * inward) * (across - 0.0135)
     places = np.stack([beside, 0.13 * across, np.zeros_like(across)], axis=1)
     hairs = lattice_noise(places, max(0.0010, 1.2 * texel), random)
     hairs = hairs * np.float32(min(1.0, 0.0010 / texel) ** 1.5)
-    edge = half - np.abs(down - centre) + 0.0011 * hairs
-    ends = step(along + 0.06 * hairs, -0.06, 0.20) * (1 - step(along, 0.72, 1.04))
-    soft = step(edge, -0.0012, 0.0018)
-    return ends * soft * np.clip(0.66 + 0.20 * thickness + 0.22 * hairs, 0, 1)
+    edge = half - np.abs(down - centre) + 0.0006 * hairs
+    ends = step(along + 0.04 * hairs, -0.10, 0.20) * (1 - step(along, 0.72, 1.04))
+    soft = step(edge, -0.0013, 0.0021)
+    return ends * soft * np.clip(0.72 + 0.20 * thickness + 0.14 * hairs, 0, 1)
 
 
 def lash_line(across: Field, down: Field) -> Field:
     """A dark line along the upper lid's edge."""
     along = (across - 0.0345) / 0.0130
-    edge = 0.8382 - 0.0022 * np.clip(1 - along**2, 0, 1)
+    edge = 0.8367 - 0.0022 * np.clip(1 - along**2, 0, 1)
     ends = 1 - step(np.abs(along), 0.7, 1.0)
-    return ends * (1 - step(np.abs(down - edge), 0.0006, 0.0014))
+    return ends * (1 - step(np.abs(down - edge), 0.0008, 0.0022))
 
 
 def beard(across: Field, down: Field) -> Field:

@@ -22,12 +22,14 @@ from corporeal.body.weights import SkinWeights
 
 _CROWN = np.array([0.0, 0.90, -0.42])
 _BUN = np.array([0.0, 0.34, -0.94])
-_ROWS, _COLUMNS = 34, 97
+_ROWS, _COLUMNS = 40, 121
 _COMBED = 1.5
 """Radians from the hairline that the strands' picture reaches."""
-_CURTAIN_ROWS, _CURTAIN_COLUMNS = 30, 55
-_OVER_CAP = 7
-"""Rows of the curtain that lie on the cap, so that its own edge is not seen."""
+_CURTAIN_ROWS, _CURTAIN_COLUMNS = 37, 71
+_OVER_CAP = 14
+"""Rows of the curtain that lie on the cap."""
+_LEAVES, _PARTS = math.radians(14), math.radians(86)
+"""How high above the head's middle the curtain leaves the cap, and where it begins."""
 
 
 def hair_parts(faced: Identity, look: ResolvedLook) -> tuple[Attachment, ...]:
@@ -78,7 +80,7 @@ def _full(directions: NumpyArray, above: NumpyArray) -> NumpyArray:
     """Long hair over the head, parted in the middle, standing off more at the sides."""
     up, front, left = directions[..., 1], directions[..., 2], np.abs(directions[..., 0])
     part = np.exp(-((left / 0.05) ** 2)) * step(front, -0.5, -0.1)
-    depth = 0.007 + 0.009 * step(up, -0.05, 0.45) - 0.006 * part
+    depth = 0.005 + 0.006 * step(up, -0.05, 0.45) - 0.004 * part
     return depth * _rise(above, 0.050)
 
 
@@ -186,27 +188,30 @@ def _curtain(head: Head, faced: Identity, random: np.random.Generator) -> Mesh:
         np.radians(np.linspace(-112, 112, columns)),
         indexing="ij",
     )
+    # from the parting, over the cap, down to where the hair leaves the head
     on_cap = np.concatenate([np.linspace(1, 0, _OVER_CAP, endpoint=False), 0 * hanging])[:, None]
     back = np.stack([np.sin(a), np.zeros_like(a), -np.cos(a)], axis=-1)
-    directions = back + (0.62 + 0.90 * on_cap)[..., None] * np.array([0.0, 1.0, 0.0])
-    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-    radii = head.seen(directions.reshape(-1, 3))[0].reshape(a.shape)
+    rise = _LEAVES + (_PARTS - _LEAVES) * on_cap
+    up = np.array([0.0, 1.0, 0.0])
+    directions = np.cos(rise)[..., None] * back + np.sin(rise)[..., None] * up
+    radii, above = (b.reshape(a.shape) for b in head.seen(directions.reshape(-1, 3)))
     sides = np.abs(a) / math.radians(112)
-    # it comes out of the cap, and lies on it down to the rim
-    off = 0.0165 - 0.012 * step(on_cap, 0.55, 1.0)
+    # it begins below the cap, at the parting and in front, and lies over its ridges from there on
+    begins = np.maximum(step(on_cap, 0.45, 1.0), step(sides, 0.70, 1.0) * step(on_cap, 0.0, 0.45))
+    off = 0.003 + 1.3 * _full(directions, above) - 0.011 * begins
     rim = head.centre + (radii + off)[..., None] * directions
-    length = 0.285 - 0.055 * sides**2 + 0.008 * _wave(a, random)
+    length = 0.255 - 0.055 * sides**2 + 0.008 * _wave(a, random)
     drop = t * length
     places = rim.copy()
     places[..., 1] -= drop
     # below the widest place of the skull the hair turns in to the neck, and then hangs
-    bulge = 0.010 * step(drop, 0.0, 0.045) + 0.012 * step(drop, 0.02, 0.09)
-    inward = 0.026 * step(drop, 0.11, 0.22) * (1 - 0.5 * sides) - bulge
+    bulge = 0.004 * step(drop, 0.0, 0.030) + 0.010 * step(drop, 0.0, 0.06)
+    inward = 0.026 * step(drop, 0.08, 0.19) * (1 - 0.5 * sides) - bulge
     locks = 0.005 * _wave(3 * a, random) * step(t, 0.1, 0.6)
     places -= (inward - locks)[..., None] * back
-    low = step(drop, 0.13, 0.19)
+    low = step(drop, 0.10, 0.16)
     places = _outside(places, np.asarray(faced.rest_vertices, np.float64), low)
-    down = 0.16 * (1 - on_cap) * (t == 0) + (0.16 + 0.84 * t) * (t > 0)
+    down = 0.26 * (1 - on_cap) * (t == 0) + (0.26 + 0.74 * t) * (t > 0)
     uv = np.stack([0.02 + 0.96 * (a - a.min()) / np.ptp(a), 0.98 - 0.96 * down], axis=-1)
     return _mesh(places, grid_triangles(rows, columns)[:, ::-1], uv)
 

@@ -55,7 +55,7 @@ def head_of(rest_vertices: Float[NumpyArray, "V 3"], recession: float = 0.0) -> 
         & (uv[:, 1] > FACE_CHART[1])
         & (uv[:, 1] < FACE_CHART[3])
         & (above > -0.12)
-        & (template.part_labels == template.part_names.index("head"))
+        & np.isin(template.part_labels, [template.part_names.index(n) for n in ("head", "neck")])
     )
     triangles = template.mesh.triangles
     usable = inside[triangles].all(axis=1) & ~ears[triangles].any(axis=1)

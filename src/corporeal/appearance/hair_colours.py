@@ -5,7 +5,7 @@ from typing import Final
 Colour = tuple[float, float, float]
 
 HAIR: Final[dict[str, Colour]] = {
-    "black": (0.012, 0.010, 0.010),
+    "black": (0.018, 0.015, 0.014),
     "dark-brown": (0.036, 0.021, 0.014),
     "brown": (0.085, 0.046, 0.026),
     "auburn": (0.120, 0.040, 0.020),

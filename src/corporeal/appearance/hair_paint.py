@@ -27,7 +27,7 @@ def hair_material(colour: tuple[float, float, float], kind: Kind, seed: int) -> 
     random = np.random.default_rng([seed, 3])
     shape = (HEIGHT, WIDTH)
     cropped = kind == "cropped"
-    along = 1.2 if cropped else 52.0
+    along = 9.0 if cropped else 52.0
     fine, wide = _streaks(random, along, 1.0), _streaks(random, 2.2 * along, 6.0)
     if not cropped:
         fine, wide = _waved((fine, wide), random)
@@ -35,7 +35,7 @@ def hair_material(colour: tuple[float, float, float], kind: Kind, seed: int) -> 
     locks = gaussian_filter(random.standard_normal((1, WIDTH)), (0, 9.0), mode="wrap")
     fine, wide, tips, locks = (field / field.std() for field in (fine, wide, tips, locks))
     v = (np.arange(HEIGHT) + 0.5)[:, None] / HEIGHT
-    strength = 0.5 if cropped else 1.0
+    strength = 0.8 if cropped else 1.0
     # pale hair scatters light from strand to strand, and shows fewer shadows between them
     strength *= 1 - 0.35 * min(max(colour) / 0.4, 1.0)
     light = np.clip(1 + strength * (0.17 * fine + 0.10 * wide), 0.45, 1.7)
@@ -46,7 +46,7 @@ def hair_material(colour: tuple[float, float, float], kind: Kind, seed: int) -> 
     pixels[..., :3] = eight_bits(srgb_from_linear(np.clip(rgb, 0.002, 1)))
     opacity = _opacity(kind, v, tips, locks, fine)
     # one roughness, and few steps of opacity: noise that nobody sees is half of a file
-    roughness = np.full(shape, 219 if cropped else 168, np.uint8)
+    roughness = np.full(shape, 190 if cropped else 168, np.uint8)
     pixels[..., 3] = eight_bits(np.round(16 * opacity) / 16)
     normal = None
     if kind == "wisps":
@@ -99,7 +99,7 @@ def _opacity(
     if kind in ("cap", "cropped"):
         ends = 0.962 + (0.006 if kind == "cropped" else 0.012) * tips + 0.004 * locks
         return np.clip(0.5 + (np.minimum(ends, 0.995) - v) / 0.012, 0, 1)
-    ends = 0.90 + 0.030 * tips + 0.040 * locks
+    ends = 0.93 + 0.012 * tips + 0.016 * locks
     across = np.arange(WIDTH)
     sides = np.minimum(across, across[::-1])[None] / WIDTH
     rim = 0.012 + 0.004 * np.abs(tips) * step(v, 0.1, 0.4)

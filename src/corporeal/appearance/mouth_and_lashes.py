@@ -84,7 +84,9 @@ def lash_material(colour: tuple[float, float, float], density: float) -> Materia
     bent = x + 3.0 * np.sin(x * 0.35) + 6.0 * out * np.sin(x * 0.12)
     wave = np.abs(np.sin(bent * (0.5 + 0.15 * density)))
     length = 0.45 + 0.35 * density + 0.15 * np.sin(x * 0.9)
-    there = (wave < 0.50 * (1 - out / length)) | (out < 0.06)
+    there = (wave < 0.50 * (1 - out / length)) | (out < 0.10)
+    # none at the corners of the eye, where those that stand out sideways are crumbs on the cheek
+    there &= np.minimum(x, LASH_SIZE - 1 - x) > 0.20 * LASH_SIZE
     pixels = np.zeros((LASH_SIZE, LASH_SIZE, 4), np.uint8)
     pixels[..., :3] = eight_bits(srgb_from_linear(0.35 * np.asarray(colour)))
     pixels[..., 3] = np.where(there, 255, 0)

@@ -97,12 +97,22 @@ def scalp_field(
         & (vertices[:, 1] > ear[1] - 0.14)
     )
     back = vertices[inside, 2].min()
-    depths = [back, ear[2] - 0.05, ear[2] - 0.015, sideburn[2] - 0.006, sideburn[2] + 0.004]
-    heights = [ear[1] - 0.062, ear[1] - 0.055, ear[1] - 0.012, ear[1] + 0.004, ear[1] + 0.012]
-    depths += [temple[2] - 0.012, temple[2], forehead[2] - 0.008, forehead[2]]
-    heights += [temple[1] - 0.006, temple[1] + 0.014, forehead[1] - 0.004, forehead[1]]
+    # along the nape, up behind the ear, the sideburn before it, then the temple and the forehead
+    line = (
+        (back, ear[1] - 0.062),
+        (ear[2] - 0.050, ear[1] - 0.055),
+        (ear[2] - 0.015, ear[1] - 0.012),
+        (sideburn[2] - 0.006, ear[1] - 0.002),
+        (sideburn[2] + 0.010, ear[1] + 0.000),
+        (sideburn[2] + 0.018, ear[1] + 0.016),
+        (temple[2] - 0.003, temple[1] - 0.006),
+        (temple[2] + 0.007, temple[1] + 0.018),
+        (forehead[2] - 0.008, forehead[1] - 0.004),
+        (forehead[2], forehead[1]),
+    )
+    depths, heights = np.array(line).T
     order = np.argsort(depths)
-    line = np.interp(vertices[:, 2], np.array(depths)[order], np.array(heights)[order])
+    line = np.interp(vertices[:, 2], depths[order], heights[order])
     across, down = np.abs(uv[:, 1] - MIDDLE_LINE), uv[:, 0]
     corner = np.exp(-(((across - 0.062) / 0.024) ** 2)) * (1 - step(down, 0.83, 0.86))
     uneven = 0.0012 * np.sin(across / 0.0067 + 1.0) + 0.0008 * np.sin(across / 0.0041)

@@ -89,19 +89,30 @@ def dressed_up(template: Template, identity: Identity, appearance: Appearance) -
 def kept_looks(template: Template, identity: Identity, appearance: Appearance) -> DressedUp:
     """The same as `dressed_up`, from the cache where it was made before: what a studio begins with
     is always alike."""
+    made = found_looks(identity, appearance)
+    if made is None:
+        made = dressed_up(template, identity, appearance)
+        key = _looks_key(identity, appearance)
+        keep(NAME, key, _joined([made.looks, *made.pictures.values()]))
+    return made
+
+
+def found_looks(identity: Identity, appearance: Appearance) -> DressedUp | None:
+    """What the cache has of it, if it has."""
+    found = kept(NAME, _looks_key(identity, appearance))
+    if found is None:
+        return None
+    try:
+        looks, *pictures = _unjoined(found)
+        return DressedUp(looks, {str(packet.fields["key"]): packet for packet in pictures})
+    except (FormatError, ValueError):
+        return None  # damaged: made anew
+
+
+def _looks_key(identity: Identity, appearance: Appearance) -> str:
     shape = np.asarray(identity.rest_vertices, np.float32).tobytes()
     joints = np.asarray(identity.joints, np.float32).tobytes()
-    key = content_key(_code_key(), repr((appearance, wearer_of(identity))).encode(), shape, joints)
-    found = kept(NAME, key)
-    if found is not None:
-        try:
-            looks, *pictures = _unjoined(found)
-            return DressedUp(looks, {str(packet.fields["key"]): packet for packet in pictures})
-        except (FormatError, ValueError):
-            pass  # damaged: made anew
-    made = dressed_up(template, identity, appearance)
-    keep(NAME, key, _joined([made.looks, *made.pictures.values()]))
-    return made
+    return content_key(_code_key(), repr((appearance, wearer_of(identity))).encode(), shape, joints)
 
 
 def _joined(packets: list[Packet]) -> bytes:
@@ -203,6 +214,14 @@ class Dresser:
         self._told: set[str] = set()
         self._has_begun = False
 
+    def prepare(self, session: "Session") -> None:
+        """What a first picture should not lack: painted skin, coarse unless it is kept, and the
+        rest of the look where that is kept."""
+        identity, appearance = session.stage.identity, session.document.appearance
+        self._looks = found_looks(identity, appearance)
+        is_kept = kept(PAINT, skin_key(identity, appearance, SIZE)) is not None
+        self._skin = skin_picture(identity, appearance, SIZE if is_kept else DRAFT_SIZE)
+
     def begin(self, session: "Session") -> None:
         """Dress the person up for the first time, if that is not under way."""
         if not self._has_begun:
@@ -229,9 +248,10 @@ class Dresser:
         def looks() -> DressedUp:
             return make(template, identity, appearance)
 
-        session.background.start(
-            NAME, looks, lambda made: self._take_looks(session, made), lane=NAME
-        )
+        if make is dressed_up or self._looks is None:
+            session.background.start(
+                NAME, looks, lambda made: self._take_looks(session, made), lane=NAME
+            )
         size = SIZE if final else DRAFT_SIZE
         shown = None if self._skin is None else self._skin.fields["key"]
         full, wanted = (skin_key(identity, appearance, edge) for edge in (SIZE, size))

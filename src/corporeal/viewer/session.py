@@ -85,6 +85,7 @@ class Session:
         """Do what takes long before a page is there: all that its first picture needs, and then the
         looks and the flesh, which begin when the background is released."""
         self.background.hold()
+        self.dresser.prepare(self)
         self.dresser.begin(self)
         self._cast()
         _ = self._first_words

@@ -26,7 +26,7 @@ showPanels({ studio, stage, touch });
 
 const tools = document.getElementById("tools");
 const TOOLS = [
-  ["grab", "Grab", "Pull flesh with the mouse; beside the body, turn the view (G)", ["M8 12V5.5a1.5 1.5 0 0 1 3 0V11V4.5a1.5 1.5 0 0 1 3 0V11V6a1.5 1.5 0 0 1 3 0v8a7 7 0 0 1-7 7c-3 0-4.500-1.500-6-5l-1.500-3a1.500 1.500 0 0 1 2.500-1.500L8 14"]],
+  ["grab", "Grab", "Pull flesh with the mouse, or with Enter and arrows on the picture; beside the body, turn the view (G)", ["M8 12V5.5a1.5 1.5 0 0 1 3 0V11V4.5a1.5 1.5 0 0 1 3 0V11V6a1.5 1.5 0 0 1 3 0v8a7 7 0 0 1-7 7c-3 0-4.500-1.500-6-5l-1.500-3a1.500 1.500 0 0 1 2.500-1.500L8 14"]],
   ["paint", "Paint", "Paint stiffness or exaggeration on the skin (P)", ["M14 4l6 6-8 8-5 1-2 1 1-2 1-5z", "M12 6l6 6"]],
   ["orbit", "Look", "Turn the view only (L)", ["M4 12a8 8 0 0 1 14-5l2 2", "M20 4v5h-5", "M20 12a8 8 0 0 1-14 5l-2-2", "M4 20v-5h5"]],
 ];
@@ -71,10 +71,12 @@ addEventListener("error", ({ message }) => toast(say("The page has a fault: {mes
 addEventListener("unhandledrejection", ({ reason }) => toast(say("The page has a fault: {message}", { message: String(reason) }), { bad: true }));
 // The veil goes once the body is there as it looks, or after a moment without its looks.
 const unveil = () => { document.getElementById("veil").hidden = true; };
+const unveilDressed = () => { if (stage.frames && stage.isPainted && stage.looks?.message) unveil(); };
 studio.on("frame", () => {
-  if (stage.isPainted) unveil();
-  else if (stage.frames === 1) setTimeout(unveil, 2500);
+  unveilDressed();
+  if (stage.frames === 1) setTimeout(unveil, 2500);
 });
-studio.on("painted", () => { if (stage.frames) unveil(); });
-Object.assign(window, { studio, stage, missingWords: missing, element });
+studio.on("painted", unveilDressed);
+studio.on("dressed", unveilDressed);
+Object.assign(window, { studio, stage, touch, missingWords: missing, element });
 studio.connect();

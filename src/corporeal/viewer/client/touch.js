@@ -6,6 +6,8 @@ import { Marks } from "./marks.js";
 // What can be painted: where the document keeps it, and a stroke's factor at its middle.
 export const PAINTS = { stiffness: { kept: "painted", factor: 3 }, exaggeration: { kept: "exaggerated", factor: 2 } };
 
+const STEP = 0.02; // metres that an arrow key pulls held flesh
+
 export class Touch {
   constructor(studio, stage) {
     this.studio = studio;
@@ -19,6 +21,8 @@ export class Touch {
     canvas.addEventListener("pointermove", (event) => this.move(event));
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => this.up(event));
     canvas.addEventListener("pointerleave", () => this.marks.hide());
+    canvas.addEventListener("keydown", (event) => this.press(event));
+    canvas.addEventListener("blur", () => this.held?.byKeys && this.letGo());
     studio.on("frame", () => this.held && this.marks.pull(this.held));
     studio.on("tool", () => this.cursor());
     studio.on("document", () => this.cursor());
@@ -50,16 +54,54 @@ export class Touch {
       this.paint(view, hit);
       return;
     }
+    this.take(view, hit);
+  }
+
+  take(view, hit, byKeys = false) {
     const normal = this.stage.camera.getWorldDirection(new Vector3());
     const vertices = [hit.face.a, hit.face.b, hit.face.c].map((vertex) => this.stage.bodies[view].skin.source(vertex));
-    this.held = { view, plane: new Plane().setFromNormalAndCoplanarPoint(normal, hit.point), vertices, target: hit.point.clone() };
+    this.held = { view, plane: new Plane().setFromNormalAndCoplanarPoint(normal, hit.point), vertices, target: hit.point.clone(), byKeys };
     this.marks.pull(this.held);
     this.studio.send("grab", { view, vertices, point: hit.point.toArray() });
     this.cursor();
   }
 
+  // Enter takes the flesh in the middle of the picture, arrows pull it, Enter or Escape lets go.
+  press(event) {
+    if (!this.studio.document || this.studio.tool !== "grab") return;
+    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.code];
+    if (event.code === "Enter" && !this.held) this.takeMiddle();
+    else if (this.held?.byKeys && ["Enter", "Escape"].includes(event.code)) this.letGo();
+    else if (this.held?.byKeys && way) {
+      const { elements } = this.stage.camera.matrixWorld; // its columns: to the right, up
+      const right = new Vector3().fromArray(elements, 0), up = new Vector3().fromArray(elements, 4);
+      this.held.target.addScaledVector(right, STEP * way[0]).addScaledVector(up, STEP * way[1]);
+      this.marks.pull(this.held);
+      this.studio.send("drag", { view: this.held.view, target: this.held.target.toArray() });
+    } else return;
+    event.preventDefault();
+  }
+
+  takeMiddle() {
+    const views = this.studio.document.views.map((_, view) => view);
+    const view = [this.studio.view, ...views].find((one) => this.canGrab(one) && !this.stage.bodies[one]?.surface);
+    if (view === undefined) return;
+    const part = this.stage.parts()[view];
+    const { hit } = this.stage.cast(view, part.x + part.width / 2, part.y + part.height / 2, part);
+    if (!hit) return;
+    if (view !== this.studio.view) this.studio.choose(view);
+    this.take(view, hit, true);
+  }
+
+  letGo() {
+    this.studio.send("release", { view: this.held.view });
+    this.held = null;
+    this.marks.hide();
+    this.cursor();
+  }
+
   move(event) {
-    if (this.held) {
+    if (this.held && !this.held.byKeys) {
       const box = this.stage.canvas.getBoundingClientRect();
       const { ray } = this.stage.cast(this.held.view, event.clientX - box.left, event.clientY - box.top);
       const target = ray.intersectPlane(this.held.plane, new Vector3());
