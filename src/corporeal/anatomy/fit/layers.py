@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
-from corporeal.anatomy.breast_wall import prism_looseness, spanned_muscle
+from corporeal.anatomy.breast_wall import prism_looseness, spanned_bone, spanned_muscle
 from corporeal.anatomy.building.muscle import vertex_volumes
 from corporeal.anatomy.composition.waist import crest_waist
 from corporeal.anatomy.fit.balance import (
@@ -23,7 +23,7 @@ from corporeal.anatomy.fit.requirements import require_same_body, require_same_s
 from corporeal.anatomy.fit.skeleton import fit_skeleton
 from corporeal.anatomy.lines import on_lines, share_bounds, smoothed_shares, upright_shares
 from corporeal.anatomy.nesting import outside_vertices
-from corporeal.anatomy.prisms import Prisms, closed, raised_between, reopened
+from corporeal.anatomy.prisms import Prisms, closed, raised_between, reopened, untangle
 from corporeal.anatomy.scaling import damped_scale, stretch_along_bones
 from corporeal.anatomy.template import LayeredTemplate, layered_template, limb_region
 from corporeal.anatomy.trunk_depth import template_fat, trunk_shift
@@ -78,6 +78,7 @@ def fit_layers(
     bone, report = fit_skeleton(
         skin, scaled.skin, scaled.bone, prisms, tree, prism_looseness(template)
     )
+    bone = untangle(prisms, skin, spanned_bone(template, bone))
     belly = belly_region(template)
     beta = average_muscle(skin, bone, (scaled.skin, scaled.muscle, scaled.bone), prisms, belly)
     limits = muscle_limits(beta, skin, bone, template, prisms)
@@ -132,8 +133,7 @@ def walled(
     bone: Float64[NumpyArray, "V 3"],
 ) -> Float64[NumpyArray, "V"]:
     """β with a wall of muscle behind breasts, within the bounds of every line."""
-    length = np.linalg.norm(skin - bone, axis=1)
-    return np.clip(spanned_muscle(template, beta, length), *share_bounds(skin, bone))
+    return np.clip(spanned_muscle(template, beta, skin, bone), *share_bounds(skin, bone))
 
 
 def upright(
