@@ -1,7 +1,7 @@
 """Layers for a body from its skin alone: scaling, skeleton, muscle, mass balance."""
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from corporeal.anatomy.fit.requirements import require_same_body, require_same_s
 from corporeal.anatomy.fit.skeleton import fit_skeleton
 from corporeal.anatomy.lines import on_lines, share_bounds, smoothed_shares, upright_shares
 from corporeal.anatomy.nesting import outside_vertices
-from corporeal.anatomy.prisms import Prisms, closed, raised_between, reopened, untangle
+from corporeal.anatomy.prisms import Prisms, closed, raised_between, reopened
 from corporeal.anatomy.scaling import damped_scale, stretch_along_bones
 from corporeal.anatomy.template import LayeredTemplate, layered_template, limb_region
 from corporeal.anatomy.trunk_depth import template_fat, trunk_shift
@@ -76,9 +76,14 @@ def fit_layers(
     scaled = scale_template(template, skin, joints, composition.fat_mass)
     tree = SurfaceTree(skin, template.triangles)
     bone, report = fit_skeleton(
-        skin, scaled.skin, scaled.bone, prisms, tree, prism_looseness(template)
+        skin,
+        scaled.skin,
+        scaled.bone,
+        prisms,
+        tree,
+        prism_looseness(template),
+        partial(spanned_bone, template),
     )
-    bone = untangle(prisms, skin, spanned_bone(template, bone))
     belly = belly_region(template)
     beta = average_muscle(skin, bone, (scaled.skin, scaled.muscle, scaled.bone), prisms, belly)
     limits = muscle_limits(beta, skin, bone, template, prisms)
