@@ -43,6 +43,8 @@ STEERS = {
     "axilla-height": ("axilla_height", 10),
 }
 """Modifier → the reading that it is made for, and the least that it changes it, millimetres."""
+BUILD = ("gauntness", "belly-apron")
+"""What shows in the lean and hangs in the heavy: from 0 to 1."""
 
 
 def test_targets_are_symmetric():
@@ -60,8 +62,49 @@ def test_every_field_comes_with_both_signs():
 
 
 def test_every_target_is_named_here():
-    """`open-creases` steers no reading; it is there for sound surfaces."""
-    assert {*STEERS, "open-creases"} == set(MODIFIERS)
+    """`open-creases` steers no reading; it is there for sound surfaces. The other two are what a
+    build looks like, beside its girths."""
+    assert {*STEERS, "open-creases", *BUILD} == set(MODIFIERS)
+
+
+@pytest.mark.parametrize("gender", [0.0, 1.0], ids=["woman", "man"])
+@pytest.mark.parametrize("modifier", BUILD)
+def test_what_a_build_looks_like_changes_heights_and_limbs_by_nothing(gender, modifier):
+    """It moves neither ground, crown nor joints, so lengths and stature stay to 0.1 mm."""
+    space = ShapeSpace(MODEL, gender, 30.0)
+    plain = np.where(np.arange(len(space.names)) < len(SLIDERS), 0.5, 0.0)
+    slopes = 1e3 * sensitivity(space, plain).by_unknown[:, space.names.index(modifier)]
+    for reading in ("stature", "span", "upper_arm_length", "foot_length", "crotch_height"):
+        assert abs(slopes[READINGS.index(reading)]) < 0.1, reading
+
+
+@pytest.mark.parametrize("sex", ["female", "male"])
+def test_the_lean_are_hollow_and_the_heavy_have_an_apron(sex):
+    """At 16.5 the belly below the ribs is hollow by a centimetre; at 45 the belly's front reaches
+    down by 3 cm more than fat alone brings it, and its lower side is level or hangs."""
+    stature = 1.63 if sex == "female" else 1.76
+    lean, heavy = (
+        solve_measurements({"stature": stature, "mass": bmi * stature**2}, sex, 30.0)
+        for bmi in (16.5, 45.0)
+    )
+    assert lean.local["gauntness"] > 0.7
+    assert lean.local["belly-apron"] < 0.05
+    assert heavy.local["belly-apron"] > 0.6
+    assert heavy.local["gauntness"] < 0.05
+    plain = MODEL.prepare(lean.phenotype, {**lean.local, "gauntness": 0.0})
+    forwards = (np.asarray(b.rest_vertices, float)[4121, 2] for b in (plain, lean.identity))
+    assert next(forwards) - next(forwards) > 0.01
+    without = MODEL.prepare(heavy.phenotype, {**heavy.local, "belly-apron": 0.0})
+    before, after = (
+        lower_edge(np.asarray(body.rest_vertices, float)) for body in (without, heavy.identity)
+    )
+    assert before - after > 0.03
+
+
+def lower_edge(skin: np.ndarray) -> float:
+    """Height down to which the belly keeps within 3 cm of its foremost place, metres."""
+    middle = skin[(np.abs(skin[:, 0]) < 0.03) & (skin[:, 1] < skin[4121, 1])]
+    return float(middle[middle[:, 2] > middle[:, 2].max() - 0.03][:, 1].min())
 
 
 @pytest.mark.parametrize("gender", [0.0, 1.0], ids=["woman", "man"])

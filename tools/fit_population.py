@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from provenance import write_provenance
 
-from corporeal.anthropometry.companions import companion_spreads, expected_readings, with_breasts
+from corporeal.anthropometry.companions import companion_spreads, expected_readings, with_build
 from corporeal.anthropometry.definitions import COMPANIONS, NAMES
 from corporeal.anthropometry.population import ASSET, Population
 from corporeal.anthropometry.sensitivity import sensitivity
@@ -42,7 +42,7 @@ def fitted(
     centre = np.where(np.arange(len(space.low)) < len(SLIDERS), 0.5, 0.0)
     width = np.where(np.arange(len(space.low)) < len(SLIDERS), SLIDER_SPREAD, MODIFIER_SPREAD)
     wanted = wanted_readings(space, person)
-    centre = with_breasts(centre, space.names, person[:-1], person[-1], space.fixed["gender"])
+    centre = with_build(centre, space.names, person[:-1], person[-1], space.fixed["gender"])
 
     def residuals(unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         now = sensitivity(space, unknowns)

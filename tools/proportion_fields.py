@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 from adiposity_fields import Anatomy, Fields, profile, ramp, symmetric
+from leanness_fields import belly_apron, gauntness
 from surface_smoothing import plate_smoother
 
 from corporeal.anthropometry import landmarks as at
@@ -235,9 +236,11 @@ FIELDS: Final[Mapping[str, Field]] = {
     "nape-height": slide(at.CERVICALE, 0.05),
     "thigh-breadth": thigh_breadth,
     "axilla-height": axilla_height,
+    "gauntness": gauntness,
+    "belly-apron": belly_apron,
 }
 """By name."""
-SMALL: Final = ("open-creases",)
-"""Targets too small to be smoothed."""
+SMALL: Final = ("open-creases", "gauntness", "belly-apron")
+"""Targets that are smooth already, or too small to be smoothed."""
 STILL_FACE: Final = tuple(name for name in FIELDS if name != "head-breadth")
 """Targets that leave mouth and eye sockets alone."""

@@ -112,7 +112,7 @@ def muscle_surface(
     envelope = skin + (np.minimum(depth / length, 1.0))[:, None] * (bone - skin)
     targets = fat_targets(model, identity, prisms, sex, survey)
     beta = calibrated_envelope(prisms, skin, bone, envelope, targets, kept)
-    beta = np.clip(spanned_muscle(plain, beta, length), *share_bounds(skin, bone))
+    beta = np.clip(spanned_muscle(plain, beta, skin, bone), *share_bounds(skin, bone))
     beta = upright_shares(prisms, beta, skin, bone)
     walls = [(parts == "belly", ABDOMINAL_WALL), (parts == "back", LUMBAR_MUSCLE)]
     muscle, bone = raised_between(prisms, skin, on_lines(beta, skin, bone, layered), bone)

@@ -43,6 +43,10 @@ FIRM: Final = (1.0, 0.4, 0.008)
 volume, and less by this a year."""
 FIRM_BOUNDS: Final = (0.5, 0.95)
 """Slacker ones fold against a heavy belly."""
+GAUNT: Final = (20.5, 16.0)
+"""Body mass indices at which bones begin to show, and at which they do in full (`gauntness`)."""
+APRON: Final = (32.0, 46.0)
+"""Those at which the lower belly begins to hang, and at which it does in full (`belly-apron`)."""
 _HIP, _STATURE, _MASS, _NIPPLE = (
     NAMES.index(name) for name in ("buttock_circumference", "stature", "mass", "chest_height")
 )
@@ -90,6 +94,22 @@ def companion_spreads(gender: float) -> Float[NumpyArray, "c"]:
     """σ of the companions, shares of them; a man's breasts are free (∞)."""
     with np.errstate(divide="ignore"):
         return np.array([HIP_SPREAD, np.float64(VOLUME_SPREAD) / (1.0 - gender)])
+
+
+def with_build(
+    unknowns: Float[NumpyArray, "*n K"],
+    names: tuple[str, ...],
+    log_dimensions: Float[NumpyArray, "*n m"],
+    age: Numbers,
+    gender: float,
+) -> Float[NumpyArray, "*n K"]:
+    """Expected unknowns (called `names`) with what shows and hangs at a person's body mass index:
+    bones of the lean, the belly of the heavy, breasts by size and age."""
+    found = with_breasts(unknowns, names, log_dimensions, age, gender)
+    bmi = np.exp(log_dimensions[..., _MASS] - 2 * log_dimensions[..., _STATURE])
+    for name, (none, full) in (("gauntness", GAUNT), ("belly-apron", APRON)):
+        found[..., names.index(name)] = np.clip((bmi - none) / (full - none), 0.0, 1.0)
+    return found
 
 
 def with_breasts(

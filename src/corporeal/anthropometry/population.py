@@ -27,6 +27,9 @@ AGES: Final = (17.0, 58.0)
 ASSET: Final = "data/population.npz"
 UNFITTED_SPREAD: Final = 0.4
 """Prior spread of an unknown that no fitted body had."""
+FOLLOWING: Final = {"gauntness": 0.03, "belly-apron": 0.03}
+"""Prior spread of unknowns that change no dimension to speak of: they follow from the body mass
+index (`companions.with_build`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,7 @@ def people(gender: float, unknowns: tuple[str, ...]) -> Population:
     kept = [i for i, name in enumerate(unknowns) if name in names]
     source = [names.index(unknowns[i]) for i in kept]
     mean, slopes = np.zeros(len(unknowns)), np.zeros((len(unknowns), len(mixed.mean)))
-    covariance = UNFITTED_SPREAD**2 * np.eye(len(unknowns))
+    covariance = np.diag([FOLLOWING.get(name, UNFITTED_SPREAD) ** 2 for name in unknowns])
     mean[kept], slopes[kept] = mixed.shape_mean[source], mixed.shape_slopes[source]
     covariance[np.ix_(kept, kept)] = mixed.shape_covariance[np.ix_(source, source)]
     return replace(mixed, shape_mean=mean, shape_slopes=slopes, shape_covariance=covariance)

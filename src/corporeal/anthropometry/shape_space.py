@@ -57,6 +57,8 @@ NARROWER: Final = {
     "buttocks-volume": (-1.0, 0.25),
     "measure-hips-circ": (0.0, 1.0),
     "open-creases": (0.9, 1.0),
+    "gauntness": (0.0, 1.0),
+    "belly-apron": (0.0, 1.0),
 }
 """Bounds of what breaks the surface before its own bounds (the groin folds, the cleft meets itself,
 a slack breast meets the chest) and of what keeps it whole. Beyond that weight, adiposity makes

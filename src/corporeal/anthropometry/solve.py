@@ -21,7 +21,7 @@ from corporeal.anthropometry.asked import asked_dimensions, tolerance
 from corporeal.anthropometry.companions import (
     companion_spreads,
     expected_readings,
-    with_breasts,
+    with_build,
 )
 from corporeal.anthropometry.definitions import COMPANIONS, NAMES, dimension
 from corporeal.anthropometry.measure import measure
@@ -113,7 +113,7 @@ def fit(
     whiten_others = np.diag(1 / np.append(spreads, companion_spreads(gender)))
     others = np.append(others, companions)
     whiten_shape = _whitening(crowd.shape_covariance)
-    centre = with_breasts(crowd.shape(expected), space.names, likely, age, gender)
+    centre = with_build(crowd.shape(expected), space.names, likely, age, gender)
     centre = np.clip(centre, space.low, space.high)
 
     def residuals(

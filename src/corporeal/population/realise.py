@@ -21,7 +21,7 @@ from corporeal._typing import Float, Int, NumpyArray
 from corporeal.anthropometry.companions import (
     companion_spreads,
     expected_readings,
-    with_breasts,
+    with_build,
 )
 from corporeal.anthropometry.definitions import NAMES
 from corporeal.anthropometry.population import AGES as SURVEY_AGES
@@ -188,7 +188,7 @@ def solve_people(
     targets = expected_readings(logarithms, persons.ages, space.gender)
     known = np.column_stack([logarithms, np.clip(persons.ages, *SURVEY_AGES)])
     expected = crowd.shape_mean + (known - crowd.mean) @ crowd.shape_slopes.T
-    expected = with_breasts(expected, space.names, logarithms, persons.ages, space.gender)
+    expected = with_build(expected, space.names, logarithms, persons.ages, space.gender)
     centre = np.clip(expected, low, high)
     factor = cholesky(crowd.shape_covariance, lower=True)
     whiten = solve_triangular(factor, np.eye(len(factor)), lower=True)

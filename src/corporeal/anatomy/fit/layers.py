@@ -1,12 +1,12 @@
 """Layers for a body from its skin alone: scaling, skeleton, muscle, mass balance."""
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from corporeal._typing import Bool, Float64, Int, NumpyArray
-from corporeal.anatomy.breast_wall import prism_looseness, spanned_muscle
+from corporeal.anatomy.breast_wall import prism_looseness, spanned_bone, spanned_muscle
 from corporeal.anatomy.building.muscle import vertex_volumes
 from corporeal.anatomy.composition.waist import crest_waist
 from corporeal.anatomy.fit.balance import (
@@ -76,7 +76,13 @@ def fit_layers(
     scaled = scale_template(template, skin, joints, composition.fat_mass)
     tree = SurfaceTree(skin, template.triangles)
     bone, report = fit_skeleton(
-        skin, scaled.skin, scaled.bone, prisms, tree, prism_looseness(template)
+        skin,
+        scaled.skin,
+        scaled.bone,
+        prisms,
+        tree,
+        prism_looseness(template),
+        partial(spanned_bone, template),
     )
     belly = belly_region(template)
     beta = average_muscle(skin, bone, (scaled.skin, scaled.muscle, scaled.bone), prisms, belly)
@@ -132,8 +138,7 @@ def walled(
     bone: Float64[NumpyArray, "V 3"],
 ) -> Float64[NumpyArray, "V"]:
     """β with a wall of muscle behind breasts, within the bounds of every line."""
-    length = np.linalg.norm(skin - bone, axis=1)
-    return np.clip(spanned_muscle(template, beta, length), *share_bounds(skin, bone))
+    return np.clip(spanned_muscle(template, beta, skin, bone), *share_bounds(skin, bone))
 
 
 def upright(

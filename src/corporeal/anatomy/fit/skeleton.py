@@ -10,6 +10,7 @@ Static local–global iteration with the skin as hard constraint. Collisions are
 converged state and added with growing weights until there are none, or hardly fewer than before.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,10 +63,12 @@ def fit_skeleton(
     prisms: Prisms,
     tree: SurfaceTree,
     looseness: Float64[NumpyArray, "F"] | None = None,
+    wall: Callable[[Float64[NumpyArray, "V 3"]], Float64[NumpyArray, "V 3"]] | None = None,
 ) -> tuple[Float64[NumpyArray, "V 3"], SkeletonReport]:
     """B for `skin`; S̄ and B̄ are the scaled template's surfaces.
 
-    `looseness` multiplies the flesh energy of every prism; 1 if None.
+    `looseness` multiplies the flesh energy of every prism; 1 if None. `wall` is what the surface
+    goes through before its prisms are put upright (`breast_wall.spanned_bone`).
     """
     count, layered = len(skin), prisms.layered
     start = np.where(layered[:, None], scaled_bone, skin)
@@ -108,7 +111,9 @@ def fit_skeleton(
         before = len(hit)
         weights[hit] += 1.0
         targets[hit], ever[hit] = places, True
-    upright = untangle(prisms, skin, _inside(bone, tree, energy.free, least))
+    bone = _inside(bone, tree, energy.free, least)
+    bone = bone if wall is None else wall(bone)
+    upright = untangle(prisms, skin, bone)
     moved = float(np.abs(upright - bone).max())
     return upright, SkeletonReport(rounds, int(ever.sum()), moved)
 
