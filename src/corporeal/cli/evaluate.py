@@ -9,6 +9,11 @@ from tyro.conf import Positional
 
 from corporeal.cli.console import say, tell_made
 from corporeal.errors import InputError
+from corporeal.pipelines.evaluate_deformers import (
+    EvaluatedDeformers,
+    EvaluateDeformersConfig,
+    evaluate_deformers,
+)
 from corporeal.pipelines.evaluate_dynamics import (
     EvaluatedDynamics,
     EvaluateDynamicsConfig,
@@ -33,20 +38,25 @@ class Evaluate:
                                   --steps 1500 --report report
       corporeal evaluate models my_smpl.npz my_dqs.npz --test test.zarr --report report
       corporeal evaluate models smpl smpl-sparse --test test.zarr --counts 1,5,10 --report report
+      corporeal evaluate deformers --test dyna_test.zarr --report report
+      corporeal evaluate deformers lbs dmpl --test dyna_test.zarr --every 0 --report report
 
     Pose and shape are fitted to every test registration, and the shape of one to all others of the
     same person. The report is one HTML file. The first model is also tried without its pose blend
     shapes. Of dynamics, autoregressions and, with --steps, the neural network are learned from one
-    part of a packed set and tried on single takes, motions and people that were left out.
+    part of a packed set and tried on single takes, motions and people that were left out. Deformers
+    move the captured people through the captured motions as they are: error by region, what is left
+    of the flesh's swing, volume, skin inside skin, and processor time.
     """
 
-    what: Positional[Literal["models", "dynamics"]]
+    what: Positional[Literal["models", "dynamics", "deformers"]]
     """What to compare."""
     models: Positional[tuple[Path, ...]] = ()
-    """Model files with SMPL's keys (.npz, .pkl), or smpl and smpl-sparse, which ship."""
+    """Model files with SMPL's keys (.npz, .pkl), or smpl and smpl-sparse, which ship; of deformers
+    their names, all that work as they are if left out."""
     test: Path
     """Test registrations: Zarr store, .hdf5 file or folder of .ply files; of dynamics a packed set
-    with twins."""
+    with twins; of deformers captured movements, best with twins."""
     report: Path
     """Folder to write the report into."""
     counts: Annotated[str, tyro.conf.arg(metavar="N,N")] = ""
@@ -63,6 +73,9 @@ class Evaluate:
     """Packed set that dynamics are learned from; --test then holds test people alone."""
     steps: int = EvaluateDynamicsConfig.steps
     """Updates of the neural network; 0 leaves it out."""
+    every: int = EvaluateDeformersConfig.every
+    """Frames from one whose volume and penetration deformers are asked for to the next; 0 for
+    none."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
@@ -71,6 +84,8 @@ class Evaluate:
         """The same run again, from its manifest."""
         if content.get("verb") == "evaluate dynamics":
             return _dynamics_again(content)
+        if content.get("verb") == "evaluate deformers":
+            return _deformers_again(content)
         require_verb(content, "evaluate models")
         require_known(content, EvaluateModelsConfig)
         config = content["config"]
@@ -87,6 +102,8 @@ class Evaluate:
         """Compare, and say who came closest."""
         if self.what == "dynamics":
             return self._run_dynamics()
+        if self.what == "deformers":
+            return self._run_deformers()
         try:
             counts = tuple(int(word) for word in self.counts.split(",") if word.strip())
         except ValueError as error:
@@ -119,6 +136,17 @@ class Evaluate:
         tell_made(made, made.notes, _dynamics_summary(made), as_json=self.json)
         return 0
 
+    def _run_deformers(self) -> int:
+        config = EvaluateDeformersConfig(
+            test=self.test,
+            report=self.report,
+            deformers=tuple(map(str, self.models)),
+            every=self.every,
+        )
+        made = evaluate_deformers(config, callback=say)
+        tell_made(made, made.notes, _deformers_summary(made), as_json=self.json)
+        return 0
+
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
@@ -136,6 +164,32 @@ def _dynamics_again(content: dict[str, Any]) -> Evaluate:
         motions=",".join(config["motions"]),
         steps=config["steps"],
     )
+
+
+def _deformers_again(content: dict[str, Any]) -> Evaluate:
+    require_known(content, EvaluateDeformersConfig)
+    config = content["config"]
+    return Evaluate(
+        what="deformers",
+        models=tuple(map(Path, config["deformers"])),
+        test=Path(config["test"]),
+        report=Path(config["report"]),
+        every=config["every"],
+    )
+
+
+def _deformers_summary(made: EvaluatedDeformers) -> str:
+    found = made.report["deformers"]
+    width = max(map(len, found))
+    rows = [f"  {'':<{width}}      mm  soft mm  swing left mm  ms a frame"]
+    for name, row in found.items():
+        swing = row["swing_mm"].get("all")
+        left = "      –" if swing is None else f"{swing:7.2f}"
+        rows.append(
+            f"  {name:<{width}} {row['mm']['all']:7.2f}  {row['mm']['soft']:7.2f}        {left}"
+            f"     {row['frame_cpu_ms']:7.2f}"
+        )
+    return "\n".join([*rows, f"\nwrote {made.page}\nand   {made.manifest}"])
 
 
 def _dynamics_summary(made: EvaluatedDynamics) -> str:

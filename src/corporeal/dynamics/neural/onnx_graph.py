@@ -22,7 +22,7 @@ from corporeal.dynamics.neural.experts import TISSUE
 from corporeal.dynamics.neural.features import MOVEMENT_SIZE, POSE_SIZE
 from corporeal.dynamics.neural.network import BOUND, bank_sizes, layer_count, require_layout
 from corporeal.dynamics.neural.person import PERSON_SIZE
-from corporeal.dynamics.neural.recurrence import FASTEST, SLOWEST
+from corporeal.dynamics.neural.recurrence import FASTEST, SETTLING, SLOWEST
 from corporeal.runtime.extras import import_extra
 
 OPSET = 17
@@ -193,6 +193,7 @@ def _oscillators(graph: _Graph, layer: int, h: str) -> tuple[str, str]:
     span = graph.number(float(np.log(FASTEST / SLOWEST)))
     share = op("Mul", op("Sigmoid", raw), span)
     alpha = op("Mul", op("Exp", share), graph.number(SLOWEST))
+    alpha = op("Max", alpha, graph.number(SETTLING))
     turned = op("Tanh", graph.dense("who", f"person_frequency_{layer}"))
     omega = op("Exp", op("Add", turned, f"frequency_{layer}"))
     drive = graph.dense(h, f"drive_re_{layer}"), graph.dense(h, f"drive_im_{layer}")

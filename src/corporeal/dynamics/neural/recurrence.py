@@ -22,7 +22,11 @@ from corporeal._typing import Array, Float
 from corporeal.runtime.arrays import namespace_of
 
 SLOWEST, FASTEST = 0.8, 120.0
-"""1/s: bounds of α, so that a swing is down to 1 % in at most 6 s."""
+"""1/s: what training may choose α between."""
+SETTLING = 3.2
+"""1/s: no oscillator decays slower, whatever was learned, so that 2 s of stillness leave 0.2 % of
+its swing. Linear predictors have the same bound (poles within √0.9 at 60 frames a second); captured
+flesh falls by e within 0.11 to 0.25 s, by 4 to 9 1/s. What rang longer was noise."""
 
 
 class Poles(NamedTuple):
@@ -39,10 +43,11 @@ class Poles(NamedTuple):
 
 
 def decay(raw: Float[Array, "*n s"]) -> Float[Array, "*n s"]:
-    """α in 1/s from a number without bounds, between `SLOWEST` and `FASTEST`, geometrically."""
+    """α in 1/s from a number without bounds, between `SLOWEST` and `FASTEST`, geometrically; not
+    below `SETTLING`."""
     xp = namespace_of(raw)
     share = 0.5 * (1.0 + xp.tanh(0.5 * raw))
-    return SLOWEST * (FASTEST / SLOWEST) ** share
+    return xp.clip(SLOWEST * (FASTEST / SLOWEST) ** share, SETTLING, FASTEST)
 
 
 def poles(alpha: Float[Array, "*n s"], omega: Float[Array, "*n s"], seconds: float) -> Poles:
