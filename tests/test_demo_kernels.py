@@ -7,6 +7,7 @@ import operator
 from importlib import import_module
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from numba import types
@@ -17,6 +18,7 @@ from numba.core.typing.templates import AbstractTemplate, signature
 
 import corporeal
 from corporeal.pipelines.demo_kernels import FIRST_KERNELS, KERNELS
+from corporeal.runtime.compiling import OPERATORS
 from corporeal.runtime.kernels import compile_ahead, kernel, named_kernel
 
 
@@ -133,11 +135,39 @@ def test_the_types_of_an_operator_are_found_once(remembered: bool):
             return signature(args[0], *args)
 
     function = types.Function(Template)
-    for kind in (types.int64, types.float64):
-        for _ in range(2):
-            given = function.get_call_type(cpu_target.typing_context, (kind, kind), {})
-            assert given == signature(kind, kind, kind)
+    plain = types.Function.get_call_type
+    with OPERATORS:
+        for kind in (types.int64, types.float64):
+            for _ in range(2):
+                given = function.get_call_type(cpu_target.typing_context, (kind, kind), {})
+                assert given == signature(kind, kind, kind)
     assert len(asked) == (2 if remembered else 4)
+    assert types.Function.get_call_type is plain
+
+
+def test_numba_is_as_it_was_for_kernels_of_others(monkeypatch: pytest.MonkeyPatch):
+    """What helps this package's kernels is in place while one compiles, and at no other time."""
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])  # no cache
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    plain, seen = types.Function.get_call_type, []
+
+    class Look(event.Listener):
+        def on_start(self, event: event.Event) -> None:
+            seen.append(types.Function.get_call_type is plain)
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    def doubled(x):
+        return x + x
+
+    with event.install_listener("numba:compile", Look()):
+        assert kernel()(doubled)(2) == 4
+        assert numba.njit(doubled)(2) == 4
+        with pytest.raises(NumbaError):
+            kernel()(lambda x: x.nothing_of_the_kind)(2)
+    assert seen == [False, True, False]
+    assert types.Function.get_call_type is plain
 
 
 def test_what_is_not_there_or_not_needed_is_passed_over():

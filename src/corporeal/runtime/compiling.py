@@ -1,9 +1,10 @@
-"""Less work for numba's compiler; what it makes is the same.
+"""Less work for numba's compiler, for kernels of this package; what it makes is the same.
 
 Three things that cost a third of the time of compiling this package's kernels.
 """
 
 import gc
+from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,6 +12,8 @@ from numba import types
 from numba.core import event
 
 Signatures = dict[tuple[Any, ...], Any]
+
+_METHOD = "get_call_type"
 
 
 class CollectorRest(event.Listener):
@@ -34,28 +37,59 @@ class CollectorRest(event.Listener):
             gc.enable()
 
 
-def remember_operators() -> None:
-    """Let numba remember which types an operator gives for which.
+class OperatorMemory:
+    """While it is entered, numba remembers which types an operator gives for which.
 
     For every `a[i]` and `x + y` it tries the up to eighteen templates of the operator anew, most of
     which raise an error; that is a seventh of compiling. An answer holds for one object of
-    operator, one typing context, and as long as nobody adds a template.
+    operator, one typing context, and as long as nobody adds a template. Numba is as it was once the
+    last thread has left; where it has no such method any more, nothing is remembered.
     """
-    inferred = types.Function.get_call_type
-    if inferred.__module__ == __name__:
-        return
-    known: WeakKeyDictionary[types.Function, Signatures] = WeakKeyDictionary()
 
-    def get_call_type(self: types.Function, context: Any, args: Any, kws: Any) -> Any:
-        if kws or getattr(self.typing_key, "__module__", "") != "_operator":
-            return inferred(self, context, args, kws)
-        signatures = known.setdefault(self, {})
-        asked = (id(context), len(self.templates), tuple(args))
-        if asked not in signatures:
-            signatures[asked] = inferred(self, context, args, kws)
-        return signatures[asked]
+    def __init__(self) -> None:
+        self._lock, self._depth = RLock(), 0
+        self._inferred = getattr(types.Function, _METHOD, None)
+        self._known: WeakKeyDictionary[types.Function, Signatures] = WeakKeyDictionary()
 
-    types.Function.get_call_type = get_call_type
+    def __enter__(self) -> None:
+        with self._lock:
+            self._depth += 1
+            inferred, known = self._inferred, self._known
+            if self._depth > 1 or inferred is None:
+                return
+
+            def get_call_type(function: types.Function, context: Any, args: Any, kws: Any) -> Any:
+                if kws or getattr(function.typing_key, "__module__", "") != "_operator":
+                    return inferred(function, context, args, kws)
+                signatures = known.setdefault(function, {})
+                asked = (id(context), len(function.templates), tuple(args))
+                if asked not in signatures:
+                    signatures[asked] = inferred(function, context, args, kws)
+                return signatures[asked]
+
+            setattr(types.Function, _METHOD, get_call_type)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0 and self._inferred is not None:
+                setattr(types.Function, _METHOD, self._inferred)
+
+
+OPERATORS = OperatorMemory()
+"""The one that all kernels share."""
+
+
+def remember_operators(dispatcher: Any) -> Any:
+    """Compile a kernel, and what it calls, with the memory of operators."""
+    compiled = dispatcher.compile
+
+    def compile_it(signature: Any) -> Any:
+        with OPERATORS:
+            return compiled(signature)
+
+    dispatcher.compile = compile_it
+    return dispatcher
 
 
 def widen_literals(dispatcher: Any) -> Any:

@@ -20,7 +20,6 @@ Decorator = Callable[[Callable[..., Any]], Any]
 
 
 event.register("numba:compile", CollectorRest())
-remember_operators()
 
 
 def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
@@ -50,9 +49,10 @@ def kernel(*, parallel: bool = False, fastmath: bool = False) -> Decorator:
             "no_cpython_wrapper": plain.__name__.startswith("_"),
         }
         try:
-            return widen_literals(numba.njit(cache=True, **options)(plain))
+            compiled = numba.njit(cache=True, **options)(plain)
         except RuntimeError:  # neither the package nor the home folder can be written
-            return widen_literals(numba.njit(**options)(plain))
+            compiled = numba.njit(**options)(plain)
+        return remember_operators(widen_literals(compiled))
 
     return compile_later
 
