@@ -10,7 +10,7 @@ import pytest
 from corporeal.errors import InputError, SolverError
 from corporeal.physics.contact.contacts import Contacts
 from corporeal.physics.fast_projective_skinning import flesh_system
-from corporeal.physics.solver.constraints.strain import strain_constraint
+from corporeal.physics.solver.constraints.strain import StrainConstraint, strain_constraint
 from corporeal.physics.solver.cpu.solver import CpuSolver
 from corporeal.physics.solver.gpu.contacts import ContactRows, contact_rows
 from corporeal.physics.solver.gpu.elements import elements_of, flesh_of
@@ -56,6 +56,13 @@ def slab_skin() -> np.ndarray:
     corner = (np.arange(SIDE - 1)[:, None] * SIDE + np.arange(SIDE - 1)).ravel()
     a, b, c, d = corner, corner + SIDE, corner + SIDE + 1, corner + 1
     return np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
+
+
+def with_skin(system: System, points: np.ndarray) -> System:
+    """The same flesh with its upper side as a membrane."""
+    strain = system.constraints[0]
+    assert isinstance(strain, StrainConstraint)
+    return replace(system, membrane=membrane_of(points, slab_skin(), strain, system.anchored))
 
 
 def slab_system(untangled: bool = True) -> tuple[System, np.ndarray]:
@@ -169,7 +176,8 @@ def test_a_long_edge_is_pulled_in_to_its_limit():
     """A corner that hangs on one edge, three times as far away as at rest, comes back along it."""
     points = np.array([[0.0, 0, 0], [0.01, 0, 0], [0, 0.01, 0], [0.002, 0.003, 0.01]])
     strain = strain_constraint(points, np.arange(4)[None], 1e4)
-    membrane = Membrane(np.array([[0, 3]]), np.linalg.norm(points[[3]] - points[[0]], axis=1))
+    length = np.linalg.norm(points[[3]] - points[[0]], axis=1)
+    membrane = Membrane(np.array([[0, 3]]), length, np.zeros(4))
     anchored = np.array([True, True, True, False])
     system = System(np.ones(4), anchored, (strain,), untangled=True, membrane=membrane)
     untangling = untangling_of(system)
@@ -188,7 +196,7 @@ def test_long_edges_become_short_and_the_compiled_pass_moves_the_same(seed: int)
     """Of a shaken and bulging slab; its contacts, one of them violated by a centimetre, are not
     violated by a millimetre more."""
     system, points = slab_system()
-    system = replace(system, membrane=membrane_of(points, slab_skin()))
+    system = with_skin(system, points)
     untangling, start = untangling_of(system), tangled(points, system.anchored, seed)
     assert untangling is not None
     start[system.free, 1] += np.random.default_rng(seed).uniform(0.0, 0.02, len(system.free))
@@ -216,7 +224,7 @@ def test_a_device_pulls_long_edges_in_as_the_reference_does(seed: int):
     """One pull to float32 of some centimetres; a whole pass leaves under a tenth of the long edges,
     and one that does not end a step moves nothing."""
     system, points = slab_system()
-    system = replace(system, membrane=membrane_of(points, slab_skin()))
+    system = with_skin(system, points)
     untangling, start = untangling_of(system), points.copy()
     assert untangling is not None
     start[system.free, 1] += np.random.default_rng(seed).uniform(0.0, 0.05, len(system.free))
@@ -225,7 +233,8 @@ def test_a_device_pulls_long_edges_in_as_the_reference_does(seed: int):
     z = jnp.asarray(start[order].T[..., None], jnp.float32)
     moved, ends = pulled(flesh, z[:, :free], z[:, free:])
     once = start.copy()
-    untangling._move(untangling._asked_together(once), once, 1.0, None)
+    asked = untangling._asked_together(once, untangling.long(once), PULLED_TO * untangling.lengths)
+    untangling._move(asked, once, 1.0, None)
     assert int(ends) >= len(untangling.long(start)) > 20
     np.testing.assert_allclose(moved[..., 0].T, once[system.free], atol=1e-7)
     ended = start.copy()
@@ -301,7 +310,7 @@ def test_flesh_beside_sleeping_contacts_ends_right_side_out(integrator):
     itself leaves elements far below 0; contacts sit where they ask for nothing."""
     rule = StepRule(1 / 120, 10, 10.0, integrator)
     system, points = slab_system()
-    system = replace(system, membrane=membrane_of(points, slab_skin()))
+    system = with_skin(system, points)
     start = tangled(points, system.anchored, 0)
     chosen = system.free
     count = len(chosen)

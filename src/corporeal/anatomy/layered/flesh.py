@@ -65,7 +65,7 @@ def layered_system(
         (strain,),
         attachments=attachment_springs(strain, attached),
         untangled=crowded is not None,
-        membrane=membrane_of(mesh.rest, mesh.triangles),
+        membrane=membrane_of(mesh.rest, mesh.triangles, strain, anchored),
     )
 
 

@@ -10,7 +10,7 @@ from corporeal.physics.solver.constraints.strain import (
     StrainConstraint,
     strain_constraint,
 )
-from corporeal.physics.solver.membrane import membrane_of
+from corporeal.physics.solver.membrane import membrane_of, spread_stiffness
 from corporeal.physics.solver.prestress import balancing_stress, natural_stretch
 from corporeal.physics.solver.system import System, tetrahedral_masses
 from corporeal.physics.volume_preservation.reference import VolumePreservation, volume_preservation
@@ -63,7 +63,7 @@ def flesh_system(
         None if volume == 0.0 else _kept(model, strain, rest, volume),
         attachment_springs(strain, attached),
         crowded is not None,
-        membrane_of(rest, model.triangles),
+        membrane_of(rest, model.triangles, strain, anchored),
     )
 
 
@@ -94,8 +94,7 @@ def attachment_springs(
     of Qᵀ W Q, so that they go with size and stiffness of the flesh."""
     if not attached.any():
         return None
-    rows = strain.matrix.multiply(strain.matrix)
-    return np.where(attached, ATTACHMENT * np.asarray(rows.T @ strain.weights).ravel(), 0.0)
+    return np.where(attached, ATTACHMENT * spread_stiffness(strain), 0.0)
 
 
 def _used(model: VolumetricModel) -> Bool[NumpyArray, "n"]:

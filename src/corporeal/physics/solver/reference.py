@@ -43,6 +43,7 @@ class ReferenceSolver:
         self._matrix_free, self._matrix_fixed = matrix[:, self._free], matrix[:, self._fixed]
         self._weights = weights[:, None]
         self._factor = splu(system.matrix(rule.inertia, rule.stiffening))
+        self._creasing = system.creasing(rule.stiffening)
         self._untangling = untangling_of(system)
         self._loose = system.loose
         preservation = system.volume_preservation
@@ -69,6 +70,8 @@ class ReferenceSolver:
         z = first_guess(state, self.rule, y, carried)
         z[self._fixed] = anchors
         f = f - self._held_back(z)
+        if self._creasing is not None:
+            f = f + self._creasing @ z[self._free]
         if targets is not None:
             z[self._loose] = targets[self._loose]
         touching = self._touching(contacts, state.positions)
@@ -77,6 +80,7 @@ class ReferenceSolver:
         patience, iteration, last = patience or Patience(np.inf, 1), 0, False
         change, before = np.inf, None
         in_turn = self.rule.moving and is_carried(carried)
+        limits = self._limits(state)
         while not last:
             p = self._project_constraints(z)
             pushed = 0.0 if pressing is None else pressing.forces(z, iteration)[self._free]
@@ -89,12 +93,14 @@ class ReferenceSolver:
                 if iteration == 0:
                     watched = self._untangling.watched(z)
                 among = None if last or iteration == 0 else watched
-                pushes = self._untangling.untangle(z, last, budget, contacts, among, in_turn)
+                pushes = self._untangling.untangle(
+                    z, last, budget, contacts, among, in_turn, limits
+                )
             iteration += 1
             if patience.most > iteration >= self.rule.iterations - 1:
                 change, before = changed(z[self._free], before), z[self._free]
         if contacts is not None:
-            self._calm(contacts, state, carried, z, in_turn)
+            self._calm(contacts, state, carried, z, in_turn, limits)
         pressures = None if pressing is None else pressing.pressures
         return replace(advanced(state, self.rule, past, z), pressures=pressures)
 
@@ -105,6 +111,7 @@ class ReferenceSolver:
         carried: Float64[NumpyArray, "V 3"] | None,
         z: Float64[NumpyArray, "V 3"],
         in_turn: bool,
+        limits: Float64[NumpyArray, "E"] | None,
     ) -> None:
         """Slow down what lies around sleeping contacts, in place, and push open what that made
         small."""
@@ -114,7 +121,13 @@ class ReferenceSolver:
         moved = 0.0 if carried is None else self.rule.step * carried[calm]
         z[calm] = calmed(z[calm], state.positions[calm] + moved, parts)
         if self._untangling is not None:
-            self._untangling.untangle(z, in_turn, MOST_PUSHES, contacts, in_turn=in_turn)
+            self._untangling.untangle(z, in_turn, MOST_PUSHES, contacts, None, in_turn, limits)
+
+    def _limits(self, state: State) -> Float64[NumpyArray, "E"] | None:
+        """How long skin edges may be at the end of a step; None where it does not move."""
+        if self._untangling is None or not self.rule.moving:
+            return None
+        return self._untangling.limits_after(state.positions, self.rule.step)
 
     @cached_property
     def _near(self) -> csr_array:

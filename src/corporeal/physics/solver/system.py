@@ -32,7 +32,8 @@ class System:
     untangled: bool = False
     """Whether elements are kept right side out (`physics.untangling`)."""
     membrane: Membrane | None = None
-    """The skin, whose stretch is limited where elements are kept right side out."""
+    """The skin, whose stretch is limited, and whose creases are damped, where elements are kept
+    right side out."""
 
     def __post_init__(self) -> None:
         require_finite("vertex masses", self.masses)
@@ -95,11 +96,20 @@ class System:
 
     def matrix(self, inertia: float, stiffening: float = 1.0) -> csc_array:
         """κ M_f + K_f + s Q_fᵀ W Q_f for `inertia` κ in 1/s² (1/δt² for implicit Euler, 0 if
-        static) and `stiffening` s, with the attachments K."""
+        static) and `stiffening` s, with the attachments K and what damps creases."""
         free = self.free
         columns = csc_array(self.constraint_matrix())[:, free]
         stiffness = columns.T @ diags_array(stiffening * self.row_weights()) @ columns
+        if (creasing := self.creasing(stiffening)) is not None:
+            stiffness = stiffness + creasing
         return csc_array(stiffness + diags_array(inertia * self.masses[free] + self.springs))
+
+    def creasing(self, stiffening: float) -> csr_array | None:
+        """What damps creases of the skin over the free vertices, N/m (`solver.membrane`); None
+        where nothing does: in static steps, and where elements are not kept right side out."""
+        if self.membrane is None or not self.untangled or stiffening == 1.0:
+            return None
+        return csr_array((stiffening - 1.0) * self.membrane.damping(self.free))
 
 
 def required_targets(

@@ -8,10 +8,12 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.physics.untangling.reference import (
     LAST_SWEEPS,
     MOST_PUSHES,
+    PULLED_TO,
     ROUNDS,
     SWEEPS,
     TOGETHER,
     Untangling,
+    share_of_way,
 )
 from corporeal.runtime.threads import over_slices, thread_count
 
@@ -42,13 +44,25 @@ class CompiledUntangling:
         self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         self._around = (order // 4).astype(np.int32)
         self._edges = np.ascontiguousarray(place[untangling.edges], np.int32)
-        self._lengths = untangling.lengths
+        self._lengths, self._held = untangling.lengths, PULLED_TO * untangling.lengths
+        self.limits = self._held
         self._long = np.empty(len(self._edges), np.int32)
         elements = len(self._tetrahedra)
         self._small, self._listed = np.empty(elements, np.int32), np.zeros(elements, bool)
         self._watched, self._watched_count = np.empty(elements, np.int32), elements
         self._together = TOGETHER
         self._moves, self._moved = np.zeros((free, 4)), np.empty(4 * elements, np.int32)
+
+    def begin(self, before: Float64[NumpyArray, "V 3"] | None, seconds: float) -> None:
+        """Start a step of so many `seconds` from where vertices are `before` it, in the solver's
+        order: how long edges may be when it ends; None of skin that is held."""
+        from corporeal.physics.untangling.cpu_kernels import limit_edges
+
+        self.limits = self._held
+        if before is not None and len(self._edges) > 0:
+            self.limits = np.empty(len(self._edges))
+            share = share_of_way(seconds)
+            limit_edges(before, self._edges, self._lengths, share, self.limits)
 
     def untangle(
         self,
@@ -79,14 +93,14 @@ class CompiledUntangling:
 
         vertices, coefficients, normals, offsets = rows or _NO_ROWS
         for number in range(ROUNDS):
-            count = find_long(z, self._edges, self._lengths, self._long)
+            count = find_long(z, self._edges, self.limits, self._long)
             if count == 0:
                 break
             if number == 0:
                 offsets = lowered(z, vertices, coefficients, normals, offsets)
             kept, moved = (vertices, coefficients, normals, offsets), self._room(rows)
             went = pull_in(
-                z, self._edges, self._lengths, self._free, self._long[:count], *kept, self._moves,
+                z, self._edges, self.limits, self._free, self._long[:count], *kept, self._moves,
                 moved,
             )  # fmt: skip
             small = list_small(

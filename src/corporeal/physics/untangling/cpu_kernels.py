@@ -7,10 +7,11 @@ from corporeal.physics.untangling.reference import (
     BEYOND,
     LARGEST_MOVE,
     LEAST_SHARE,
-    LONGEST,
     OPENED_SHARE,
+    OVERLONG,
     PATIENCE,
     PULLED_TO,
+    STIFFENS,
     TIRED,
     TIRING,
     VIOLATED,
@@ -267,27 +268,43 @@ def untangle(
 
 
 @kernel()
-def find_long(z, edges, lengths, found):
+def limit_edges(before, edges, lengths, share, limits):
+    """How long edges may be at the end of a step that begins at `before`: nearer to their largest
+    length by a `share` of what is left to it; all metres."""
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        x, y, w = (
+            before[j, 0] - before[i, 0],
+            before[j, 1] - before[i, 1],
+            before[j, 2] - before[i, 2],
+        )
+        stretch = np.sqrt(x * x + y * y + w * w) / lengths[e]
+        stretch = min(max(stretch, STIFFENS), PULLED_TO)
+        limits[e] = lengths[e] * (stretch + share * (PULLED_TO - stretch))
+
+
+@kernel()
+def find_long(z, edges, limits, found):
     """Edges that are longer than they may be, in order; how many."""
     count = 0
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
         x, y, w = z[j, 0] - z[i, 0], z[j, 1] - z[i, 1], z[j, 2] - z[i, 2]
-        if x * x + y * y + w * w > (LONGEST * lengths[e]) ** 2:
+        if x * x + y * y + w * w > (OVERLONG * limits[e]) ** 2:
             found[count] = e
             count += 1
     return count
 
 
 @kernel()
-def _ask_together(z, edges, lengths, free, e, moves):
+def _ask_together(z, edges, limits, free, e, moves):
     """Add what a long edge asks its free ends to move by."""
     i, j = edges[e, 0], edges[e, 1]
     x, y, w = z[j, 0] - z[i, 0], z[j, 1] - z[i, 1], z[j, 2] - z[i, 2]
     length, able = np.sqrt(x * x + y * y + w * w), 0.0
     for m in range(2):
         able += 1.0 if edges[e, m] < free else 0.0
-    pull = min((length - PULLED_TO * lengths[e]) / able, LARGEST_MOVE) / length
+    pull = min((length - limits[e]) / able, LARGEST_MOVE) / length
     for m in range(2):
         v = edges[e, m]
         if v < free:
@@ -300,16 +317,17 @@ def _ask_together(z, edges, lengths, free, e, moves):
 
 @kernel()
 def pull_in(
-    z, edges, lengths, free, long, rows, coefficients, normals, least, moves, moved
+    z, edges, limits, free, long, rows, coefficients, normals, least, moves, moved
 ):  # fmt: skip
-    """Pull in, in place, the edges listed in `long`, once; how many vertices are listed in `moved`.
+    """Pull in, in place, the edges listed in `long` to their `limits` (metres), once; how many
+    vertices are listed in `moved`.
 
     Contacts below their `least` heights ask, too; `moved` is room for four vertices an edge and a
     contact. All else is as `untangle` has it.
     """
     pressed, vertices, apart = np.empty(len(rows), np.int32), 0, 0
     for e in long:
-        _ask_together(z, edges, lengths, free, e, moves)
+        _ask_together(z, edges, limits, free, e, moves)
     for i in range(len(rows)):
         if _ask_apart(z, rows, coefficients, normals, least, free, i, moves):
             pressed[apart] = i

@@ -22,18 +22,21 @@ from corporeal.physics.solver.gpu.scatter import counted, scattered
 from corporeal.physics.untangling.reference import (
     LARGEST_MOVE,
     LEAST_SHARE,
-    LONGEST,
     OPENED_SHARE,
+    OVERLONG,
     PATIENCE,
     PULLED_TO,
-    ROUNDS,
+    STIFFENS,
     TIRED,
     VIOLATED,
+    share_of_way,
 )
 
 SWEEPS, LAST_SWEEPS = 4, 30
 """At most, after an iteration of the solver, and after the last one of a step: each is a program of
 its own, however few elements are small."""
+ROUNDS = 10
+"""How often long edges are pulled in: half as often as on a CPU."""
 OPENINGS = 2
 """Sweeps over elements after long edges are pulled in."""
 _UNIT = 2e-9
@@ -60,10 +63,12 @@ def untangle(
     last: bool,
     sweep: Sweep,
     rows: ContactRows | None = None,
+    limits: Float[Array, "f m B"] | None = None,
 ) -> Float[Array, "3 f B"]:
     """The free vertices with small elements pushed open, metres; as they are where none is small.
 
-    `last`: it ends a step. No contact of `rows`, of one character, may become violated by that, or
+    `last`: it ends a step, and pulls skin edges in to their `limits` (`limits_after`; None of skin
+    that is held). No contact of `rows`, of one character, may become violated by that, or
     more violated than it is.
     """
     parts = move_parts(LAST_SWEEPS if last else SWEEPS)
@@ -87,7 +92,21 @@ def untangle(
     opened = lax.cond(small > 0, more, lambda moved: moved, first)
     if not last or flesh.ends is None:
         return opened
-    return _pulled_in(flesh, opened, anchors, sweep, rows)
+    return _pulled_in(flesh, opened, anchors, sweep, rows, limits)
+
+
+def limits_after(
+    flesh: DeviceFlesh, positions: Float[Array, "3 n B"], seconds: float
+) -> Float[Array, "f m B"] | None:
+    """How long the skin edges of free vertices may be at the end of a step of so many `seconds`
+    that begins at `positions`, metres; None where no stretch is limited."""
+    if flesh.ends is None or flesh.lengths is None:
+        return None
+    rest = flesh.lengths[..., None]
+    ways = positions[:, flesh.ends] - positions[:, : len(flesh.ends), None]
+    now = jnp.sqrt(jnp.sum(ways * ways, axis=0))
+    stretch = jnp.clip(now / jnp.where(rest > 0.0, rest, 1.0), STIFFENS, PULLED_TO)
+    return rest * (stretch + share_of_way(seconds) * (PULLED_TO - stretch))
 
 
 def _pulled_in(
@@ -96,13 +115,14 @@ def _pulled_in(
     anchors: Float[Array, "3 b B"],
     sweep: Sweep,
     rows: ContactRows | None,
+    limits: Float[Array, "f m B"] | None,
 ) -> Float[Array, "3 f B"]:
     """The free vertices with long edges pulled in and what that made small opened, by turns; as
     they are where none is long."""
 
     def one(_: Int[Array, ""] | int, at: Array) -> Array:
         asked = None if rows is None else asked_apart(rows, at, anchors)
-        at = pulled(flesh, at, anchors, asked)[0]
+        at = pulled(flesh, at, anchors, asked, limits)[0]
         for _ in range(OPENINGS):
             asked = None if rows is None else asked_apart(rows, at, anchors)
             at = sweep(flesh, at, anchors, asked, 1.0)[0]
@@ -115,7 +135,7 @@ def _pulled_in(
             at = one(number, at)
         return at
 
-    return lax.cond(pulled(flesh, z, anchors)[1] > 0, more, lambda at: at, z)
+    return lax.cond(pulled(flesh, z, anchors, None, limits)[1] > 0, more, lambda at: at, z)
 
 
 def pulled(
@@ -123,20 +143,22 @@ def pulled(
     z: Float[Array, "3 f B"],
     anchors: Float[Array, "3 b B"],
     asked: Asked | None = None,
+    limits: Float[Array, "f m B"] | None = None,
 ) -> tuple[Float[Array, "3 f B"], Int[Array, ""]]:
-    """The free vertices as long skin edges and others ask them to move, and how many ends of long
-    edges there are."""
+    """The free vertices as skin edges that are longer than their `limits` (None of skin that is
+    held) and others ask them to move, and how many ends of such edges there are."""
     ends, lengths = flesh.ends, flesh.lengths
     if ends is None or lengths is None:
         return z, jnp.zeros((), jnp.int32)
     positions, free = jnp.concatenate([z, anchors], axis=1), z.shape[1]
     ways = positions[:, ends] - z[:, :, None]
     rest = lengths[..., None]
+    most = PULLED_TO * rest if limits is None else limits
     squared = jnp.sum(ways * ways, axis=0)
-    long = (rest > 0.0) & (squared > (LONGEST * rest) ** 2)
+    long = (rest > 0.0) & (squared > (OVERLONG * most) ** 2)
     now = jnp.sqrt(jnp.where(long, squared, 1.0))
     able = jnp.where(ends < free, 2.0, 1.0)[..., None]
-    shares = jnp.where(long, jnp.minimum((now - PULLED_TO * rest) / able, LARGEST_MOVE) / now, 0.0)
+    shares = jnp.where(long, jnp.minimum((now - most) / able, LARGEST_MOVE) / now, 0.0)
     moves, counts = jnp.sum(shares * ways, axis=2), jnp.sum(long, axis=1)
     found = jnp.sum(counts)
     if asked is not None:

@@ -26,9 +26,16 @@ Skin stiffens when it is stretched by some half of its length; flesh without a s
 stretch a few edges, at the groin and in the armpit, to three and four times theirs. The pass that
 ends a step therefore also asks the ends i, j of an edge of length l above its limit τ L to come
 together by (l − τ L)/n each, n being how many of them are free, along the edge: Bouaziz 2014's
-strain limits, one dimension at a time.
+strain limits, one dimension at a time. Skin that moves does not run into its limit as a rope does,
+which would throw its vertices about, but comes to it: an edge that had the stretch s when the step
+of h seconds began may have, when it ends, at most
+
+    s + (1 − e^(−h/T)) (τ − s),    s not below σ,
+
+σ being the stretch from which skin stiffens.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,10 +67,16 @@ opened between the anchors and the contacts that they have, and would be tossed 
 WATCHED = 0.3
 """Share of its volume below which an element is looked at between the first and the last iteration
 of a step."""
-LONGEST, PULLED_TO = 1.902, 1.9
-"""Skin edges that are longer than so many times their length at rest are pulled in; and to which,
-τ. What rests on the limit does not hop."""
-ROUNDS = 10
+PULLED_TO = 1.9
+"""τ: times its length at rest that a skin edge has at most."""
+OVERLONG = 1.001
+"""Edges that are over their limit by more than this factor are pulled in: what rests on it does not
+hop."""
+STIFFENS = 1.3
+"""σ: stretch from which skin that moves comes to its limit more and more slowly."""
+COMES = 0.05
+"""T, seconds, in which it does all but 1/e of what is left."""
+ROUNDS = 20
 """How often long edges are pulled in and what that made small is opened, at most."""
 TIRING, TIRED = 0.95, 0.02
 """By which share they do in a sweep; and the part of a move below which nothing more is tried."""
@@ -108,15 +121,16 @@ class Untangling:
         contacts: Contacts | None = None,
         among: Int[NumpyArray, "k"] | None = None,
         in_turn: bool = True,
+        limits: Float64[NumpyArray, "E"] | None = None,
     ) -> int:
         """Push elements open, in place; how much of the `budget` of pushes is left. `last`: it ends
         a step, and pulls long edges in. No one-sided contact may become violated by that, or more
         violated than it is. `among`: the elements that are looked at first, all if None. `in_turn`:
         those that are not opened at once are opened one after the other, in the end through
-        contacts."""
+        contacts. `limits` of edges are those of `limits_after`, or of skin that is held."""
         left = self._open(positions, last, budget, contacts, among, in_turn)
         if last:
-            self._pull_in(positions, contacts, in_turn)
+            self._pull_in(positions, contacts, in_turn, limits)
         if last and in_turn and contacts is not None:
             self._open(positions, True, MOST_PUSHES, None, None, in_turn)
         return left
@@ -125,33 +139,53 @@ class Untangling:
         """Elements to be looked at between the first and the last iteration of a step."""
         return np.flatnonzero(self._volumes(positions) < WATCHED * self.volumes)
 
+    def limits_after(
+        self, positions: Float64[NumpyArray, "V 3"], seconds: float
+    ) -> Float64[NumpyArray, "E"]:
+        """How long edges may be at the end of a step of so many `seconds` that begins at
+        `positions`, metres."""
+        stretch = np.clip(self._now(positions) / self.lengths, STIFFENS, PULLED_TO)
+        return self.lengths * (stretch + share_of_way(seconds) * (PULLED_TO - stretch))
+
+    def _now(self, positions: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "E"]:
+        """How long edges are, metres."""
+        ends = positions[self.edges]
+        return np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+
     def _pull_in(
-        self, positions: Float64[NumpyArray, "V 3"], contacts: Contacts | None, in_turn: bool
+        self,
+        positions: Float64[NumpyArray, "V 3"],
+        contacts: Contacts | None,
+        in_turn: bool,
+        limits: Float64[NumpyArray, "E"] | None,
     ) -> None:
         """Pull long edges in and open what that made small, by turns."""
         rows = None if contacts is None else _one_sided(contacts, positions)
+        limits = PULLED_TO * self.lengths if limits is None else limits
         for _ in range(ROUNDS):
-            if len(self.long(positions)) == 0:
+            chosen = np.flatnonzero(self._now(positions) > OVERLONG * limits)
+            if len(chosen) == 0:
                 break
             before = positions.copy()
-            self._move(self._asked_together(positions), positions, 1.0, rows)
+            self._move(self._asked_together(positions, chosen, limits), positions, 1.0, rows)
             around = self._around(positions, before)
             self._open(positions, in_turn, MOST_PUSHES, rows, around, in_turn)
 
     def long(self, positions: Float64[NumpyArray, "V 3"]) -> Int[NumpyArray, "m"]:
         """Edges that are longer than they may be."""
-        ends = positions[self.edges]
-        return np.flatnonzero(
-            np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) > LONGEST * self.lengths
-        )
+        return np.flatnonzero(self._now(positions) > OVERLONG * PULLED_TO * self.lengths)
 
-    def _asked_together(self, positions: Float64[NumpyArray, "V 3"]) -> Float64[NumpyArray, "V 4"]:
-        """What long edges ask vertices to move by, and how many do."""
-        chosen = self.long(positions)
+    def _asked_together(
+        self,
+        positions: Float64[NumpyArray, "V 3"],
+        chosen: Int[NumpyArray, "m"],
+        limits: Float64[NumpyArray, "E"],
+    ) -> Float64[NumpyArray, "V 4"]:
+        """What the `chosen` edges ask vertices to move by, and how many do."""
         edges = self.edges[chosen]
         ways = positions[edges[:, 1]] - positions[edges[:, 0]]
         lengths, able = np.linalg.norm(ways, axis=1), self.free[edges].astype(np.float64)
-        over = lengths - PULLED_TO * self.lengths[chosen]
+        over = lengths - limits[chosen]
         shares = np.minimum(over / able.sum(axis=1), LARGEST_MOVE)
         pulls = (shares / lengths)[:, None] * ways
         asked = np.zeros((len(positions), 4))
@@ -293,6 +327,12 @@ def _chosen(
         contacts.weights[chosen],
         contacts.two_sided[chosen],
     )
+
+
+def share_of_way(seconds: float) -> float:
+    """1 − e^(−h/T): of what is left to its limit, by which skin may be stretched further in a step
+    of h `seconds`."""
+    return -math.expm1(-seconds / COMES)
 
 
 def most_pushes(moving: bool) -> int:

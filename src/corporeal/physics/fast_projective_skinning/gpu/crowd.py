@@ -98,6 +98,7 @@ def assembled_people(
             np.concatenate([flesh.weights for flesh in fleshes]),
             np.concatenate([flesh.masses for flesh in fleshes]),
             _joined_springs(fleshes),
+            *_joined_rings(bodies, free, fixed),
         ),
         _joined_inverse(local, free) if local else joined_levels(levels, free),
         np.concatenate([body.weight for body in filled], axis=1),
@@ -208,6 +209,30 @@ def _joined_springs(fleshes: Sequence[DeviceFlesh]) -> Float[NumpyArray, "Pf"] |
         return None
     each = (np.zeros_like(f.masses) if f.springs is None else f.springs for f in fleshes)
     return np.concatenate(list(each))
+
+
+def _joined_rings(
+    bodies: Sequence[DeviceBody], free: int, fixed: int
+) -> tuple[NumpyArray | None, NumpyArray | None, None, NumpyArray | None]:
+    """Skin edges of the free vertices of all people: their other ends, lengths and what damps
+    creases (`DeviceFlesh.ends`, `lengths`, no tension of a skin, `creasing`)."""
+    width, tables = 0, []
+    for body in bodies:
+        if body.flesh.ends is None or body.flesh.lengths is None or body.flesh.creasing is None:
+            return None, None, None, None
+        places = np.asarray(body.flesh.ends)
+        places = np.where(places < body.free_count, places, places + free - body.free_count)
+        tables.append((places, np.asarray(body.flesh.lengths), np.asarray(body.flesh.creasing)))
+        width = max(width, places.shape[1])
+    rings = []
+    for number, (places, lengths, creasing) in enumerate(tables):
+        ends = np.repeat(np.arange(free)[:, None], width, axis=1)
+        ends[: len(places), : places.shape[1]] = places
+        ends = _moved_on(ends, number, len(bodies), free, fixed)
+        lengths = longer(longer(lengths, 1, width), 0, free)
+        rings.append((ends, lengths, longer(creasing, 0, free)))
+    ends, lengths, creasing = (np.concatenate(parts) for parts in zip(*rings, strict=True))
+    return ends, lengths, None, creasing
 
 
 def _moved_on(corners: NumpyArray, number: int, count: int, free: int, fixed: int) -> NumpyArray:

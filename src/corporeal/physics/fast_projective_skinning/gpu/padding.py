@@ -87,6 +87,7 @@ def _elements(elements: Elements, place: Int[NumpyArray, "n"], free: int, last: 
     """Added tetrahedra have the `last` anchored vertex for all corners, and weigh nothing."""
     count = whole_multiple(len(elements.weights), TETRAHEDRA)
     springs, edges, lengths = elements.springs, elements.edges, elements.lengths
+    creasing = elements.creasing
     return Elements(
         longer(place[np.asarray(elements.tetrahedra)], 0, count, last).astype(np.int32),
         longer(np.asarray(elements.inverse_edges), 0, count),
@@ -96,6 +97,7 @@ def _elements(elements: Elements, place: Int[NumpyArray, "n"], free: int, last: 
         None if edges is None else place[np.asarray(edges)].astype(np.int32),
         lengths,
         None if elements.skin is None else _skin(elements.skin, place, last),
+        None if creasing is None else longer(np.asarray(creasing), 0, free),
     )
 
 

@@ -94,6 +94,8 @@ class CpuSolver:
         self._inertia = self._momentum + system.springs
         self._loose, self._springs = system.loose, system.springs
         self._factor = CholeskyFactor(system.matrix(rule.inertia, rule.stiffening))
+        creasing = system.creasing(rule.stiffening)
+        self._creasing = None if creasing is None else creasing.astype(np.float32)
         self._pressing = self._press()
         untangling = untangling_of(system)
         self._untangling = (
@@ -152,6 +154,7 @@ class CpuSolver:
             state = resting(state.positions, self.rule.step, pressures=state.pressures)
         state = rebased(state, self.rule.step)
         z, pull = self._begin(state, forces, carried)
+        guess = z[: len(pull)].copy()
         z[len(pull) :] = anchors
         if self.system.attachments is not None:
             self._draw(z, pull, required_targets(targets))
@@ -159,7 +162,10 @@ class CpuSolver:
         if self._pressing is not None:
             self._pressing.begin(state.pressures)
         in_turn = self.rule.moving and is_carried(carried)
-        self._iterate(z, pull, touching, patience or Patience(np.inf, 1), in_turn)
+        if self._untangling is not None:
+            before = state.positions[self._order] if self.rule.moving else None
+            self._untangling.begin(before, self.rule.step)
+        self._iterate(z, pull, guess, touching, patience or Patience(np.inf, 1), in_turn)
         if touching is not None:
             self._calm(touching, state, carried, z, in_turn)
         return self._end(state, z)
@@ -279,11 +285,13 @@ class CpuSolver:
         self,
         z: Float64[NumpyArray, "V 3"],
         pull: Float64[NumpyArray, "f 3"],
+        guess: Float64[NumpyArray, "f 3"],
         touching: CompiledContacts | None,
         patience: Patience,
         in_turn: bool,
     ) -> None:
-        """Local and global steps on `z`, free vertices first, in place."""
+        """Local and global steps on `z`, free vertices first, in place; creases are damped against
+        the first `guess`."""
         from corporeal.physics.solver.cpu.anderson import accelerate
         from corporeal.physics.solver.cpu.local_step import correct, gather_residual
 
@@ -295,6 +303,8 @@ class CpuSolver:
             if iteration == 0 and self.system.attachments is None:
                 self._hold_back(z, pull)
             gather_residual(self._buffers, self._inertia, pull, z, right)
+            if self._creasing is not None:
+                right += self._creasing @ (guess - z[:free]).astype(np.float32)
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
             if self._pressing is not None and self._pressing.push(right, iteration):

@@ -34,6 +34,7 @@ from corporeal.physics.solver.gpu.skin import (
     skin_rows,
     tension_of,
 )
+from corporeal.physics.solver.membrane import Membrane
 from corporeal.physics.solver.system import System
 from corporeal.runtime.pytree_dataclass import pytree_dataclass
 
@@ -61,6 +62,9 @@ class Elements:
     """Of those edges at rest, metres."""
     skin: SkinElements | None = None
     """Whose tension pulls; None where there is none."""
+    creasing: Float[Array, "f"] | None = None
+    """K of the membrane (`solver.membrane`) at the free vertices, N/m; None where no creases are
+    damped."""
 
 
 @pytree_dataclass()
@@ -84,6 +88,8 @@ class DeviceFlesh:
     """Of those edges at rest, metres; 0 behind the last."""
     skin: DeviceSkinTension | None = None
     """Skin whose tension pulls; None where there is none."""
+    creasing: Float[Array, "f"] | None = None
+    """K of the membrane (`solver.membrane`), N/m; None where no creases are damped."""
 
 
 def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
@@ -102,6 +108,7 @@ def elements_of(system: System, order: Int[NumpyArray, "n"]) -> Elements:
         None if membrane is None else place[membrane.edges],
         None if membrane is None else membrane.lengths.astype(np.float32),
         None if skin is None else _skin_of(skin, place),
+        None if membrane is None else membrane.stiffness[order[:free]].astype(np.float32),
     )
 
 
@@ -131,7 +138,8 @@ def _skin_of(skin: SkinTension, place: Int[NumpyArray, "n"]) -> SkinElements:
 def system_matrix(
     elements: Elements, inertia: float, vertex_count: int, stiffening: float = 1.0
 ) -> csc_array:
-    """κ M_f + K_f + s Q_fᵀ W Q_f in float64, for `inertia` κ in 1/s² and `stiffening` s."""
+    """κ M_f + K_f + s Q_fᵀ W Q_f in float64, for `inertia` κ in 1/s² and `stiffening` s, and what
+    damps creases."""
     free = len(elements.masses)
     rows = gradient_matrix(
         np.asarray(elements.inverse_edges, np.float64),
@@ -147,7 +155,14 @@ def system_matrix(
     diagonal = inertia * np.asarray(elements.masses, np.float64)
     if elements.springs is not None:
         diagonal += np.asarray(elements.springs, np.float64)
-    return csc_array(columns.T @ diags_array(weights) @ columns + diags_array(diagonal))
+    stiffness = columns.T @ diags_array(weights) @ columns
+    if elements.creasing is not None and elements.edges is not None and stiffening > 1.0:
+        each = np.zeros(vertex_count)
+        each[:free] = elements.creasing
+        lengths = np.asarray(elements.lengths, np.float64)
+        membrane = Membrane(np.asarray(elements.edges), lengths, each)
+        stiffness = stiffness + (stiffening - 1.0) * membrane.damping(np.arange(free))
+    return csc_array(stiffness + diags_array(diagonal))
 
 
 def flesh_of(elements: Elements) -> DeviceFlesh:
@@ -171,6 +186,7 @@ def flesh_of(elements: Elements) -> DeviceFlesh:
         None if elements.springs is None else np.asarray(elements.springs, np.float32),
         *_edges_of(elements, free),
         None if elements.skin is None else tension_of(elements.skin, free),
+        None if elements.creasing is None else np.asarray(elements.creasing, np.float32),
     )
 
 

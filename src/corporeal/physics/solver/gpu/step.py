@@ -21,6 +21,7 @@ from corporeal.physics.solver.gpu.contacts import (
     moved_by,
     row_places,
 )
+from corporeal.physics.solver.gpu.creasing import creasing_forces
 from corporeal.physics.solver.gpu.elements import (
     DeviceFlesh,
     strain_forces,
@@ -33,7 +34,7 @@ from corporeal.physics.solver.gpu.local_step_kernels import kernel_forces
 from corporeal.physics.solver.gpu.skin import skin_forces
 from corporeal.physics.solver.gpu.springs import Springs, spring_forces
 from corporeal.physics.solver.integration import Patience, StepRule
-from corporeal.physics.untangling.gpu import swept, untangle
+from corporeal.physics.untangling.gpu import limits_after, swept, untangle
 from corporeal.physics.untangling.gpu_kernels import kernel_swept
 from corporeal.physics.volume_preservation.gpu import (
     DevicePreservation,
@@ -142,7 +143,11 @@ def take_step(
     else:
         predicted = place + (rule.reach / (1.0 + drag)) * (speed + drag * inputs.carried)
         start = solver_state.positions + rule.step * inputs.carried
-    iteration = _Iteration(predicted, *given)
+    limits = None
+    if options.untangled:
+        begun = jnp.concatenate([solver_state.positions, inputs.earlier_anchors], axis=1)
+        limits = limits_after(flesh, begun, rule.step)
+    iteration = _Iteration(predicted, *given, limits=limits)
     found, pressures, squares = iteration.passed(start, before)
     carried = 0.0 if inputs.carried is None else rule.step * inputs.carried
     found = iteration.calmed(solver_state.positions + carried, found)
@@ -189,6 +194,10 @@ class _Iteration(NamedTuple):
     contact: Contact | None
     preservation: DevicePreservation | None
     springs: Springs | None
+    guess: Array | None = None
+    """ẑ, against which creases are damped; None before it is known."""
+    limits: Array | None = None
+    """How long skin edges may be when the step ends, metres; None of skin that is held."""
 
     def passed(
         self, start: Float[Array, "3 f B"], pressures: Float[Array, "P K B"]
@@ -213,6 +222,7 @@ class _Iteration(NamedTuple):
             loose = (springs > 0) & (self.flesh.masses == 0)  # as `System.loose`
             at = at._replace(z=jnp.where(loose[:, None], targets, start))
         held = self.held_back(start) if self.rule.stiffening > 1.0 else self
+        held = held._replace(guess=start)
         if options.patience is not None:
             return held.settled(at, options.patience)
         return held.iterated(at, count)
@@ -349,7 +359,7 @@ class _Iteration(NamedTuple):
             return z
         sweep = kernel_swept if self.options.kernels and z.shape[2] == 1 else swept
         rows = None if self.contact is None else self.contact.rows
-        return untangle(self.flesh, z, self.inputs.anchors, last, sweep, rows)
+        return untangle(self.flesh, z, self.inputs.anchors, last, sweep, rows, self.limits)
 
     def delta(self, at: _Progress) -> tuple[Array, Array]:
         """The correction of the free vertices, metres, and the contact forces after it."""
@@ -361,6 +371,7 @@ class _Iteration(NamedTuple):
             pull = pull + springs[:, None] * (targets - z)
         if self.springs is not None:
             pull = pull + spring_forces(self.springs, self.everything(z), z.shape[1])
+        pull = pull + self.creasing(z)
         moved = correction(self.inverse, pull + self.elastic(z))
         if contact is None:
             return moved, at.forces
@@ -373,6 +384,12 @@ class _Iteration(NamedTuple):
         ahead = held + free_places(contact.rows, z + moved)
         forces = contact_forces(contact.rows, ahead, contact.begun, at.forces, rounds)
         return moved + moved_by(contact.rows, forces), forces
+
+    def creasing(self, z: Array) -> Array | float:
+        """What damps creases pulls the free vertices with, newtons."""
+        if self.guess is None or self.rule.stiffening == 1.0 or self.flesh.creasing is None:
+            return 0.0
+        return (self.rule.stiffening - 1.0) * creasing_forces(self.flesh, z - self.guess)
 
     def elastic(self, z: Array) -> Array:
         """s f(z): what strain and skin pull the free vertices with, newtons."""
