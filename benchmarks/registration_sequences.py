@@ -156,9 +156,16 @@ def _judged(job: Job, parts: list[dict[str, Any]], first_cpu: float) -> dict[str
         "frame_cpu_s": float(np.median(kept["cpu"])),
         "frame_cpu_most_s": float(kept["cpu"].max()),
         "peak_mb": float(peaks.max()),
-        # a process that goes on with a take begins anew: only rises count
-        "memory_rise_mb": float(np.clip(np.diff(peaks[1:]), 0.0, None).sum()),
+        "memory_rise_mb": _risen(peaks),
     }
+
+
+def _risen(peaks: np.ndarray) -> float:
+    """Rise of the peak of memory over a take, without each process's first frames: one that goes on
+    with a take begins below the peak of the one before."""
+    steps = np.diff(peaks)
+    warm = np.concatenate([[False], steps[:-1] >= 0.0])
+    return float(np.clip(steps[warm], 0.0, None).sum())
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -83,9 +83,10 @@ def main() -> None:
     beside = [r for r in rows_of("people_0.4mm") if (r["person"], r["pose"], r["seed"]) in same]
     if beside:
         found["people_0.4mm_of_the_same"] = told(beside)
-    missing = rows_of("missing_0.4mm")
-    for gone in sorted({row["missing"] for row in missing}):
-        found[f"missing {gone}"] = told([row for row in missing if row["missing"] == gone])
+    for name, words in (("missing_0.4mm", ""), ("missing_0.4mm_afd8680", " before")):
+        missing = rows_of(name)
+        for gone in sorted({row["missing"] for row in missing}):
+            found[f"missing {gone}{words}"] = told([r for r in missing if r["missing"] == gone])
     refusals = rows_of("refusals")
     if refusals:
         found["refusals"] = {

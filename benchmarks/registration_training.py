@@ -68,6 +68,7 @@ def steps(home: Path, people: int, poses: int, jobs: str) -> dict[str, float]:
         taken[kind] = run(
             home, f"train_{kind}", "train", "smpl", "--poses", place[f"poses{suffix}"],
             "--shapes", place[f"shapes{suffix}"], "--out", str(home / f"{kind}.npz"),
+            "--shape-count", str(min(10, people - 1)),
         )  # fmt: skip
     taken["evaluate"] = run(
         home, "evaluate", "evaluate", "models", str(home / "truth.npz"),

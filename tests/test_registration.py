@@ -477,6 +477,38 @@ def test_spread_of_what_a_scan_does_not_show() -> None:
     assert spreads[0] > spreads[1] > SHOWN
 
 
+def test_shape_is_known_whatever_the_pose_is() -> None:
+    """The precision of the shape is the inverse of its block of the inverse of all; and an unseen
+    hand is known less well than if the pose were given."""
+    from corporeal.registration import uncertainty
+
+    random = np.random.default_rng(2)
+    shown, turned = random.normal(size=(4, 30)), random.normal(size=(30, 3))
+    likely = np.array([0.3, 1.0, 2.0])
+    rows = np.hstack([shown.T, turned])
+    whole = 2.5 * rows.T @ rows + np.diag([*np.ones(4), *likely**-2.0])
+    found = uncertainty.marginal_precision(shown, turned, 2.5, likely)
+    np.testing.assert_allclose(found, np.linalg.inv(np.linalg.inv(whole)[:4, :4]), rtol=1e-9)
+
+    model = person_model()
+    labels = np.array(model.template.part_names)[np.asarray(model.template.part_labels)]
+    seen = ~np.isin(labels, ("left_forearm", "left_hand"))
+    spread = uncertainty.rest_spread(seen)[labels == "left_hand"].mean()
+    shapes = uncertainty.SPREAD * model.space.vertex_shapes
+    shapes = shapes - shapes[:, seen].mean(axis=1, keepdims=True)
+    given = np.linalg.cholesky(
+        uncertainty.marginal_precision(
+            shapes[:, seen].reshape(len(shapes), -1),
+            np.zeros((3 * int(seen.sum()), 1)),
+            1.0 / (uncertainty.ALIKE_AFAR * uncertainty.SHOWN**2),
+            np.ones(1),
+        )
+    )
+    hand = shapes[:, labels == "left_hand"].reshape(len(shapes), -1)
+    held = np.sqrt(np.square(np.linalg.solve(given, hand)).sum(axis=0).mean())
+    assert spread > 1.1 * held
+
+
 def test_prior_pulls_down_its_own_energy() -> None:
     """The right side is −½ ∂E/∂δ, by central differences, elbows bent by two radians too."""
     from corporeal.registration.pose_prior import pose_prior
