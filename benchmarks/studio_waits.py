@@ -1,6 +1,7 @@
 """What a person at the studio's page waits for, in headless Chromium on this machine.
 
 python benchmarks/studio_waits.py start            # cold: first picture, looks, flesh
+python benchmarks/studio_waits.py work             # the session alone, processor seconds
 python benchmarks/studio_waits.py frames           # drawn pictures a second, slider to picture
 python benchmarks/studio_waits.py soak --minutes 30 --moves 500
 
@@ -28,12 +29,38 @@ sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "src"))
 RESULTS = Path(__file__).parent / "results" / "studio_waits.json"
 BARS = {"lbs": 60, "projective": 55, "layered": 30}
+SESSION = """
+import json, os, sys, time
+from pathlib import Path
+laps, last = {}, 0.0
+def lap(name):
+    global last
+    now = time.process_time()
+    laps[name], last = round(now - last, 2), now
+from corporeal.viewer.session import Session
+lap("imports")
+session = Session(lambda packet: None, Path(sys.argv[1]))
+lap("body and motion")
+session.prepare()
+lap("words, surface, paint")
+session.open()
+session.tick()
+lap("first picture")
+session.background.release()
+while session.background.busy:
+    session.background.poll()
+    time.sleep(0.02)
+lap("looks and flesh")
+print(json.dumps(laps), flush=True)
+os._exit(0)
+"""
+"""What a tab's process does, and the processor time that each part takes."""
 READY = "stage.lastFrame?.views.length && stage.lastFrame.views.every(({ ready }) => ready)"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("start", "frames", "soak"))
+    parser.add_argument("part", choices=("start", "work", "frames", "soak"))
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--moves", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=8.0, help="of every rate")
@@ -41,7 +68,7 @@ def main() -> None:
     arguments = parser.parse_args()
     from provenance import commit
 
-    made = {"start": start, "frames": frames, "soak": soak}[arguments.part](arguments)
+    made = {"start": start, "work": work, "frames": frames, "soak": soak}[arguments.part](arguments)
     made |= {
         "load": round(os.getloadavg()[0], 1),
         "cores": os.cpu_count(),
@@ -105,6 +132,22 @@ def start(arguments: argparse.Namespace) -> dict:
                     row[what] = round(time.perf_counter() - begun, 2)
                 found[name] = row
     return {"seconds": found, "bars": {"first picture": 3.0, "flesh": 8.0}}
+
+
+def work(arguments: argparse.Namespace) -> dict:
+    """Processor seconds of a session's process: with an empty cache, and with what it has kept."""
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as home:
+        for name in ("cold", "again"):
+            done = subprocess.run(
+                [sys.executable, "-c", SESSION, str(Path(home) / name)],
+                env=os.environ | {"XDG_CACHE_HOME": home},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            found[name] = json.loads(done.stdout.splitlines()[-1])
+    return {"processor_s": found}
 
 
 def frames(arguments: argparse.Namespace) -> dict:

@@ -25,6 +25,13 @@ TABLES = {
     "train_smpl": re.compile(
         r"^\s+(?P<row>LBS|DQS|my_smpl)\s+10\s+(?P<model_mm>[\d.]+)\s+(?P<pose_mm>[\d.]+)$", re.M
     ),
+    "flesh_to_engines": re.compile(
+        r"flesh is up to (?P<flesh_mm>[\d.]+) mm.*?baked: (?P<morphs>\d+) morph.*?"
+        r"with them (?P<within_percent>[\d.]+)% .*?the worst is (?P<worst_mm>[\d.]+) mm.*?"
+        r"(?P<row>hop\.glb): (?P<glb_mb>[\d.]+) MB",
+        re.S,
+    ),
+    "own_deformer": re.compile(r"the (?P<row>chest) rises by (?P<rise_mm>[\d.]+) mm"),
 }
 """Rows of what a script prints that its page quotes."""
 TIMED = re.compile(r"^(real|user|sys)\s+(\d+)m([\d.]+)s$", re.M)

@@ -16,6 +16,12 @@ STRANGERS_READ = (
     "docs/install.md",
     "docs/questions.md",
     "docs/gallery.md",
+    "docs/tutorials/tape-measure.md",
+    "docs/tutorials/own-deformer.md",
+    "docs/tutorials/flesh-to-engines.md",
+    "docs/tutorials/population.md",
+    "docs/tutorials/train-smpl.md",
+    "docs/methods/looks.md",
 )
 """Pages whose figures are all tied."""
 

@@ -62,8 +62,9 @@ def test_the_newcomers_path_needs_no_mouse(tmp_path: Path):
         page.wait("!document.getElementById('canvas').classList.contains('holding')")
         choose_panel(page, "out")
         reach(page, named("Export"))
-        with page.tab.expect_download(timeout=PATIENCE_MS) as waiting:
+        with page.tab.expect_download(timeout=3 * PATIENCE_MS) as waiting:
             keys.press("Enter")
+            page.wait("!document.getElementById('busy').hidden")
         waiting.value.save_as(tmp_path / "take.glb")
         assert (tmp_path / "take.glb").read_bytes()[:4] == b"glTF"
         assert page.complaints == []

@@ -40,6 +40,17 @@ Licence: what you record is yours. Who is in it: see the limits above. Truth (po
 layers) is in every take; `corporeal dataset info` tells what a set holds, `corporeal dataset
 validate` whether its flesh is sound.
 
+### An archive to publish
+A tenth of all sets, packed, with checksums. The command for all of them is the same without `--size`.
+
+```text
+python tools/record_sets.py HOME --size 0.1 --device cpu
+cd HOME && sha256sum *.packed.npz *.manifest.json > SHA256SUMS && tar --create --file captures.tar *.packed.npz *.manifest.json SHA256SUMS
+```
+
+It was not recorded for this page. What a pose and a frame cost: [the scanner](methods/capture.md). Whoever has the archive checks it
+with `sha256sum --check SHA256SUMS` and reads any set by its name (`corporeal dataset info dyna.packed.npz`).
+
 ## Citing
 `corporeal cite` prints the papers of the methods; `CITATION.cff` is for the package.
 """

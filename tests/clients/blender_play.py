@@ -6,6 +6,7 @@ Runs in a Python that has `bpy`. Vertices are written in Blender's axes: metres,
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -102,3 +103,6 @@ for kind, path in JOB["files"].items():
     if "picture" in JOB:
         draw(JOB["frames"][1] + SHIFT.get(kind, 0.0), JOB["picture"])
     print(kind, frames.shape, flush=True)
+
+sys.stdout.flush()
+os._exit(0)  # Blender 4.2 as a module crashes while Python takes itself apart, all work done
