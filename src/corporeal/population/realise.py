@@ -70,6 +70,7 @@ CALM: Final = (
         "firmness": (0.4, 1.0),
         "hip-scale-horiz": (-0.15, 0.8),
         "buttocks-volume": (-0.5, 0.1),
+        "belly-apron": (0.0, 1.0),
         "foot-scale-horiz": (-0.1, 0.5),
         "hand-scale": (-0.5, 0.05),
     },
