@@ -22,13 +22,14 @@ from anatomy_fit import sample
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.anatomy.abdominal_wall import abdominal_contents
 from corporeal.anatomy.bone_margin import HEAD
+from corporeal.anatomy.building.muscle import vertex_volumes
 from corporeal.anatomy.composition.predict import predict_composition
 from corporeal.anatomy.fit.layers import fit_layers
 from corporeal.anatomy.template import layered_template
 from corporeal.anatomy.warp import transfer_bones
 from corporeal.anthropometry.solve import SolvedBody, solve_measurements
 from corporeal.body.layers import Layers
-from corporeal.body.tissues import MUSCLE
+from corporeal.body.tissues import FAT, FAT_IN_MUSCLE, HEAD_AND_HAND_FAT, MUSCLE, UNLAYERED_MUSCLE
 from corporeal.evaluation.layer_sections import SECTIONS, SITES, fat_thickness, limb_section
 from corporeal.population.distribution import load_people
 
@@ -48,6 +49,8 @@ PEOPLE = (
     ("male", 1.76, 42.0, 45.0),
 )
 """Sex, stature (m), BMI (kg/m²), age (years)."""
+LEG = ("thigh", "shin", "foot", "buttock")
+"""Parts of a leg."""
 SHALLOW, WATCHED = 0.006, 150
 """Metres from the skin within which bone is asked about, and at most how many points a surface."""
 
@@ -100,10 +103,41 @@ def sections(sex: str, stature: float, bmi: float, age: float) -> dict[str, obje
         "waist_m": body.measurements["waist_circumference"],
         **masses,
         "muscle_in_layers_kg": float(MUSCLE.density * muscle),
+        "account_kg": account(layers, sex, float(MUSCLE.density * contents)),
         "areas_cm2": {n: [1e4 * a.fat, 1e4 * a.muscle, 1e4 * a.bone] for n, a in areas.items()},
         "fat_shares": {name: area.fat_share for name, area in areas.items()},
         "fat_mm": {n: 1e3 * fat_thickness(layers, joints, place) for n, place in SITES.items()},
     }
+
+
+def account(layers: Layers, sex: str, behind: float) -> dict[str, dict[str, float]]:
+    """Where fat tissue (with skin) and muscle lie, and what lies in no layer, by name, kg.
+
+    `behind` the abdominal wall lies what is no muscle, at its density, kg.
+    """
+    template, held = layered_template(sex), layers.composition
+    assert held is not None
+    prisms, report = template.prisms(), layers.metadata or {}
+    parts = np.array(template.body.part_names)[template.body.part_labels]
+    regions = {
+        "arms": np.char.find(parts, "arm") >= 0,
+        "legs": np.isin([name.split("_", 1)[-1] for name in parts], LEG),
+    }
+    regions["trunk and neck"] = ~(regions["arms"] | regions["legs"])
+    fat = FAT.density * vertex_volumes(prisms, layers.skin, layers.muscle)
+    muscle = MUSCLE.density * vertex_volumes(prisms, layers.muscle, layers.bone)
+    found = {
+        "fat tissue": {name: float(fat[where].sum()) for name, where in regions.items()},
+        "muscle layer": {name: float(muscle[where].sum()) for name, where in regions.items()},
+    }
+    found["muscle layer"]["trunk and neck"] -= behind
+    found["fat tissue"]["visceral"] = float(report["visceral_fat"])
+    found["muscle in no layer"] = {k: v * held.muscle_mass for k, v in UNLAYERED_MUSCLE.items()}
+    found["fat in no layer"] = {
+        "head and hands": HEAD_AND_HAND_FAT,
+        "within muscle": FAT_IN_MUSCLE * held.muscle_mass,
+    }
+    return found
 
 
 def health(seed: int) -> dict[str, object]:

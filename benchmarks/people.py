@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from people_plots import correlation_figure, moment_figure
+from provenance import commit
 
 from corporeal.anatomy.composition.people import read_people as scanned_people
 from corporeal.anatomy.composition.waist import CREST_OVER_NAVEL
@@ -238,7 +239,15 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--store", type=Path, help="keep the store here, or take it from here")
+    parser.add_argument(
+        "--only-held-back", action="store_true", help="measure these, keep the rest"
+    )
     arguments = parser.parse_args()
+    if arguments.only_held_back:
+        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+        kept["held_back"] = held_back(arguments.data) | {"commit": commit()}
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        return
     with tempfile.TemporaryDirectory() as folder:
         out = arguments.store or Path(folder) / "people.zarr"
         fresh = not out.exists()

@@ -41,6 +41,7 @@ STEERS = {
     "nape-height": ("cervicale_height", 20),
     "thigh-breadth": ("hip_circumference", 5),
     "axilla-height": ("axilla_height", 10),
+    "mid-thigh": ("mid_thigh_circumference", 60),
 }
 """Modifier → the reading that it is made for, and the least that it changes it, millimetres."""
 BUILD = ("gauntness", "belly-apron")

@@ -45,6 +45,8 @@ SLIDE: Final = 0.03
 """How far skin slides upwards with its landmark, metres."""
 THIGH: Final = ((-0.25, 0.0), (0.05, 0.012), (0.3, 0.016), (0.55, 0.008), (0.9, 0.0))
 """Broadening of the thigh's outer side, metres, along the thigh: 0 hip, 1 knee."""
+MID_THIGH: Final = ((0.2, 0.0), (0.36, 0.013), (0.52, 0.025), (0.7, 0.014), (0.86, 0.0))
+"""Added radius of the thigh, metres, likewise."""
 
 CLEFTS: Final = tuple(vertex(index) for index in (5784, 5794, 6120, 6130))
 """Between the first and second and the fourth and fifth toe, where feet fold first."""
@@ -220,6 +222,13 @@ def thigh_breadth(anatomy: Anatomy) -> np.ndarray:
     return field
 
 
+def mid_thigh(anatomy: Anatomy) -> np.ndarray:
+    """The thigh's middle thicker all round, its ends as they are."""
+    leg = np.clip(anatomy.weight_of("hip", "knee"), 0, 1)
+    amount = profile(anatomy.leg_position, MID_THIGH) * leg
+    return amount[:, None] * anatomy.leg_radial
+
+
 FIELDS: Final[Mapping[str, Field]] = {
     "head-breadth": head,
     "shoulder-height": shoulder_height,
@@ -236,6 +245,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "nape-height": slide(at.CERVICALE, 0.05),
     "thigh-breadth": thigh_breadth,
     "axilla-height": axilla_height,
+    "mid-thigh": mid_thigh,
     "gauntness": gauntness,
     "belly-apron": belly_apron,
 }

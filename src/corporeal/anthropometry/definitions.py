@@ -272,6 +272,13 @@ COMPANIONS: Final = (
         differs="the survey tapes at the buttock point, wherever the hips are fullest",
     ),
     Dimension(
+        "mid_thigh_circumference",
+        "",
+        Girth("right_leg", at.MID_THIGH),
+        "around the thigh midway between the hip joint and the knee joint",
+        differs="the survey has none; people's follow from the girth at the buttock's crease",
+    ),
+    Dimension(
         "breast_volume",
         "",
         Bulge("right_breast", 1),

@@ -41,6 +41,7 @@ GLUTEAL_FURROW: Final = vertex(4262)
 """Crease below the buttock."""
 SUPRAPATELLA: Final = between("right_knee", "right_hip", 0.12)
 """Above the kneecap."""
+MID_THIGH: Final = between("right_hip", "right_knee", 0.5)
 MIDPATELLA: Final = between(4624, 4643, 0.5)
 CALF: Final = between("right_knee", "right_ankle", 0.32)
 """Where the average adult's calf is thickest."""

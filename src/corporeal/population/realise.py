@@ -70,6 +70,7 @@ CALM: Final = (
         "firmness": (0.4, 1.0),
         "hip-scale-horiz": (-0.15, 0.8),
         "buttocks-volume": (-0.5, 0.1),
+        "belly-apron": (0.0, 1.0),
         "foot-scale-horiz": (-0.1, 0.5),
         "hand-scale": (-0.5, 0.05),
     },
@@ -80,6 +81,7 @@ CALM: Final = (
         "cup": (0.1, 0.7),
         "hip-scale-horiz": (0.0, 0.5),
         "buttocks-volume": (-0.3, -0.1),
+        "belly-apron": (0.0, 0.4),
         "foot-scale-horiz": (0.1, 0.4),
         "hand-scale": (-0.3, -0.05),
     },
@@ -90,12 +92,13 @@ CALM: Final = (
         "cup": (0.2, 0.6),
         "hip-scale-horiz": (0.15, 0.5),
         "buttocks-volume": (-0.3, -0.2),
+        "belly-apron": (0.0, 0.05),
         "foot-scale-horiz": (0.2, 0.4),
         "hand-scale": (-0.3, -0.15),
     },
 )
-"""Bounds of the unknowns that sharpen creases (cleft, groin, under the breast, between toes, at the
-thumb nail): for everybody, and then ever narrower for those who fold."""
+"""Bounds of the unknowns that sharpen creases (cleft, groin, below breast and belly, between toes,
+at the thumb nail): for everybody, and then ever narrower for those who fold."""
 
 
 @dataclass(frozen=True, eq=False)
