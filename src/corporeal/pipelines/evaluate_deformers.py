@@ -32,7 +32,7 @@ from corporeal.evaluation.skin_distance import distances, entered, swing_left, v
 from corporeal.pipelines.dataset import read_dataset
 from corporeal.pipelines.deformers import deformer_class, deformer_names, is_ready, make_deformer
 from corporeal.pipelines.dynamics_bench import REGIONS
-from corporeal.pipelines.layered_body import layers_for
+from corporeal.pipelines.layered_body import USUAL_AGE, layers_for
 from corporeal.pipelines.packed_dataset import Carrier
 from corporeal.runtime.files import make_folder, write_bytes
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
@@ -91,8 +91,9 @@ def evaluate_deformers(
     held, template = read_dataset(config.test), load_default_body().template
     require_takes(config.test, held, template)
     rows: dict[str, dict[str, Any]] = {name: {} for name in ("truth", *names)}
+    meters: dict[str, PenetrationMeter] = {}
     for take in held.takes:
-        seen = _Seen.of(held, take, template, config.every)
+        seen = _Seen.of(held, take, template, config.every, meters)
         rows["truth"][seen.name] = seen.facts
         for name in names:
             rows[name][seen.name] = _compared(name, seen, template)
@@ -128,6 +129,19 @@ def require_takes(path: Path, held: Registrations, template: Template) -> None:
             )
 
 
+def motion_of(take: Take, template: Template) -> Motion:
+    """The movement of a take whose poses are known."""
+    truth, count = take.truth, take.frame_count
+    assert truth is not None
+    return Motion(
+        take.sequence,
+        take.fps,
+        np.asarray(truth.joint_rotations[0:count], np.float64),
+        np.asarray(truth.root_translation[0:count], np.float64),
+        template.skeleton,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class _Seen:
     """A take, as deformers are compared with it."""
@@ -147,18 +161,17 @@ class _Seen:
     regions: Mapping[str, Bool[NumpyArray, "V"]]
 
     @staticmethod
-    def of(held: Registrations, take: Take, template: Template, every: int) -> "_Seen":
-        """Read all of it."""
-        who, truth, count = held.subjects[take.subject], take.truth, take.frame_count
-        assert truth is not None
+    def of(
+        held: Registrations,
+        take: Take,
+        template: Template,
+        every: int,
+        meters: dict[str, PenetrationMeter],
+    ) -> "_Seen":
+        """Read all of it; `meters` are kept by person."""
+        who, count = held.subjects[take.subject], take.frame_count
         assert who.identity is not None
-        motion = Motion(
-            take.sequence,
-            take.fps,
-            np.asarray(truth.joint_rotations[0:count], np.float64),
-            np.asarray(truth.root_translation[0:count], np.float64),
-            template.skeleton,
-        )
+        motion = motion_of(take, template)
         skin = np.asarray(take.vertices[0:count], np.float32)
         twin = None if take.twin is None else np.asarray(take.twin.vertices[0:count], np.float32)
         swing = offsets = None
@@ -172,7 +185,9 @@ class _Seen:
             offsets = (rest[0] - rest[1]).reshape(skin.shape)
         some = slice(every // 2, None, every) if every else slice(0, 0)
         triangles = np.asarray(template.mesh.triangles)
-        rest = np.asarray(who.identity.rest_vertices, np.float64)
+        if who.name not in meters:
+            rest = np.asarray(who.identity.rest_vertices, np.float64)
+            meters[who.name] = PenetrationMeter(rest, triangles)
         labels, parts = np.asarray(template.part_labels), template.part_names
         regions = {
             name: np.isin(labels, [parts.index(part) for part in wanted])
@@ -181,7 +196,7 @@ class _Seen:
         return _Seen(
             f"{take.subject} {take.sequence}", who, who.identity, motion, skin,
             swing, offsets, some, volumes(skin[some], triangles),
-            PenetrationMeter(rest, triangles), regions,
+            meters[who.name], regions,
         )  # fmt: skip
 
     @property
@@ -242,7 +257,7 @@ class _Seen:
 def _compared(name: str, seen: _Seen, template: Template) -> dict[str, Any]:
     """One deformer on one take."""
     began = time.process_time()
-    deformer = made_for(name, seen, template)
+    deformer = made_for(name, seen.who, template)
     start = replace(
         seen.motion,
         joint_rotations=seen.motion.joint_rotations[:_FIRST],
@@ -269,14 +284,15 @@ def _compared(name: str, seen: _Seen, template: Template) -> dict[str, Any]:
     }
 
 
-def made_for(name: str, seen: _Seen, template: Template) -> Deformer:
+def made_for(name: str, who: Subject, template: Template) -> Deformer:
     """The deformer, with the person's own layers where it needs some."""
     if not deformer_class(name).needs_layers:
         return make_deformer(name, template)
-    layers = seen.who.layers
+    layers = who.layers
     if layers is None:
-        body = Body(template, seen.identity, {})
-        layers, _ = layers_for(None, body, float(seen.who.facts.get("age", 40.0)))
+        assert who.identity is not None
+        age = float(who.facts.get("age", USUAL_AGE))
+        layers, _ = layers_for(None, Body(template, who.identity, {}), age)
     return make_deformer(name, template, layers=layers)
 
 
