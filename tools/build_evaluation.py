@@ -19,6 +19,7 @@ from evaluation_takes import (
     TAKES,
     about_takes,
     closed_way,
+    hips,
     new_motions,
     paired_words,
     same_takes,
@@ -242,7 +243,9 @@ def page() -> str:
         "volume": _with_contacts(),
         "lbs": tied("smpl_captures.json/models/LBS-retrained/pose_mm/0", 2),
         "dqs": tied("smpl_captures.json/models/DQS-retrained/pose_mm/0", 2),
-        "memory": tied("skinning.json/lbs_memory/peak_over_output"),
+        "belly": tied(TAKES.format("smpl", "mm/belly"), 1),
+        "belly_lbs": tied(TAKES.format("lbs", "mm/belly"), 1),
+        "arms": tied(TAKES.format("enveloping", "mm/arms"), 1),
     }
     return f"""# Every deformer, side by side
 
@@ -320,16 +323,23 @@ People here are simulated and theirs were scanned: the kind is the same, the sub
 
 {papers()}
 ## What is better, and what is not
-Better: volume in bends with contacts; blending speed; learned pose correctives against blending, by
-half of the error. Not better: the autoregression stays ahead of the network where the motion, or
-motion and person are new; the network closes a small part of the published way in jumping jacks;
-upsampling is slower; contacts leave frames with skin a centimetre deep.
+Better: the DMPL (and Dyna, which is the same dynamics) swings nearer to the take than no dynamics
+in every take, on people and in a motion it has never seen; volume in bends with contacts; blending
+speed; learned pose correctives against blending, by half of the error in held poses.
+
+Not better, on new people: **the network that ships is behind the DMPL in most takes**, and in
+shaken hips of three of four people it is worse than no dynamics
+({hips()} mm); **the SMPL that ships makes bellies worse than plain
+blending does** ({tie["belly"]} against {tie["belly_lbs"]} mm), probably since its correctives
+were learned from captures of earlier flesh and earlier bodies; **enveloping is furthest off**, at
+the arms ({tie["arms"]} mm). Further: the autoregression stays ahead of the
+network where the motion, or motion and person are new; the network closes a small part of the
+published way in jumping jacks; upsampling is slower; contacts leave frames with skin a centimetre
+deep.
 
 ## What is missing
-One run of all deformers on the same held-out takes; memory by deformer (blending takes
-{tie["memory"]} times its output at 1 024 poses, others were not stored); times of `dyna`, `dmpl`,
-`neural`, `enveloping` and `blendscape`; error by region of `smpl`, `blendscape` and `dyna`;
-`neural` as it ships now; volume of `layered` in the same bends; anything recorded from real people.
+Slim people and the others of the fourteen motions in the run on the same takes; physics on all of
+its takes; volume of `layered` in the same bends; anything recorded from real people.
 
 ## Where the figures come from
 {sources()}"""
