@@ -102,12 +102,13 @@ def memory(name: str, takes: Path) -> dict[str, float]:
     """Megabytes that a deformer, one person of it and the working of a clip take, without the clip
     that comes out."""
     from corporeal.assets.default_body import load_default_body
+    from corporeal.dynamics.training import motion_of
     from corporeal.pipelines.dataset import read_dataset
-    from corporeal.pipelines.evaluate_deformers import made_for, motion_of
+    from corporeal.pipelines.evaluate_deformers import made_for
 
     held, template = read_dataset(takes), load_default_body().template
     take = held.takes[0]
-    who, motion = held.subjects[take.subject], motion_of(take, template)
+    who, motion = held.subjects[take.subject], motion_of(take, template.skeleton)
     assert who.identity is not None
     before = current_rss()
     made = made_for(name, who, template)

@@ -26,9 +26,16 @@ from corporeal.body.registrations import Registrations, Subject, Take
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
 from corporeal.dynamics.blend_shapes import BlendShapeDynamics
+from corporeal.dynamics.training import motion_of
 from corporeal.errors import InputError
 from corporeal.evaluation.penetration import PenetrationMeter
-from corporeal.evaluation.skin_distance import distances, entered, swing_left, volumes
+from corporeal.evaluation.skin_distance import (
+    distances,
+    entered,
+    swing_left,
+    vertical_match,
+    volumes,
+)
 from corporeal.pipelines.dataset import read_dataset
 from corporeal.pipelines.deformers import deformer_class, deformer_names, is_ready, make_deformer
 from corporeal.pipelines.dynamics_bench import REGIONS
@@ -47,6 +54,8 @@ PARTS = {
     "ends": ("head", "left_hand", "right_hand", "left_foot", "right_foot"),
 }  # fmt: skip
 """Parts of the body whose errors are told apart."""
+UP_AND_DOWN = ("belly", "breasts")
+"""Regions whose vertical motion is compared."""
 _FIRST = 2
 """Frames that are moved beforehand, so that what is prepared once is not timed."""
 ProgressCallback = Callable[[str], None]
@@ -129,19 +138,6 @@ def require_takes(path: Path, held: Registrations, template: Template) -> None:
             )
 
 
-def motion_of(take: Take, template: Template) -> Motion:
-    """The movement of a take whose poses are known."""
-    truth, count = take.truth, take.frame_count
-    assert truth is not None
-    return Motion(
-        take.sequence,
-        take.fps,
-        np.asarray(truth.joint_rotations[0:count], np.float64),
-        np.asarray(truth.root_translation[0:count], np.float64),
-        template.skeleton,
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class _Seen:
     """A take, as deformers are compared with it."""
@@ -171,7 +167,7 @@ class _Seen:
         """Read all of it; `meters` are kept by person."""
         who, count = held.subjects[take.subject], take.frame_count
         assert who.identity is not None
-        motion = motion_of(take, template)
+        motion = motion_of(take, template.skeleton)
         skin = np.asarray(take.vertices[0:count], np.float32)
         twin = None if take.twin is None else np.asarray(take.twin.vertices[0:count], np.float32)
         swing = offsets = None
@@ -230,6 +226,22 @@ class _Seen:
         left = swing_left(swing, self.swing, self.regions)
         return {name: _rounded(1e3 * value) for name, value in left.items()}
 
+    def vertical(self, swing: Float32[NumpyArray, "N V 3"] | None) -> dict[str, dict[str, float]]:
+        """How belly and breasts go up and down beyond the twin; empty without swings."""
+        if swing is None or self.swing is None:
+            return {}
+        matches = {
+            name: vertical_match(swing, self.swing, self.regions[name]) for name in UP_AND_DOWN
+        }
+        return {
+            name: {
+                "correlation": _rounded(found.correlation),
+                "amplitude": _rounded(found.amplitude),
+                "lag": found.lag,
+            }
+            for name, found in matches.items()
+        }
+
     def oracle_mm(self, deformer: Deformer) -> dict[str, float]:
         """What the best coefficients of a deformer's blend shapes leave of the swing; empty where
         there are none."""
@@ -279,6 +291,7 @@ def _compared(name: str, seen: _Seen, template: Template) -> dict[str, Any]:
         **seen.measured(found),
         "swing_mm": seen.swing_mm(swing),
         "oracle_mm": seen.oracle_mm(deformer),
+        "vertical": seen.vertical(swing),
         "prepare_cpu_s": round(prepared, 3),
         "frame_cpu_ms": round(1e3 * (whole - short) / (seen.motion.frame_count - _FIRST), 4),
     }
