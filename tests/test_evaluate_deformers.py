@@ -144,6 +144,16 @@ class TestReport:
         assert row["deepest_mm"] is None
         assert row["mm"]["all"] > 0
 
+    def test_swings_that_are_not_asked_for(self, store: Path, tmp_path: Path):
+        """What has a memory is moved once; what has none leaves the whole swing all the same."""
+        config = EvaluateDeformersConfig(
+            test=store, report=tmp_path, deformers=("lbs", "dmpl"), every=0, swings=False
+        )
+        found = evaluate_deformers(config).report["deformers"]
+        assert found["dmpl"]["swing_mm"] == {}
+        assert found["dmpl"]["mm"]["all"] < 1e-3
+        assert found["lbs"]["swing_mm"]["all"] > 0.1
+
     def test_the_verb(self, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         said = ["evaluate", "deformers", "lbs", "--test", str(store), "--every", "0"]
         assert main([*said, "--report", str(tmp_path / "report")]) == 0

@@ -18,6 +18,7 @@ from evaluation_tables import NONE, ROOT, read, table, tied
 from evaluation_takes import (
     TAKES,
     about_takes,
+    beside_physics,
     closed_way,
     hips,
     new_motions,
@@ -25,7 +26,6 @@ from evaluation_takes import (
     same_takes,
     same_takes_by_region,
     truth_inside,
-    with_physics,
 )
 
 PAGE = ROOT / "docs/evaluation/deformers.md"
@@ -278,12 +278,7 @@ of the other kinds were among them.
 
 {same_takes_by_region()}
 {paired_words()}
-**Beside physics**, the takes of `{new_motions()}` alone, for its cost. `layered` made the takes,
-with contacts, finer settling and the person's own drawn tissue, which it is not told here: its row
-is what physics at run time loses, not an equal among models. Physics has no contacts here.
-
-{with_physics()}
-## Each on its own subjects
+{beside_physics()}## Each on its own subjects
 **The columns are of different subjects**: compare down a column, not along a row.
 
 {side_by_side()}
@@ -338,8 +333,8 @@ published way in jumping jacks; upsampling is slower; contacts leave frames with
 deep.
 
 ## What is missing
-Slim people and the others of the fourteen motions in the run on the same takes; physics on all of
-its takes; volume of `layered` in the same bends; anything recorded from real people.
+Slim people and the others of the fourteen motions in the run on the same takes; `projective` and
+`layered` on them; volume of `layered` in the same bends; anything recorded from real people.
 
 ## Where the figures come from
 {sources()}"""

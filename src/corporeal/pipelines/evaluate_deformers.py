@@ -73,6 +73,8 @@ class EvaluateDeformersConfig:
     """Names; all that work as they are if left out."""
     every: int = 30
     """Frames from one whose volume and penetration are measured to the next; 0 for none."""
+    swings: bool = True
+    """Also move what has a memory without it, to tell its swing; physics takes as long again."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def evaluate_deformers(
         seen = _Seen.of(held, take, template, config.every, meters)
         rows["truth"][seen.name] = seen.facts
         for name in names:
-            rows[name][seen.name] = _compared(name, seen, template)
+            rows[name][seen.name] = _compared(name, seen, template, config.swings)
             tell(f"{seen.name}, {name}: {rows[name][seen.name]['mm']['all']:.2f} mm")
     truth = rows.pop("truth")
     report = {
@@ -148,8 +150,6 @@ class _Seen:
     motion: Motion
     skin: Float32[NumpyArray, "N V 3"]
     swing: Float32[NumpyArray, "N V 3"] | None
-    offsets: Float32[NumpyArray, "N V 3"] | None
-    """The swing in the rest pose."""
     some: slice
     """Frames whose volume and penetration are measured."""
     volume: Float64[NumpyArray, "n"]
@@ -170,15 +170,6 @@ class _Seen:
         motion = motion_of(take, template.skeleton)
         skin = np.asarray(take.vertices[0:count], np.float32)
         twin = None if take.twin is None else np.asarray(take.twin.vertices[0:count], np.float32)
-        swing = offsets = None
-        if twin is not None:
-            swing, carrier = skin - twin, Carrier(template)
-            pose = Pose(
-                np.asarray(motion.joint_rotations, np.float32),
-                np.asarray(motion.root_translation, np.float32),
-            )
-            rest = [carrier.to_rest(who.identity, pose, skins) for skins in (skin, twin)]
-            offsets = (rest[0] - rest[1]).reshape(skin.shape)
         some = slice(every // 2, None, every) if every else slice(0, 0)
         triangles = np.asarray(template.mesh.triangles)
         if who.name not in meters:
@@ -191,7 +182,7 @@ class _Seen:
         }
         return _Seen(
             f"{take.subject} {take.sequence}", who, who.identity, motion, skin,
-            swing, offsets, some, volumes(skin[some], triangles),
+            None if twin is None else skin - twin, some, volumes(skin[some], triangles),
             meters[who.name], regions,
         )  # fmt: skip
 
@@ -245,14 +236,24 @@ class _Seen:
     def oracle_mm(self, deformer: Deformer) -> dict[str, float]:
         """What the best coefficients of a deformer's blend shapes leave of the swing; empty where
         there are none."""
-        if self.offsets is None or not isinstance(deformer, BlendShapeDynamics):
+        if self.swing is None or not isinstance(deformer, BlendShapeDynamics):
             return {}
+        offsets = self._rest(self.skin) - self._rest(self.skin - self.swing)
         shapes = np.asarray(deformer.shapes, np.float64)
         flat = np.linalg.qr(shapes.reshape(len(shapes), -1).T)[0]
-        rows = self.offsets.reshape(len(self.offsets), -1).astype(np.float64)
-        best = ((rows @ flat) @ flat.T).reshape(self.offsets.shape)
-        left = swing_left(best, self.offsets, self.regions)
+        rows = offsets.reshape(len(offsets), -1).astype(np.float64)
+        best = ((rows @ flat) @ flat.T).reshape(offsets.shape)
+        left = swing_left(best, offsets, self.regions)
         return {name: _rounded(1e3 * value) for name, value in left.items()}
+
+    def _rest(self, skins: Float32[NumpyArray, "N V 3"]) -> Float32[NumpyArray, "N V 3"]:
+        """Offsets in the rest pose of skins of the take's poses."""
+        pose = Pose(
+            np.asarray(self.motion.joint_rotations, np.float32),
+            np.asarray(self.motion.root_translation, np.float32),
+        )
+        carried = Carrier(load_default_body().template).to_rest(self.identity, pose, skins)
+        return carried.reshape(skins.shape)
 
     def _inside(self, skins: NumpyArray) -> dict[str, Any]:
         if not len(skins):
@@ -266,7 +267,7 @@ class _Seen:
         return self.meter.triangles
 
 
-def _compared(name: str, seen: _Seen, template: Template) -> dict[str, Any]:
+def _compared(name: str, seen: _Seen, template: Template, swings: bool) -> dict[str, Any]:
     """One deformer on one take."""
     began = time.process_time()
     deformer = made_for(name, seen.who, template)
@@ -284,13 +285,13 @@ def _compared(name: str, seen: _Seen, template: Template) -> dict[str, Any]:
     found = np.asarray(deformer.animate(seen.identity, seen.motion).vertices, np.float32)
     whole = time.process_time() - began
     swing = None
-    if deformer.stateful and seen.swing is not None:
+    if swings and deformer.stateful and seen.swing is not None:
         still = deformer.animate(seen.identity, seen.motion, {"dynamics": False})
         swing = found - np.asarray(still.vertices, np.float32)
     return {
         **seen.measured(found),
-        "swing_mm": seen.swing_mm(swing),
-        "oracle_mm": seen.oracle_mm(deformer),
+        "swing_mm": seen.swing_mm(swing) if swings or not deformer.stateful else {},
+        "oracle_mm": seen.oracle_mm(deformer) if swings else {},
         "vertical": seen.vertical(swing),
         "prepare_cpu_s": round(prepared, 3),
         "frame_cpu_ms": round(1e3 * (whole - short) / (seen.motion.frame_count - _FIRST), 4),
