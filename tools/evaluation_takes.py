@@ -38,8 +38,8 @@ def beside_physics() -> str:
         ("skin, mm", "both/mm/all", 2), ("soft regions, mm", "both/mm/soft", 2),
         ("a frame, CPU ms", "both/frame_cpu_ms", 2),
     )  # fmt: skip
-    return f"""**Beside physics**, the takes of `{new_motions()}` alone, for its cost. `layered` made
-the takes, with contacts, finer settling and the person's own drawn tissue, which it is not told
+    return f"""**Beside physics**, the takes of `{new_motions()}` alone, for its cost. `layered`
+made the takes, with contacts, finer settling and the own drawn tissue, which it is not told
 here: its row is what physics at run time loses, not an equal among models.
 
 {_rows("deformer", names, columns)}
