@@ -256,8 +256,8 @@ running anything; a test holds page and files together. A dash is a figure that 
 `python benchmarks/deformers.py dyna_test.zarr --home build/deformers` (for a set of one's own,
 `corporeal evaluate deformers`): {about_takes()}.
 They were drawn and recorded after everything that ships was trained and chosen; no model has seen
-any of them. `{new_motions()}` is a motion that no training take of what ships shows; other motions
-of the other kinds were among them.
+any of them. `{new_motions()}` is a motion that no training take of what ships shows; takes of the
+other kinds were among them.
 
 {same_takes()}
 - **Skin**: mean distance of all vertices to the take, body at rest and poses given. All of it is
