@@ -1,5 +1,7 @@
 """The evaluation of dynamics: who sees what, what is chosen by whom, and coordinates of a code."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from small_body import small_template
@@ -13,6 +15,7 @@ from corporeal.dynamics.training import DynamicsTraining, learn_predictors
 from corporeal.errors import InputError
 from corporeal.evaluation.dynamics_cases import People, case_of_takes, chosen_settings, predicted
 from corporeal.numerics.transform_coding import make_code
+from corporeal.pipelines.evaluate_dynamics import EvaluateDynamicsConfig, evaluate_dynamics
 from corporeal.pipelines.packed_dataset import Carrier, CodedRows, PackedRows
 from corporeal.pipelines.packed_offsets import (
     joined_regional,
@@ -167,6 +170,14 @@ class TestPackedOffsets:
             exact = np.sqrt((lacking**2).sum(axis=(1, 2)) / kept.sum())
             np.testing.assert_allclose(part.rms(1, found), exact, rtol=1e-3)
             np.testing.assert_allclose(part.rms(3, found), exact, rtol=1e-3)
+
+    def test_an_unpacked_store_is_refused_by_its_way_out(self, tmp_path: Path):
+        """A folder, as captures are recorded into, is told how to become a packed file."""
+        store = tmp_path / "dyna_test.zarr"
+        store.mkdir()
+        config = EvaluateDynamicsConfig(test=store, report=tmp_path / "report")
+        with pytest.raises(InputError, match=r"corporeal dataset pack .*dyna_test\.zarr"):
+            evaluate_dynamics(config)
 
     def test_a_set_that_is_not_packed_is_refused(self):
         held, _ = small_set()

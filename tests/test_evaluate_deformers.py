@@ -12,7 +12,12 @@ from corporeal.body.motion import Motion
 from corporeal.body.registrations import Registrations, Subject, Take, Truth, Twin
 from corporeal.cli.main import main
 from corporeal.errors import InputError
-from corporeal.evaluation.skin_distance import distances, swing_left, volumes
+from corporeal.evaluation.skin_distance import (
+    distances,
+    swing_left,
+    vertical_match,
+    volumes,
+)
 from corporeal.formats.registrations import RegistrationsStore
 from corporeal.pipelines.dataset import write_dataset
 from corporeal.pipelines.deformers import make_deformer
@@ -50,6 +55,18 @@ class TestMeasures:
         assert swing_left(None, swing, {})["all"] == pytest.approx(np.sqrt(12.5e-6))
         assert swing_left(0.5 * swing, swing, {})["all"] == pytest.approx(np.sqrt(12.5e-6) / 2)
         assert swing_left(swing, swing, {})["all"] == 0.0
+
+    def test_ups_and_downs_of_a_region(self):
+        """Twice as far and two frames late, and what goes sideways does not count."""
+        time = np.arange(80) / 60.0
+        true = np.zeros((80, 3, 3))
+        true[:, :2, 1] = 0.01 * np.sin(2 * np.pi * 3.0 * time)[:, None]
+        late = 2.0 * np.roll(true, 2, axis=0)
+        late[:, :, 0] = 1.0
+        found = vertical_match(late, true, np.arange(3) < 2)
+        assert found.amplitude == pytest.approx(2.0, rel=1e-6)
+        assert found.lag == 2
+        assert found.correlation == pytest.approx(np.cos(2 * np.pi * 3.0 * 2 / 60), abs=0.02)
 
     def test_a_larger_body_has_more_volume(self):
         template = load_default_body().template
@@ -107,6 +124,11 @@ class TestReport:
         dmpl, smpl, lbs = (found["deformers"][name] for name in ("dmpl", "smpl", "lbs"))
         assert dmpl["mm"]["all"] < 1e-3
         assert dmpl["swing_mm"]["all"] < 1e-3
+        own = dmpl["by_take"]["ann hop"]["vertical"]
+        assert own["belly"]["correlation"] == pytest.approx(1.0, abs=1e-3)
+        assert own["breasts"]["amplitude"] == pytest.approx(1.0, abs=2e-3)
+        assert own["breasts"]["lag"] == 0
+        assert smpl["by_take"]["ann hop"]["vertical"] == {}
         assert smpl["swing_mm"]["all"] > 0.1
         assert lbs["swing_mm"] == smpl["swing_mm"]
         assert lbs["mm"]["all"] > smpl["mm"]["all"] > dmpl["mm"]["all"]
@@ -121,6 +143,16 @@ class TestReport:
         assert row["volume_percent"] is None
         assert row["deepest_mm"] is None
         assert row["mm"]["all"] > 0
+
+    def test_swings_that_are_not_asked_for(self, store: Path, tmp_path: Path):
+        """What has a memory is moved once; what has none leaves the whole swing all the same."""
+        config = EvaluateDeformersConfig(
+            test=store, report=tmp_path, deformers=("lbs", "dmpl"), every=0, swings=False
+        )
+        found = evaluate_deformers(config).report["deformers"]
+        assert found["dmpl"]["swing_mm"] == {}
+        assert found["dmpl"]["mm"]["all"] < 1e-3
+        assert found["lbs"]["swing_mm"]["all"] > 0.1
 
     def test_the_verb(self, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         said = ["evaluate", "deformers", "lbs", "--test", str(store), "--every", "0"]

@@ -76,6 +76,9 @@ class Evaluate:
     every: int = EvaluateDeformersConfig.every
     """Frames from one whose volume and penetration deformers are asked for to the next; 0 for
     none."""
+    swings: bool = True
+    """Also move deformers that have a memory without it, to tell their swing from the rest; physics
+    takes as long again."""
     json: bool = False
     """Print JSON on stdout for machines."""
 
@@ -142,6 +145,7 @@ class Evaluate:
             report=self.report,
             deformers=tuple(map(str, self.models)),
             every=self.every,
+            swings=self.swings,
         )
         made = evaluate_deformers(config, callback=say)
         tell_made(made, made.notes, _deformers_summary(made), as_json=self.json)
@@ -175,6 +179,7 @@ def _deformers_again(content: dict[str, Any]) -> Evaluate:
         test=Path(config["test"]),
         report=Path(config["report"]),
         every=config["every"],
+        swings=config["swings"],
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from corporeal._typing import Bool, Float, Int, NumpyArray
+from corporeal.evaluation.dynamics import SignalMatch, signal_match
 from corporeal.evaluation.penetration import PenetrationMeter
 from corporeal.evaluation.union_volume import union_volume
 
@@ -45,6 +46,14 @@ def swing_left(
         name: float(np.sqrt(squares[:, some].mean(axis=1)).mean())
         for name, some in {"all": everything, **regions}.items()
     }
+
+
+def vertical_match(
+    swing: Float[NumpyArray, "N V 3"], true: Float[NumpyArray, "N V 3"], some: Bool[NumpyArray, "V"]
+) -> SignalMatch:
+    """How alike the ups and downs of a region's mean are, found and true."""
+    up, wanted = (np.asarray(s[:, some, 1], np.float64).mean(axis=1) for s in (swing, true))
+    return signal_match(wanted, up)
 
 
 def volumes(

@@ -26,13 +26,20 @@ from corporeal.body.registrations import Registrations, Subject, Take
 from corporeal.body.template import Template
 from corporeal.body.topology import topology_hash
 from corporeal.dynamics.blend_shapes import BlendShapeDynamics
+from corporeal.dynamics.training import motion_of
 from corporeal.errors import InputError
 from corporeal.evaluation.penetration import PenetrationMeter
-from corporeal.evaluation.skin_distance import distances, entered, swing_left, volumes
+from corporeal.evaluation.skin_distance import (
+    distances,
+    entered,
+    swing_left,
+    vertical_match,
+    volumes,
+)
 from corporeal.pipelines.dataset import read_dataset
 from corporeal.pipelines.deformers import deformer_class, deformer_names, is_ready, make_deformer
 from corporeal.pipelines.dynamics_bench import REGIONS
-from corporeal.pipelines.layered_body import layers_for
+from corporeal.pipelines.layered_body import USUAL_AGE, layers_for
 from corporeal.pipelines.packed_dataset import Carrier
 from corporeal.runtime.files import make_folder, write_bytes
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
@@ -47,6 +54,8 @@ PARTS = {
     "ends": ("head", "left_hand", "right_hand", "left_foot", "right_foot"),
 }  # fmt: skip
 """Parts of the body whose errors are told apart."""
+UP_AND_DOWN = ("belly", "breasts")
+"""Regions whose vertical motion is compared."""
 _FIRST = 2
 """Frames that are moved beforehand, so that what is prepared once is not timed."""
 ProgressCallback = Callable[[str], None]
@@ -64,6 +73,8 @@ class EvaluateDeformersConfig:
     """Names; all that work as they are if left out."""
     every: int = 30
     """Frames from one whose volume and penetration are measured to the next; 0 for none."""
+    swings: bool = True
+    """Also move what has a memory without it, to tell its swing; physics takes as long again."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +102,12 @@ def evaluate_deformers(
     held, template = read_dataset(config.test), load_default_body().template
     require_takes(config.test, held, template)
     rows: dict[str, dict[str, Any]] = {name: {} for name in ("truth", *names)}
+    meters: dict[str, PenetrationMeter] = {}
     for take in held.takes:
-        seen = _Seen.of(held, take, template, config.every)
+        seen = _Seen.of(held, take, template, config.every, meters)
         rows["truth"][seen.name] = seen.facts
         for name in names:
-            rows[name][seen.name] = _compared(name, seen, template)
+            rows[name][seen.name] = _compared(name, seen, template, config.swings)
             tell(f"{seen.name}, {name}: {rows[name][seen.name]['mm']['all']:.2f} mm")
     truth = rows.pop("truth")
     report = {
@@ -138,8 +150,6 @@ class _Seen:
     motion: Motion
     skin: Float32[NumpyArray, "N V 3"]
     swing: Float32[NumpyArray, "N V 3"] | None
-    offsets: Float32[NumpyArray, "N V 3"] | None
-    """The swing in the rest pose."""
     some: slice
     """Frames whose volume and penetration are measured."""
     volume: Float64[NumpyArray, "n"]
@@ -147,32 +157,24 @@ class _Seen:
     regions: Mapping[str, Bool[NumpyArray, "V"]]
 
     @staticmethod
-    def of(held: Registrations, take: Take, template: Template, every: int) -> "_Seen":
-        """Read all of it."""
-        who, truth, count = held.subjects[take.subject], take.truth, take.frame_count
-        assert truth is not None
+    def of(
+        held: Registrations,
+        take: Take,
+        template: Template,
+        every: int,
+        meters: dict[str, PenetrationMeter],
+    ) -> "_Seen":
+        """Read all of it; `meters` are kept by person."""
+        who, count = held.subjects[take.subject], take.frame_count
         assert who.identity is not None
-        motion = Motion(
-            take.sequence,
-            take.fps,
-            np.asarray(truth.joint_rotations[0:count], np.float64),
-            np.asarray(truth.root_translation[0:count], np.float64),
-            template.skeleton,
-        )
+        motion = motion_of(take, template.skeleton)
         skin = np.asarray(take.vertices[0:count], np.float32)
         twin = None if take.twin is None else np.asarray(take.twin.vertices[0:count], np.float32)
-        swing = offsets = None
-        if twin is not None:
-            swing, carrier = skin - twin, Carrier(template)
-            pose = Pose(
-                np.asarray(motion.joint_rotations, np.float32),
-                np.asarray(motion.root_translation, np.float32),
-            )
-            rest = [carrier.to_rest(who.identity, pose, skins) for skins in (skin, twin)]
-            offsets = (rest[0] - rest[1]).reshape(skin.shape)
         some = slice(every // 2, None, every) if every else slice(0, 0)
         triangles = np.asarray(template.mesh.triangles)
-        rest = np.asarray(who.identity.rest_vertices, np.float64)
+        if who.name not in meters:
+            rest = np.asarray(who.identity.rest_vertices, np.float64)
+            meters[who.name] = PenetrationMeter(rest, triangles)
         labels, parts = np.asarray(template.part_labels), template.part_names
         regions = {
             name: np.isin(labels, [parts.index(part) for part in wanted])
@@ -180,8 +182,8 @@ class _Seen:
         }
         return _Seen(
             f"{take.subject} {take.sequence}", who, who.identity, motion, skin,
-            swing, offsets, some, volumes(skin[some], triangles),
-            PenetrationMeter(rest, triangles), regions,
+            None if twin is None else skin - twin, some, volumes(skin[some], triangles),
+            meters[who.name], regions,
         )  # fmt: skip
 
     @property
@@ -215,17 +217,43 @@ class _Seen:
         left = swing_left(swing, self.swing, self.regions)
         return {name: _rounded(1e3 * value) for name, value in left.items()}
 
+    def vertical(self, swing: Float32[NumpyArray, "N V 3"] | None) -> dict[str, dict[str, float]]:
+        """How belly and breasts go up and down beyond the twin; empty without swings."""
+        if swing is None or self.swing is None:
+            return {}
+        matches = {
+            name: vertical_match(swing, self.swing, self.regions[name]) for name in UP_AND_DOWN
+        }
+        return {
+            name: {
+                "correlation": _rounded(found.correlation),
+                "amplitude": _rounded(found.amplitude),
+                "lag": found.lag,
+            }
+            for name, found in matches.items()
+        }
+
     def oracle_mm(self, deformer: Deformer) -> dict[str, float]:
         """What the best coefficients of a deformer's blend shapes leave of the swing; empty where
         there are none."""
-        if self.offsets is None or not isinstance(deformer, BlendShapeDynamics):
+        if self.swing is None or not isinstance(deformer, BlendShapeDynamics):
             return {}
+        offsets = self._rest(self.skin) - self._rest(self.skin - self.swing)
         shapes = np.asarray(deformer.shapes, np.float64)
         flat = np.linalg.qr(shapes.reshape(len(shapes), -1).T)[0]
-        rows = self.offsets.reshape(len(self.offsets), -1).astype(np.float64)
-        best = ((rows @ flat) @ flat.T).reshape(self.offsets.shape)
-        left = swing_left(best, self.offsets, self.regions)
+        rows = offsets.reshape(len(offsets), -1).astype(np.float64)
+        best = ((rows @ flat) @ flat.T).reshape(offsets.shape)
+        left = swing_left(best, offsets, self.regions)
         return {name: _rounded(1e3 * value) for name, value in left.items()}
+
+    def _rest(self, skins: Float32[NumpyArray, "N V 3"]) -> Float32[NumpyArray, "N V 3"]:
+        """Offsets in the rest pose of skins of the take's poses."""
+        pose = Pose(
+            np.asarray(self.motion.joint_rotations, np.float32),
+            np.asarray(self.motion.root_translation, np.float32),
+        )
+        carried = Carrier(load_default_body().template).to_rest(self.identity, pose, skins)
+        return carried.reshape(skins.shape)
 
     def _inside(self, skins: NumpyArray) -> dict[str, Any]:
         if not len(skins):
@@ -239,10 +267,10 @@ class _Seen:
         return self.meter.triangles
 
 
-def _compared(name: str, seen: _Seen, template: Template) -> dict[str, Any]:
+def _compared(name: str, seen: _Seen, template: Template, swings: bool) -> dict[str, Any]:
     """One deformer on one take."""
     began = time.process_time()
-    deformer = made_for(name, seen, template)
+    deformer = made_for(name, seen.who, template)
     start = replace(
         seen.motion,
         joint_rotations=seen.motion.joint_rotations[:_FIRST],
@@ -257,26 +285,28 @@ def _compared(name: str, seen: _Seen, template: Template) -> dict[str, Any]:
     found = np.asarray(deformer.animate(seen.identity, seen.motion).vertices, np.float32)
     whole = time.process_time() - began
     swing = None
-    if deformer.stateful and seen.swing is not None:
+    if swings and deformer.stateful and seen.swing is not None:
         still = deformer.animate(seen.identity, seen.motion, {"dynamics": False})
         swing = found - np.asarray(still.vertices, np.float32)
     return {
         **seen.measured(found),
-        "swing_mm": seen.swing_mm(swing),
-        "oracle_mm": seen.oracle_mm(deformer),
+        "swing_mm": seen.swing_mm(swing) if swings or not deformer.stateful else {},
+        "oracle_mm": seen.oracle_mm(deformer) if swings else {},
+        "vertical": seen.vertical(swing),
         "prepare_cpu_s": round(prepared, 3),
         "frame_cpu_ms": round(1e3 * (whole - short) / (seen.motion.frame_count - _FIRST), 4),
     }
 
 
-def made_for(name: str, seen: _Seen, template: Template) -> Deformer:
+def made_for(name: str, who: Subject, template: Template) -> Deformer:
     """The deformer, with the person's own layers where it needs some."""
     if not deformer_class(name).needs_layers:
         return make_deformer(name, template)
-    layers = seen.who.layers
+    layers = who.layers
     if layers is None:
-        body = Body(template, seen.identity, {})
-        layers, _ = layers_for(None, body, float(seen.who.facts.get("age", 40.0)))
+        assert who.identity is not None
+        age = float(who.facts.get("age", USUAL_AGE))
+        layers, _ = layers_for(None, Body(template, who.identity, {}), age)
     return make_deformer(name, template, layers=layers)
 
 

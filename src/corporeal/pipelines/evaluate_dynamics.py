@@ -29,7 +29,9 @@ from corporeal.dynamics.training import (
     learn_predictors,
     take_controls,
 )
+from corporeal.errors import InputError
 from corporeal.evaluation.dynamics_cases import CASES, chosen_settings, predicted
+from corporeal.formats.packed_registrations import SUFFIX
 from corporeal.pipelines.dynamics_bench import Bench, Predictions
 from corporeal.pipelines.vertical_motion import vertical_matches
 from corporeal.runtime.files import make_folder, write_bytes
@@ -92,6 +94,8 @@ def evaluate_dynamics(
     tell = callback or (lambda _words: None)
     page = make_folder(config.report) / REPORT
     sources = [config.test] if config.learn is None else [config.learn, config.test]
+    for path in sources:
+        _require_packed(path)
     run = start_run("evaluate dynamics", config, sources)
     bench = Bench.read(config.test, config.learn, config.people, config.motions, config.count)
     tell(f"{len(bench.cases)} takes: " + ", ".join(
@@ -135,6 +139,15 @@ def evaluate_dynamics(
     write_bytes(page, (json.dumps(report, indent=1) + "\n").encode(), inside=config.report)
     finish_run(run, [page], report)
     return EvaluatedDynamics(page, manifest_path(page), (), report)
+
+
+def _require_packed(path: Path) -> None:
+    if path.is_dir():
+        packed = path.with_suffix(SUFFIX).name
+        raise InputError(
+            f"{path} is a folder; expected a packed set. Pack it first: "
+            f"corporeal dataset pack {path} --out {packed}"
+        )
 
 
 def coded(bench: Bench, settings: DynamicsTraining) -> list[CodedTake]:
