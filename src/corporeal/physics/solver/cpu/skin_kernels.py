@@ -74,3 +74,24 @@ def _taken_share(square):
         return 0.0
     stretch = np.sqrt(square)
     return -min(stretch - 1.0, GIVE) / stretch
+
+
+@kernel(fastmath=True)
+def damp_creases(starts, columns, values, guess, z, apart, right):
+    """Add D (ẑ − z) to the `right` side, ẑ being the first `guess` of the free vertices and D a
+    matrix by rows (`solver.membrane`); `apart` is scratch of four numbers a vertex, of which the
+    last are zero."""
+    for i in range(len(guess)):
+        for c in range(3):
+            apart[i, c] = guess[i, c] - z[i, c]
+    for i in range(len(starts) - 1):
+        x, y, w, o = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        for entry in range(starts[i], starts[i + 1]):
+            k, value = columns[entry], values[entry]
+            x += value * apart[k, 0]
+            y += value * apart[k, 1]
+            w += value * apart[k, 2]
+            o += value * apart[k, 3]
+        right[i, 0] += x
+        right[i, 1] += y
+        right[i, 2] += w

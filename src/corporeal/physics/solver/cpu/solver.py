@@ -93,9 +93,14 @@ class CpuSolver:
         self._momentum = rule.inertia * system.masses[self._free]
         self._inertia = self._momentum + system.springs
         self._loose, self._springs = system.loose, system.springs
+        self._apart = np.zeros((free, QUAD), np.float32)
         self._factor = CholeskyFactor(system.matrix(rule.inertia, rule.stiffening))
         creasing = system.creasing(rule.stiffening)
-        self._creasing = None if creasing is None else creasing.astype(np.float32)
+        self._creasing = (
+            None
+            if creasing is None
+            else (creasing.indptr, creasing.indices, creasing.data.astype(np.float32))
+        )
         self._pressing = self._press()
         untangling = untangling_of(system)
         self._untangling = (
@@ -294,6 +299,7 @@ class CpuSolver:
         the first `guess`."""
         from corporeal.physics.solver.cpu.anderson import accelerate
         from corporeal.physics.solver.cpu.local_step import correct, gather_residual
+        from corporeal.physics.solver.cpu.skin_kernels import damp_creases
 
         free, known, pushes = len(pull), 0, most_pushes(self.rule.moving)
         right, delta = self._sides
@@ -304,7 +310,7 @@ class CpuSolver:
                 self._hold_back(z, pull)
             gather_residual(self._buffers, self._inertia, pull, z, right)
             if self._creasing is not None:
-                right += self._creasing @ (guess - z[:free]).astype(np.float32)
+                damp_creases(*self._creasing, guess, z, self._apart, right)
             for constraint, matrix, weights in self._others:
                 right += _residual(constraint, matrix, weights, z)[:free]
             if self._pressing is not None and self._pressing.push(right, iteration):
