@@ -243,10 +243,12 @@ def main() -> None:
         "--only-held-back", action="store_true", help="measure these, keep the rest"
     )
     arguments = parser.parse_args()
-    if arguments.only_held_back:
-        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-        kept["held_back"] = held_back(arguments.data) | {"commit": commit()}
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    if arguments.part:
+        report = json.loads(RESULTS.read_text(encoding="utf-8"))
+        report["held_back"] = held_back(arguments.data) | {"commit": commit()}
+        with tempfile.TemporaryDirectory() as folder:
+            report["extremes"] = extremes(Path(folder), arguments.jobs) | {"commit": commit()}
+        RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         return
     with tempfile.TemporaryDirectory() as folder:
         out = arguments.store or Path(folder) / "people.zarr"
