@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--store", type=Path, help="keep the store here, or take it from here")
     parser.add_argument(
-        "--only-held-back", action="store_true", help="measure these, keep the rest"
+        "--part", action="store_true", help="held-back and extreme people alone; keep the rest"
     )
     arguments = parser.parse_args()
     if arguments.part:
