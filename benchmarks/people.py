@@ -240,13 +240,15 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--store", type=Path, help="keep the store here, or take it from here")
     parser.add_argument(
-        "--only-held-back", action="store_true", help="measure these, keep the rest"
+        "--part", action="store_true", help="held-back and extreme people alone; keep the rest"
     )
     arguments = parser.parse_args()
-    if arguments.only_held_back:
-        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-        kept["held_back"] = held_back(arguments.data) | {"commit": commit()}
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    if arguments.part:
+        report = json.loads(RESULTS.read_text(encoding="utf-8"))
+        report["held_back"] = held_back(arguments.data) | {"commit": commit()}
+        with tempfile.TemporaryDirectory() as folder:
+            report["extremes"] = extremes(Path(folder), arguments.jobs) | {"commit": commit()}
+        RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         return
     with tempfile.TemporaryDirectory() as folder:
         out = arguments.store or Path(folder) / "people.zarr"

@@ -20,10 +20,10 @@ HIP_SPREAD: Final = 0.008
 """σ of the hips' largest girth about the girth at the buttock point, a share of it."""
 MID_THIGH: Final = (0.95, 0.25, 0.0015)
 """Girth of the mid-thigh over that at the buttock's crease up to body mass index 24, its power of
-the index beyond that, and its fall for every year past 40. By computed tomography mid-thighs have
-210 and 194 cm² in women and men of 73 years and index 27 (Goodpaster 2003), 297 and 266 in those of
-index 34.8 and 32.4 (PMC2828653): 0.82 to 0.86 of what soldiers' girths at the crease become at that
-index."""
+the index from there to 35, and its fall for every year past 40. By computed tomography mid-thighs
+have 210 and 194 cm² in women and men of 73 years and index 27 (Goodpaster 2003), 297 and 266 in
+those of index 34.8 and 32.4 (PMC2828653): 0.82 to 0.86 of what soldiers' girths at the crease
+become at that index."""
 MID_THIGH_SPREAD: Final = 0.01
 """σ about that, a share of it."""
 VOLUME: Final = 430e-6
@@ -105,7 +105,7 @@ def mid_thigh(log_dimensions: Float[NumpyArray, "*n m"], age: Numbers) -> Number
     ratio, power, yearly = MID_THIGH
     index = log_dimensions[..., _MASS] - 2 * log_dimensions[..., _STATURE] - np.log(24.0)
     old = np.maximum(age - 40.0, 0.0)
-    return np.log(ratio) - power * np.maximum(index, 0.0) - yearly * old
+    return np.log(ratio) - power * np.clip(index, 0.0, np.log(35.0 / 24.0)) - yearly * old
 
 
 def companion_spreads(gender: float) -> Float[NumpyArray, "c"]:
