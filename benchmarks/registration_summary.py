@@ -123,6 +123,13 @@ def main() -> None:
         path = RESULTS / f"registration_{name}.json"
         if path.is_file():
             found[name] = json.loads(path.read_text())
+    if "training" in found:
+        report = found["training"]["evaluation"]["report"]
+        for kind in ("model_mm", "pose_mm"):
+            pairs = zip(report["registered"][kind], report["truth"][kind], strict=True)
+            found["training"][f"{kind[:-3]}_ratio"] = [
+                round(mine / best, 4) for mine, best in pairs
+            ]
     (RESULTS / "registration.json").write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))
 

@@ -16,6 +16,8 @@ import sys
 import time
 from pathlib import Path
 
+from provenance import commit
+
 RESULTS = Path(__file__).parent / "results"
 VERB = (sys.executable, "-m", "corporeal.cli.main")
 
@@ -92,11 +94,13 @@ def main() -> None:
     given.home.mkdir(parents=True, exist_ok=True)
     taken = steps(given.home, given.people, given.poses, given.jobs)
     log = (given.home / "evaluate.log").read_text()
+    told = json.loads(log[log.index("{") :])
     found = {
+        "commit": commit(),
         "people": given.people,
         "poses": given.poses,
         "seconds": taken,
-        "evaluation": json.loads(log[log.index("{") :]),
+        "evaluation": {"report": told["report"], "notes": told["notes"]},
     }
     given.out.write_text(json.dumps(found, indent=2) + "\n")
     print(json.dumps(found["evaluation"], indent=2))

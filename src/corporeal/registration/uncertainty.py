@@ -25,10 +25,12 @@ from corporeal.registration.pose_prior import pose_prior
 SHOWN = 2.5e-3
 """ε: metres about each axis, poses and sliding included."""
 ALIKE = 40.0
-"""c of measurements."""
+"""c."""
 ALIKE_AFAR = 400.0
-"""c of what the scan does not show: small errors of one sign over all that it shows add up there.
-Chosen on four scans of two people, of which half or a limb was missing."""
+"""c for parts that the scan hardly shows: small errors of one sign over all that it shows add up
+there. Chosen on four scans of two people, of which half or a limb was missing."""
+_HARDLY = 0.5
+"""Share of a part's vertices that are shown, below which it hardly is."""
 LACKING = 1.5e-3
 """r: metres."""
 SPREAD = 1.0 / 1.6
@@ -39,9 +41,13 @@ _ANY_TURN = 10.0
 
 def rest_spread(seen: Bool[NumpyArray, "V"]) -> Float64[NumpyArray, "V"]:
     """Standard deviation of every rest vertex about each axis, metres, where `seen` are shown."""
-    shapes, root, seen = _posterior(seen, ALIKE_AFAR)
-    half = np.linalg.solve(root, shapes.reshape(len(shapes), -1))
-    variance = np.square(half).sum(axis=0).reshape(-1, 3).mean(axis=1)
+    seen, afar = _shown(seen)
+    variance = np.empty(len(seen))
+    for some, alike in ((~afar, ALIKE), (afar, ALIKE_AFAR)):
+        if some.any():
+            shapes, root = _posterior(seen, alike)
+            half = np.linalg.solve(root, shapes[:, some].reshape(len(shapes), -1))
+            variance[some] = np.square(half).sum(axis=0).reshape(-1, 3).mean(axis=1)
     return np.sqrt(np.where(seen, SHOWN**2, variance + LACKING**2))
 
 
@@ -50,12 +56,29 @@ def rest_draws(
 ) -> tuple[Float64[NumpyArray, "n V 3"], Float64[NumpyArray, "n J 3"]]:
     """Errors that the rest skin and the joints may have, metres: drawn from the posterior of the
     shape, so that a person's parts err together."""
-    shapes, root, _ = _posterior(seen, ALIKE)
-    space = person_model().space
-    random = np.random.default_rng(seed)
-    betas = np.linalg.solve(root.T, random.normal(size=(len(shapes), count))).T
-    joints = SPREAD * np.einsum("nk,kja->nja", betas, space.joint_shapes)
-    return np.einsum("nk,kva->nva", betas, shapes, optimize=True), joints
+    seen, afar = _shown(seen)
+    model = person_model()
+    normals = np.random.default_rng(seed).normal(size=(model.space.count, count))
+    moved = model.weights[afar].sum(axis=0) > 0.5 * model.weights.sum(axis=0)
+    skins = np.empty((count, len(seen), 3))
+    joints = np.empty((count, len(moved), 3))
+    for some, turned, alike in ((~afar, ~moved, ALIKE), (afar, moved, ALIKE_AFAR)):
+        if some.any():
+            shapes, root = _posterior(seen, alike)
+            betas = np.linalg.solve(root.T, normals).T
+            skins[:, some] = np.einsum("nk,kva->nva", betas, shapes[:, some], optimize=True)
+            each = SPREAD * np.einsum("nk,kja->nja", betas, model.space.joint_shapes)
+            joints[:, turned] = each[:, turned]
+    return skins, joints
+
+
+def _shown(seen: Bool[NumpyArray, "V"]) -> tuple[Bool[NumpyArray, "V"], Bool[NumpyArray, "V"]]:
+    """What counts as shown, and vertices of the parts that hardly are."""
+    if not seen.any():
+        seen = np.ones_like(seen)
+    labels = np.asarray(person_model().template.part_labels)
+    shares = np.bincount(labels, seen) / np.bincount(labels)
+    return seen, shares[labels] < _HARDLY
 
 
 def marginal_precision(
@@ -82,12 +105,9 @@ def _rotations() -> Float64[NumpyArray, "V 3 R"]:
 
 def _posterior(
     seen: Bool[NumpyArray, "V"], alike: float
-) -> tuple[Float64[NumpyArray, "K V 3"], Float64[NumpyArray, "K K"], Bool[NumpyArray, "V"]]:
-    """Shape directions as people differ, Cholesky's factor of the posterior's precision, and what
-    counts as shown."""
+) -> tuple[Float64[NumpyArray, "K V 3"], Float64[NumpyArray, "K K"]]:
+    """Shape directions as people differ, and Cholesky's factor of the posterior's precision."""
     model = person_model()
-    if not seen.any():
-        seen = np.ones_like(seen)
     shapes = SPREAD * model.space.vertex_shapes
     # the rest skin is compared where it is shown: a common shift is no error
     shapes = shapes - shapes[:, seen].mean(axis=1, keepdims=True)
@@ -100,4 +120,4 @@ def _posterior(
         1.0 / (alike * SHOWN**2),
         likely,
     )
-    return shapes, np.linalg.cholesky(precision), seen
+    return shapes, np.linalg.cholesky(precision)
