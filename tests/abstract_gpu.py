@@ -1,4 +1,4 @@
-"""A GPU to compile for that need not be there; from JAX 0.12 on, it must be said which one it is."""
+"""A GPU to compile for that need not be there; from JAX 0.12 on it must be said which it is."""
 
 import jax
 
