@@ -1,6 +1,6 @@
 """Kill −9 at random points, the same command again, and the result equal to the bit.
 
-    python benchmarks/kill_and_rerun.py [--verbs people capture flesh train] [--kills 10] [--out FILE]
+    python benchmarks/kill_and_rerun.py [--verbs people capture flesh …] [--kills 10] [--out FILE]
 
 Every verb runs once undisturbed, which gives the reference and its seconds. Then it is started,
 killed with all of its processes after a random share of these seconds, and started again until it

@@ -198,7 +198,9 @@ def test_help_says_what_a_flag_does_and_whose_default_it_is(
     soft, fat = "projective: Young's modulus of soft flesh", "layered: Young's modulus of fat"
     whose = "projective (default: 12000); layered (default: 3250)"
     assert f"{soft}; 1000 to 1e+06 Pa; {fat}; 1000 to 1e+06 Pa {whose}" in text
-    assert "projective, layered: volume preservation" in text
+    assert "projective: volume preservation" in text
+    assert "; layered: volume preservation" in text
+    assert "projective (default: 50); layered (default: 100)" in text
     assert "projective, layered: every frame is in static balance" in text
     assert "dyna, dmpl, neural: how many times as far flesh swings" in text
     assert "--no-sliding projective: skin sticks to the bones" in text

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from abstract_gpu import an_h200
 from constraints.spring import spring_constraint
 from flesh import bar
 from scipy.sparse import csc_array, diags_array
@@ -149,7 +150,9 @@ def test_kernels_can_be_made_for_a_gpu(batch: int) -> None:
     """Triton's types are stricter than those of the interpreter, and are checked without a GPU."""
     order = np.concatenate([SYSTEM.free, np.flatnonzero(SYSTEM.anchored)])
     flesh, positions = flesh_of(elements_of(SYSTEM, order)), jnp.zeros((3, len(order), batch))
-    program = jax.jit(kernel_forces).trace(flesh, positions).lower(lowering_platforms=("cuda",))
+    with jax.sharding.use_abstract_mesh(an_h200()):
+        made = jax.jit(kernel_forces).trace(flesh, positions)
+        program = made.lower(lowering_platforms=("cuda",))
     assert "forces" in program.as_text()
 
 

@@ -154,14 +154,14 @@ def test_what_does_not_fit_is_refused(pxr, tmp_path: Path, character: Character)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_damage_that_is_no_text_is_named(tmp_path: Path):
+def test_damage_that_is_no_text_is_named(pxr, tmp_path: Path):
     """USD's message repeats the file's bytes, and cannot be spelt then."""
     (tmp_path / "a.usda").write_bytes(b'#usda 1.0\ndef Xform "a" {\n float \xa6\xff = 1\n}\n')
     with pytest.raises(FormatError, match=r"a\.usda cannot be read as USD"):
         read_usd_mesh(tmp_path / "a.usda")
 
 
-def test_vertices_that_are_no_numbers_are_told_with_the_file(tmp_path: Path):
+def test_vertices_that_are_no_numbers_are_told_with_the_file(pxr, tmp_path: Path):
     write_usd(tmp_path / "a.usda", soft_character(frames=2, rank=1))
     text = (tmp_path / "a.usda").read_text()
     start = text.index("point3f[] points = [(") + len("point3f[] points = [(")
