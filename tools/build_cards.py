@@ -41,15 +41,17 @@ layers) is in every take; `corporeal dataset info` tells what a set holds, `corp
 validate` whether its flesh is sound.
 
 ### An archive to publish
-A tenth of all sets, packed, with checksums. The command for all of them is the same without `--size`.
+A tenth of all sets, packed, with checksums. For all of them, leave `--size` out.
 
 ```text
 python tools/record_sets.py HOME --size 0.1 --device cpu
-cd HOME && sha256sum *.packed.npz *.manifest.json > SHA256SUMS && tar --create --file captures.tar *.packed.npz *.manifest.json SHA256SUMS
+cd HOME
+sha256sum *.packed.npz *.manifest.json > SHA256SUMS
+tar --create --file captures.tar *.packed.npz *.manifest.json SHA256SUMS
 ```
 
-It was not recorded for this page. What a pose and a frame cost: [the scanner](methods/capture.md). Whoever has the archive checks it
-with `sha256sum --check SHA256SUMS` and reads any set by its name (`corporeal dataset info dyna.packed.npz`).
+It was not recorded for this page. What a pose and a frame cost: [the scanner](methods/capture.md).
+Whoever has the archive checks it with `sha256sum --check SHA256SUMS`.
 
 ## Citing
 `corporeal cite` prints the papers of the methods; `CITATION.cff` is for the package.
