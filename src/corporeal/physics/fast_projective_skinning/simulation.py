@@ -40,7 +40,7 @@ _TURN_A_STEP = 0.2
 _STILL = 1e-5
 """Metres: a static shape is found when no vertex moves further in a round of iterations."""
 _MOST_ROUNDS = 20
-_SETTLING_STEPS = 24
+_SETTLING_STEPS = 120
 """Of moving flesh without movement, after the balance that it starts from."""
 _TOUCHING_TURN_A_STEP, _MOST_TOUCHING_ROUNDS, _TOUCHING_SETTLING_STEPS = 0.1, 40, 120
 """The same where skin meets skin: it must be found before it is deep inside."""
