@@ -30,8 +30,8 @@ KEPT = 0.3
 """Weight of a vertex's own place on the wall against the mean of its neighbours'."""
 TO_AXIS = 0.06
 """From the wall's sides back to the upright axis that it is bent around, metres."""
-SMOOTH = 0.005
-"""Of the continued surfaces, metres: places around the breasts are met to a part of this."""
+SMOOTH = 0.3
+"""Of the continued surfaces, metres: they follow the trend around the breasts, not every vertex."""
 FULL = 0.05
 """From the border inwards muscle thickens over this length, metres."""
 HALVINGS = 16
