@@ -20,6 +20,9 @@ from corporeal.population.distribution import (
 )
 from corporeal.population.weight_map import COMPONENTS, WeightMap
 
+_LEAST_VARIANCE = 1e-10
+"""Of a component over the first one's; less is rounding, and bodies vary in fewer ways."""
+
 
 def fit_weight_map(
     model: PhenotypeModel,
@@ -35,6 +38,7 @@ def fit_weight_map(
     # X = Z D has the components U = Dᵀ Zᵀ v / σ of the eigenvectors v of X Xᵀ = Z (D Dᵀ) Zᵀ
     values, vectors = np.linalg.eigh(spread @ (directions @ directions.T) @ spread.T)
     leading = np.argsort(values)[::-1][:COMPONENTS]
+    leading = leading[values[leading] > _LEAST_VARIANCE * values[leading[0]]]
     mixtures = np.zeros((coefficients.shape[1], len(leading)))
     mixtures[used] = spread.T @ vectors[:, leading] / np.sqrt(values[leading])
     shapes = vectors[:, leading] * np.sqrt(values[leading])
