@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from flesh_films import PEOPLE
-from provenance import commit
+from measured_commit import commit
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.composition.predict import predict_composition

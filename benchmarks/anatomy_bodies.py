@@ -25,8 +25,8 @@ from time import process_time
 
 import numpy as np
 from anatomy_fit import source_code
+from measured_commit import commit
 from numba import njit
-from provenance import commit
 
 from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.anatomy.bone_margin import HEAD

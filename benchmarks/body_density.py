@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 from corporeal._typing import Float, NumpyArray
 from corporeal.anatomy.composition.people import read_people

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 from corporeal.assets.default_body import load_default_body
 from corporeal.capture.flesh import PersonFlesh, flesh_of

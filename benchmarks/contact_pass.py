@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 from corporeal.body.animation import Animation
 from corporeal.body.identity import Identity

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anthropometry.corpulence import body_at_bmi

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results/deformers.json"

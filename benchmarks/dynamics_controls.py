@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 from corporeal.body.motion import Motion
 from corporeal.dynamics.body_mass import body_mass_index

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 EXAGGERATION = 3.0
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 SIZES = {"dmpl": (20000, 40140), "dyna": (10000, 240804)}
 """Frames and numbers a frame."""

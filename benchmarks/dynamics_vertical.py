@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 RESULTS = Path(__file__).parent / "results/dynamics_vertical.json"
 PARTS = {"belly": ("belly",), "breasts": ("left_breast", "right_breast")}

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.models.phenotype.model import PhenotypeModel

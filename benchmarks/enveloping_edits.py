@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 RESULTS = Path(__file__).parent / "results/enveloping_edits.json"
 MORE = (-15.0, -8.0, 8.0, 15.0, 30.0)

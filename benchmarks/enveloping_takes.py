@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 RESULTS = Path(__file__).parent / "results/enveloping_takes.json"
 EVERY = 6

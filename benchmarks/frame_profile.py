@@ -25,8 +25,8 @@ from unittest import mock
 
 import numpy as np
 from layered import PEOPLE
+from measured_commit import commit
 from pose_sheet import Person
-from provenance import commit
 
 from corporeal.anatomy.layered.deformer import LayeredSkinning
 from corporeal.body.identity import Identity

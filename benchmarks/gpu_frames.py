@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     import jax
-    from provenance import commit
+    from measured_commit import commit
 
     report: dict[str, Any] = {
         "command": f"python benchmarks/gpu_frames.py {' '.join(sys.argv[1:])}",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from held_poses import DEFAULT, DEFORMERS, SUBJECTS, Subject
-from provenance import commit
+from measured_commit import commit
 
 from corporeal.body.pose import Pose
 from corporeal.capture.clearance import capsules_of

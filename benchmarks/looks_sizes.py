@@ -21,7 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    from provenance import commit
+    from measured_commit import commit
 
     from corporeal.cli.main import main as corporeal
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 SIZES = (5, 10, 20, 50, 100)
 SEQUENCES = ("jumping-jacks", "light-hopping-loose", "shake-shoulders", "shake-hips", "punching",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 CANDIDATES: dict[str, dict[str, Any]] = {
     "small": {"steps": 1500},

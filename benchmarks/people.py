@@ -21,8 +21,8 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from measured_commit import commit
 from people_plots import correlation_figure, moment_figure
-from provenance import commit
 
 from corporeal.anatomy.composition.people import read_people as scanned_people
 from corporeal.anatomy.composition.waist import CREST_OVER_NAVEL

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import numpy as np
 from layered import PEOPLE
+from measured_commit import commit
 from pose_sheet import Person
-from provenance import commit
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.layered.deformer import LayeredSkinning

@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=None)
     arguments = parser.parse_args()
-    from provenance import commit
+    from measured_commit import commit
 
     start = process_time()
     result = examine(arguments.count)

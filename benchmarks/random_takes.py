@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.composition.predict import predict_composition

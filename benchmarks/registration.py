@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 RESULTS = Path(__file__).parent / "results"
 KINDS = ("A", "T", "arms up", "sitting", "walking")

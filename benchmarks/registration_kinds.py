@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 from registration import RESULTS, SEED, _seen_from, drawn_pose, people
 
 UP_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 RESULTS = Path(__file__).parent / "results"
 SEED = 20_992

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from provenance import commit
+from measured_commit import commit
 
 RESULTS = Path(__file__).parent / "results"
 SOFT = ("belly", "left_breast", "right_breast", "left_thigh", "right_thigh")

@@ -3,6 +3,7 @@
 python benchmarks/registration_summary.py       # writes benchmarks/results/registration.json
 """
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,9 @@ def told(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Gather, write, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=RESULTS / "registration.json")
+    given = parser.parse_args()
     found: dict[str, Any] = {"command": "python benchmarks/registration_summary.py"}
     for name in ("people_0.4mm", "people_1mm", "people_0.4mm_without5", "starts_0.4mm"):
         rows = rows_of(name)
@@ -130,7 +134,7 @@ def main() -> None:
             found["training"][f"{kind[:-3]}_ratio"] = [
                 round(mine / best, 4) for mine, best in pairs
             ]
-    (RESULTS / "registration.json").write_text(json.dumps(found, indent=1) + "\n")
+    given.out.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))
 
 

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from provenance import commit
+from measured_commit import commit
 
 RESULTS = Path(__file__).parent / "results"
 VERB = (sys.executable, "-m", "corporeal.cli.main")

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from provenance import commit
+from measured_commit import commit
 
 from corporeal.evaluation.random_characters import random_character
 from corporeal.evaluation.stress_test import stress_test

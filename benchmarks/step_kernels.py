@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from frame_profile import clip_of
-from provenance import commit
+from measured_commit import commit
 
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.physics.solver.cpu.local_step import gather_residual, local_step

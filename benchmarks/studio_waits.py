@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="of every rate")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    from provenance import commit
+    from measured_commit import commit
 
     made = {"start": start, "work": work, "frames": frames, "soak": soak}[arguments.part](arguments)
     made |= {

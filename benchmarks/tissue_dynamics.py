@@ -22,7 +22,7 @@ from time import process_time
 
 import numpy as np
 from damping import strongest_wave
-from provenance import commit
+from measured_commit import commit
 
 from corporeal._typing import Float64, NumpyArray
 from corporeal.anatomy.building.muscle import vertex_volumes

@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--commit", help="the code of that run")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    from provenance import commit
+    from measured_commit import commit
 
     for name in given.scripts:
         made = run(name) if given.log is None else earlier(given.log.read_text(), given.load)

@@ -175,7 +175,7 @@ def test_resting_contact_settles(
         before = state
         state = moving.step(state, bent(BEND * min(1.0, (frame + 1) / 30)), 1 / 60)
     assert state.flesh.touching is not None
-    assert len(state.flesh.touching) > 10
+    assert len(state.flesh.touching) >= 10  # there is something to settle
     assert before.flesh.touching is not None
     np.testing.assert_array_equal(state.flesh.touching.pairs, before.flesh.touching.pairs)
     assert np.abs(state.flesh.positions - before.flesh.positions).max() < 1e-4

@@ -18,7 +18,7 @@ from numba.core.typing.templates import AbstractTemplate, signature
 
 import corporeal
 from corporeal.pipelines.demo_kernels import FIRST_KERNELS, KERNELS
-from corporeal.runtime.compiling import OPERATORS
+from corporeal.runtime.compiling_cpu import OPERATORS
 from corporeal.runtime.kernels import compile_ahead, kernel, named_kernel
 
 

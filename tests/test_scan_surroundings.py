@@ -206,19 +206,22 @@ def test_mending_goes_no_further_than_it_must() -> None:
 
 def test_feet_that_a_scan_lacks_do_not_shorten_the_legs() -> None:
     """Of a person cut at the ankles, who already lies on the scan, the first pass keeps the feet
-    where they were: their vertices find the cut, whose points find the shins."""
+    where they were: their vertices find the cut, whose points find the shins. How far feet go
+    depends on where points happen to lie (8 to 20 mm), so three cuts are taken together."""
     person, normals = _person()
-    kept = person[:, 1] > 0.12
-    model, surface, fit = _lying(person[kept], normals[kept])
-    feet = fit.posed.vertices[:, 1] < fit.posed.vertices[:, 1].min() + 0.05
-    away = {}
-    for strict in (True, False):
-        stage = FINE[0]._replace(strict=strict)
-        found = fit_model(model, surface, fit.state, (stage,)).posed.vertices
-        away[strict] = np.linalg.norm(found - fit.posed.vertices, axis=1)[feet].mean()
+    away: dict[bool, list[float]] = {True: [], False: []}
+    for cut in (0.11, 0.12, 0.13):
+        kept = person[:, 1] > cut
+        model, surface, fit = _lying(person[kept], normals[kept])
+        feet = fit.posed.vertices[:, 1] < fit.posed.vertices[:, 1].min() + 0.05
+        for strict in away:
+            stage = FINE[0]._replace(strict=strict)
+            found = fit_model(model, surface, fit.state, (stage,)).posed.vertices
+            gone = np.linalg.norm(found - fit.posed.vertices, axis=1)[feet]
+            away[strict].append(float(gone.mean()))
     assert FINE[0].strict
-    assert away[True] < 0.015  # spacing of the points
-    assert away[False] > 3.0 * away[True]
+    assert np.mean(away[True]) < 0.015  # spacing of the points
+    assert min(away[False]) > 3.0 * max(away[True])
 
 
 def test_hands_beyond_the_sides_of_a_plinth_are_kept() -> None:

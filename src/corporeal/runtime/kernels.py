@@ -14,7 +14,7 @@ from numba.core import event
 from numba.core.errors import NumbaError
 from numba.core.sigutils import normalize_signature
 
-from corporeal.runtime.compiling import CollectorRest, remember_operators, widen_literals
+from corporeal.runtime.compiling_cpu import CollectorRest, remember_operators, widen_literals
 
 Decorator = Callable[[Callable[..., Any]], Any]
 
