@@ -1,11 +1,9 @@
 """Registration: parts with closed forms, a whole scan of a small cloud, and what is refused."""
 
-from functools import cache
-
 import numpy as np
 import pytest
+from scanned_people import drawn_cloud, drawn_person
 
-from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose, RotationPose
 from corporeal.body.raw_scan import RawScan
 from corporeal.errors import FormatError, InputError
@@ -25,53 +23,22 @@ from corporeal.registration.model_jacobian import model_jacobian
 from corporeal.registration.model_stage import ModelStage, equations, fit_model, nearest
 from corporeal.registration.orientation import outward_normals
 from corporeal.registration.person_model import PersonState, person_model
-from corporeal.registration.pose_prior import pose_prior
 from corporeal.registration.preparing import prepare
 from corporeal.registration.register import register_scan
 from corporeal.registration.scan_surface import ScanSurface, cell_means
 from corporeal.registration.soundness import mended, rings_around, unsound_triangles
 from corporeal.registration.together import fit_together
-from corporeal.registration.tracking import Tracker
-
-
-@cache
-def _state(seed: int = 3) -> PersonState:
-    """A person and an A-pose, drawn."""
-    random = np.random.default_rng(seed)
-    model = person_model()
-    names = model.template.skeleton.names
-    vectors = np.zeros((len(names), 3))
-    vectors[1:22] = 0.04 * random.normal(size=(21, 3))
-    vectors[names.index("left_shoulder"), 2] -= 0.7
-    vectors[names.index("right_shoulder"), 2] += 0.7
-    vectors[0, 1] = 0.8
-    shape = np.zeros(model.space.count)
-    shape[:20] = 0.6 * random.normal(size=20)
-    pose = RotationPose(matrix_from_axis_angle(vectors), np.array([0.1, 1.0, -0.2]))
-    return PersonState(shape, pose)
-
-
-def _cloud(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points spread over the drawn person's skin, their normals, and the skin."""
-    from corporeal.body.mesh import Mesh
-    from corporeal.registration.cloud import sample_surface
-
-    model = person_model()
-    posed = model.posed(_state())
-    mesh = Mesh(posed.vertices, np.asarray(model.template.mesh.triangles))
-    cloud = sample_surface(mesh, count, seed)
-    return cloud.points, cloud.normals, posed.vertices
 
 
 def _surface(count: int) -> ScanSurface:
-    points, normals, _ = _cloud(count)
+    points, normals, _ = drawn_cloud(count)
     return ScanSurface(points, normals, np.ones(len(points)), 0.01)
 
 
 def test_jacobian_meets_finite_differences() -> None:
     """∂x by shape, rotations and translation against central differences, step 1e-6."""
     model = person_model().cut(np.arange(0, 13380, 900))
-    state = _state()
+    state = drawn_person()
     posed = model.posed(state, corrected=False)
     shapes = 4
     exact = model.jacobian(posed, shapes)
@@ -90,7 +57,7 @@ def test_jacobian_meets_finite_differences() -> None:
 def test_operator_is_the_dense_jacobian() -> None:
     """The sparse operator's products against the dense derivative, single precision."""
     model = person_model()
-    posed = model.posed(_state(), corrected=False)
+    posed = model.posed(drawn_person(), corrected=False)
     operator = model_jacobian(model, posed, 3)
     rows = np.arange(0, 13380, 700)
     dense = model.jacobian(posed, 3, rows)
@@ -106,7 +73,7 @@ def test_operator_is_the_dense_jacobian() -> None:
 def test_rotations_stay_rotations_over_many_steps() -> None:
     """RᵀR = I to rounding after 200 steps; without projection errors double down the tree."""
     model = person_model().cut(np.array([0, 5000]))
-    state = _state()
+    state = drawn_person()
     random = np.random.default_rng(1)
     for _ in range(200):
         posed = model.posed(state, corrected=False)
@@ -114,22 +81,6 @@ def test_rotations_stay_rotations_over_many_steps() -> None:
         state = model.stepped(state, posed, step)
     product = np.swapaxes(state.pose.rotations, 1, 2) @ state.pose.rotations
     np.testing.assert_allclose(product, np.broadcast_to(np.eye(3), product.shape), atol=1e-12)
-
-
-def test_pose_prior_gradient() -> None:
-    """½ λ E_θ added to the equations: its pull is the energy's slope, within the limits' reach."""
-    model = person_model()
-    prior = pose_prior(model.template.skeleton.names)
-    state = model.start()
-    size = 3 * model.joint_count
-    matrix, right = np.zeros((size, size)), np.zeros(size)
-    frames = np.broadcast_to(np.eye(3), (model.joint_count, 3, 3))
-    prior.add_to(matrix, right, state.pose, frames, 0, 1.0)
-    joint = model.template.skeleton.names.index("left_shoulder")
-    turned = state.pose.rotations.copy()
-    turned[joint] = matrix_from_axis_angle(np.array([0.0, 0.0, 1e-5]))
-    rise = prior.energy(RotationPose(turned, np.zeros(3))) - prior.energy(state.pose)
-    assert 0.5 * rise / 1e-5 == pytest.approx(-right[3 * joint + 2], rel=1e-3)
 
 
 def test_barycentric_and_matches() -> None:
@@ -176,7 +127,7 @@ def test_model_stage_finds_shape_and_pose() -> None:
     """From a pose 0.1 rad off, points of the model's own skin are met within their spacing."""
     model = person_model()
     coarse = model.cut(np.arange(0, 13380, 12))
-    truth = _state()
+    truth = drawn_person()
     off = RotationPose(
         truth.pose.rotations @ matrix_from_axis_angle(np.full((52, 3), 0.03)),
         truth.pose.translation + 0.03,
@@ -184,7 +135,7 @@ def test_model_stage_finds_shape_and_pose() -> None:
     start = PersonState(np.zeros(model.space.count), off)
     stages = (ModelStage(6, 0.08, 0.3, 10, 1500), ModelStage(6, 0.03, 0.1, 20, 1500))
     fit = fit_model(coarse, _surface(1500), start, stages)
-    _, _, vertices = _cloud(10)
+    _, _, vertices = drawn_cloud(10)
     error = np.linalg.norm(fit.posed.vertices - vertices[::12], axis=1)
     before = np.linalg.norm(coarse.posed(start).vertices - vertices[::12], axis=1)
     assert np.median(error) < 0.012 < 0.2 * np.median(before) + 0.012
@@ -193,7 +144,7 @@ def test_model_stage_finds_shape_and_pose() -> None:
 def test_one_scan_together_is_one_scan_alone() -> None:
     """Eliminating the pose gives the same step as solving for shape and pose at once."""
     model = person_model().cut(np.arange(0, 13380, 30))
-    state, surface = _state(), _surface(400)
+    state, surface = drawn_person(), _surface(400)
     stage = ModelStage(1, 0.05, 0.2, 5, 400)
     alone = fit_model(model, surface, state, (stage,))
     together = fit_together(model, [surface], [state], (stage,))[0]
@@ -205,7 +156,7 @@ def test_one_scan_together_is_one_scan_alone() -> None:
 
 def test_landmarks_pull_their_vertices() -> None:
     """A landmark a metre off adds a pull along the way to it, and none where names are unknown."""
-    model, state = person_model(), _state()
+    model, state = person_model(), drawn_person()
     posed = model.posed(state)
     plain = _surface(200)
     stage = ModelStage(1, 0.05, 0.2, 0, 200)
@@ -224,8 +175,8 @@ def test_landmarks_pull_their_vertices() -> None:
 
 def test_coupled_mesh_reaches_a_bump_the_model_has_not() -> None:
     """Points 8 mm outside the belly pull the free mesh there, and nothing folds."""
-    model, state = person_model(), _state()
-    points, normals, vertices = _cloud(9000)
+    model, state = person_model(), drawn_person()
+    points, normals, vertices = drawn_cloud(9000)
     labels = np.asarray(model.template.part_labels)
     belly = vertices[labels == model.template.part_names.index("belly")].mean(axis=0)
     near = np.exp(-np.sum((points - belly) ** 2, axis=1) / 0.08**2)
@@ -259,7 +210,7 @@ def test_folds_are_found_and_mended() -> None:
 
 def test_units_floor_and_stray_pieces_are_told() -> None:
     """A person in centimetres on a floor, with a far ball: all three are said."""
-    points, _, _ = _cloud(6000)
+    points, _, _ = drawn_cloud(6000)
     points = points - [0.0, points[:, 1].min() - 0.002, 0.0]
     random = np.random.default_rng(0)
     floor = np.column_stack(
@@ -295,7 +246,7 @@ def test_what_is_no_scan_is_refused(points: np.ndarray, words: str) -> None:
 
 def test_two_people_are_refused() -> None:
     """Two bodies side by side are two scans."""
-    points, _, _ = _cloud(4000)
+    points, _, _ = drawn_cloud(4000)
     with pytest.raises(InputError, match="two bodies"):
         prepare(RawScan(np.concatenate([points, points + np.array([2.2, 0, 0])])))
 
@@ -341,8 +292,8 @@ def test_scans_of_all_formats(tmp_path) -> None:
 def test_texture_has_the_colour_of_the_scan() -> None:
     """A scan of one colour bakes a texture of that colour everywhere."""
     model = person_model()
-    posed = model.posed(_state())
-    points, normals, _ = _cloud(3000)
+    posed = model.posed(drawn_person())
+    points, normals, _ = drawn_cloud(3000)
     colour = np.array([0.8, 0.4, 0.2])
     surface = ScanSurface(
         points, normals, np.ones(3000), 0.02, np.broadcast_to(colour, (3000, 3)).copy()
@@ -351,55 +302,9 @@ def test_texture_has_the_colour_of_the_scan() -> None:
     np.testing.assert_array_equal(texture, np.broadcast_to([204, 102, 51], (64, 64, 3)))
 
 
-def test_tracker_follows_a_turn() -> None:
-    """A known person, turned by 0.05 rad a frame, is followed to a millimetre or two."""
-    model, state = person_model(), _state()
-    rest, joints = model.space.vertices(state.shape), model.space.joints(state.shape)
-    tracker = Tracker(Identity(rest, joints, {}))
-    tracker.begin(state.axis_angles)
-    joint = model.template.skeleton.index("left_elbow")
-    turned = state.pose.rotations.copy()
-    turned[joint] = turned[joint] @ matrix_from_axis_angle(np.array([0.0, -0.05, 0.0]))
-    truth = model.posed(PersonState(state.shape, RotationPose(turned, state.pose.translation)))
-    random = np.random.default_rng(0)
-    triangles = np.asarray(model.template.mesh.triangles)
-    shares = random.dirichlet((1, 1, 1), 20_000)
-    chosen = random.integers(len(triangles), size=20_000)
-    points = np.einsum("nk,nkc->nc", shares, truth.vertices[triangles[chosen]])
-    frame = tracker.frame(points)
-    assert not frame.lost
-    assert not frame.recovered
-    error = np.linalg.norm(frame.vertices - truth.vertices, axis=1)
-    assert np.median(error) < 1.5e-3
-
-
-def test_tracked_flesh_slides_along_the_skin() -> None:
-    """Breast and belly sink by 15 mm within four frames: what moves along the surface follows from
-    what moves across it, half of the way at least (with what slides held by a tenth, 0.46)."""
-    model, state = person_model(), _state()
-    rest, joints = model.space.vertices(state.shape), model.space.joints(state.shape)
-    tracker = Tracker(Identity(rest, joints, {}))
-    tracker.begin(state.axis_angles)
-    skin, triangles = model.posed(state).vertices, np.asarray(model.template.mesh.triangles)
-    labels = np.array(model.template.part_names)[np.asarray(model.template.part_labels)]
-    soft = np.isin(labels, ("belly", "left_breast", "right_breast"))
-    away = np.linalg.norm(skin - skin[soft].mean(axis=0), axis=1)
-    sunk = 0.015 * np.exp(-0.5 * (away / 0.12) ** 2)[:, None] * [0.0, -1.0, 0.0]
-    random = np.random.default_rng(0)
-    shares = random.dirichlet((1, 1, 1), 40_000)
-    area = np.linalg.norm(np.cross(*np.moveaxis(np.diff(skin[triangles], axis=1), 1, 0)), axis=1)
-    chosen = random.choice(len(triangles), 40_000, p=area / area.sum())
-    for share in (0.25, 0.5, 0.75, 1.0):
-        truth = skin + share * sunk
-        frame = tracker.frame(np.einsum("nk,nkc->nc", shares, truth[triangles[chosen]]))
-    moved = (frame.vertices - skin)[soft]
-    followed = np.sum(moved * sunk[soft]) / np.sum(sunk[soft] ** 2)
-    assert followed > 0.5
-
-
 def test_markers_find_the_pose() -> None:
     """Markers on a known skin, without noise: every one lies within 6 mm, and stature is met."""
-    model, state = person_model(), _state()
+    model, state = person_model(), drawn_person()
     shape = np.zeros(model.space.count)
     shape[:5] = state.shape[:5]
     posed = model.posed(PersonState(shape, state.pose), corrected=False)
@@ -435,7 +340,7 @@ def test_space_tells_the_sexes() -> None:
 @pytest.mark.slow
 def test_a_whole_scan_is_registered() -> None:
     """A cloud of the model's own skin with noise, turned and in millimetres: 4 mm, same person."""
-    points, _, vertices = _cloud(60_000)
+    points, _, vertices = drawn_cloud(60_000)
     random = np.random.default_rng(0)
     noisy = points + 4e-4 * random.normal(size=points.shape)
     found = register_scan(RawScan(1e3 * noisy[:, [2, 0, 1]]))
@@ -507,29 +412,3 @@ def test_shape_is_known_whatever_the_pose_is() -> None:
     hand = shapes[:, labels == "left_hand"].reshape(len(shapes), -1)
     held = np.sqrt(np.square(np.linalg.solve(given, hand)).sum(axis=0).mean())
     assert spread > 1.1 * held
-
-
-def test_prior_pulls_down_its_own_energy() -> None:
-    """The right side is −½ ∂E/∂δ, by central differences, elbows bent by two radians too."""
-    from corporeal.registration.pose_prior import pose_prior
-    from corporeal.skinning.kinematics import kinematic_state, parent_rotations, rotate_joints
-
-    model = person_model()
-    names, parents = model.template.skeleton.names, model.parents
-    vectors = 0.2 * np.random.default_rng(2).normal(size=(len(names), 3))
-    vectors[names.index("left_elbow"), 1] = -2.0
-    pose = RotationPose(matrix_from_axis_angle(vectors), np.zeros(3))
-    world = kinematic_state(pose, model.space.mean_joints, parents).world_rotations
-    prior = pose_prior(names)
-    size = 3 * len(names) + 3
-    matrix, right = np.zeros((size, size)), np.zeros(size)
-    prior.add_to(matrix, right, pose, parent_rotations(world, parents), 0, 1.0)
-    h = 1e-6
-    for column in (4, 10, 19, 3 * names.index("left_elbow") + 2, 3 * names.index("spine2")):
-        step = np.zeros(size)
-        step[column] = h
-        after, before = (
-            prior.energy(rotate_joints(pose, world, parents, sign * step)) for sign in (1.0, -1.0)
-        )
-        slope = (after - before) / (2 * h)
-        assert right[column] == pytest.approx(-0.5 * slope, rel=1e-4, abs=1e-4)

@@ -29,7 +29,6 @@ from corporeal.geometry.surface import unique_edges, vertex_normals
 from corporeal.geometry.surface_tree import SurfaceTree
 from corporeal.registration.model_jacobian import ModelJacobian, model_jacobian
 from corporeal.registration.person_model import PersonModel, PersonState
-from corporeal.registration.pose_prior import pose_prior
 from corporeal.registration.scan_surface import ScanSurface
 from corporeal.skinning.kinematics import parent_rotations
 
@@ -70,6 +69,8 @@ class CoupledStage(NamedTuple):
     """Whether shape and pose move too."""
     most_iterations: int = 30
     """Of conjugate gradients, a step."""
+    straight: float = 1.0
+    """Factor on the prior of straight limbs' twists: flesh errs alike over a whole limb."""
 
 
 STAGES = (
@@ -247,8 +248,10 @@ class _Problem:
             self.prior[each, each] += _PRIOR
             self.pull[: self.shapes] -= _PRIOR * state.shape[: self.shapes]
             frames = parent_rotations(posed.kinematics.world_rotations, model.parents)  # pyright: ignore
-            likely = pose_prior(model.template.skeleton.names)
-            likely.add_to(self.prior, self.pull, state.pose, frames, self.shapes, _PRIOR)
+            likely = model.prior
+            likely.add_to(
+                self.prior, self.pull, state.pose, frames, self.shapes, _PRIOR, stage.straight
+            )
 
     def metric(self, vectors: Float64[NumpyArray, "n 3"]) -> Float64[NumpyArray, "n 3"]:
         """W_s = w_s (n nᵀ + κ I)."""

@@ -17,7 +17,6 @@ from corporeal._typing import Float64, Int, NumpyArray
 from corporeal.body.pose import RotationPose
 from corporeal.geometry.rotations import matrix_from_axis_angle
 from corporeal.registration.person_model import BODY_JOINTS, PersonModel
-from corporeal.registration.pose_prior import pose_prior
 from corporeal.skinning.jacobians import LinearBlend, by_shape
 from corporeal.skinning.kinematics import (
     KinematicState,
@@ -63,7 +62,7 @@ class MarkerBody:
         self.likely_offsets = RADIUS * model.rest_normals[vertices]
         self.offsets = self.likely_offsets.copy()
         self.noise = np.full(len(vertices), NOISE)
-        self.prior = pose_prior(model.template.skeleton.names)
+        self.prior = model.prior
 
     @property
     def parents(self) -> tuple[int, ...]:

@@ -21,7 +21,6 @@ from corporeal.registration.person_model import (
     PersonState,
     PosedPerson,
 )
-from corporeal.registration.pose_prior import pose_prior
 from corporeal.registration.scan_surface import ScanSurface
 from corporeal.skinning.kinematics import parent_rotations
 
@@ -118,7 +117,7 @@ def as_it_lies(
 def _judged(
     model: PersonModel, state: PersonState, posed: PosedPerson, data: float, stage: ModelStage
 ) -> ModelFit:
-    pose = stage.prior * pose_prior(model.template.skeleton.names).energy(state.pose)
+    pose = stage.prior * model.prior.energy(state.pose)
     shape = float(state.shape @ state.shape)
     return ModelFit(state, posed, data + PRIOR * (pose + shape), data)
 
@@ -225,7 +224,7 @@ def equations(
     right = np.tensordot(pulls.reshape(-1), jacobian.reshape(-1, size), 1)
     _add_landmarks(model, posed, scan, stage, shapes, matrix, right)
     frames = parent_rotations(posed.kinematics.world_rotations, model.parents)
-    prior = pose_prior(model.template.skeleton.names)
+    prior = model.prior
     prior.add_to(matrix, right, state.pose, frames, shapes, stage.prior * PRIOR)
     used = np.ones(size, bool)
     if not stage.fingers:

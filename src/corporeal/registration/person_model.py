@@ -29,6 +29,7 @@ from corporeal.geometry.rotations import (
 from corporeal.geometry.surface import vertex_normals
 from corporeal.models.smpl.shipped import SmplSkinning
 from corporeal.registration.person_space import COMPONENTS, PersonSpace, person_space
+from corporeal.registration.pose_prior import PosePrior, pose_prior, with_straight_twists
 from corporeal.skinning.jacobians import LinearBlend, by_shape
 from corporeal.skinning.kinematics import (
     KinematicState,
@@ -89,6 +90,8 @@ class PersonModel:
     """Of the mean person, unit."""
     skinning: SmplSkinning
     """Pose blend shapes."""
+    prior: PosePrior
+    """What poses are likely."""
     whole: bool = True
     """Whether it has all vertices, so that normals come from the triangles."""
 
@@ -253,12 +256,15 @@ def person_model(count: int = COMPONENTS, without: tuple[str, ...] = ()) -> Pers
         np.arange(len(weights)),
         vertex_normals(space.mean_vertices, np.asarray(template.mesh.triangles)),
         skinning,
+        pose_prior(template.skeleton.names),
     )
 
 
 def with_identity(
     model: PersonModel, rest: Float64[NumpyArray, "V 3"], joints: Float64[NumpyArray, "J 3"]
 ) -> PersonModel:
-    """One known person instead of a shape space: what sequences are tracked with."""
+    """One known person instead of a shape space, straight arms' turns held: what sequences are
+    tracked with."""
     space = PersonSpace(rest, joints, np.zeros((0, *rest.shape)), np.zeros((0, *joints.shape)))
-    return replace(model, space=space)
+    prior = with_straight_twists(model.prior, model.template.skeleton.names, joints)
+    return replace(model, space=space, prior=prior)

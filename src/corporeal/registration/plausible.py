@@ -9,7 +9,6 @@ from corporeal.errors import InputError
 from corporeal.registration.coupled_stage import matches
 from corporeal.registration.model_stage import ModelFit
 from corporeal.registration.person_model import PersonModel
-from corporeal.registration.pose_prior import pose_prior
 from corporeal.registration.scan_surface import ScanSurface
 
 NEAR = 0.02
@@ -57,7 +56,7 @@ def plausibility(model: PersonModel, surface: ScanSurface, fit: ModelFit) -> Pla
     vertices = np.arange(0, len(fit.posed.vertices), 3)
     reach, which = KDTree(some.points).query(fit.posed.vertices[vertices])
     alike = np.sum(fit.posed.normals[vertices] * some.normals[which], axis=1) > 0.2
-    prior = pose_prior(model.template.skeleton.names)
+    prior = model.prior
     return Plausibility(
         float(((distance < NEAR) & facing).mean()),
         float(((reach < 1.5 * NEAR) & alike).mean()),

@@ -13,11 +13,12 @@ import numpy as np
 from corporeal._typing import Float64, NumpyArray
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose, RotationPose
-from corporeal.geometry.rotations import matrix_from_axis_angle
+from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 from corporeal.geometry.surface import vertex_normals
 from corporeal.registration.coupled_stage import Coupled, CoupledStage, couple, matches
 from corporeal.registration.model_stage import ModelStage, fit_model
 from corporeal.registration.person_model import (
+    BODY_JOINTS,
     PersonModel,
     PersonState,
     person_model,
@@ -40,13 +41,17 @@ RECOVER = (
     ModelStage(4, 0.015, 0.05, 0, 4000, fingers=True, back=0.3),
 )
 """Pose alone, where a frame was lost."""
-COUPLED = (CoupledStage(2, 0.008, 0.3, 0, slide=0.001, most_iterations=15),)
+COUPLED = (CoupledStage(2, 0.008, 0.3, 0, slide=0.001, most_iterations=15, straight=400.0),)
 """Pose and free mesh together; one stage. Points hardly hold what slides along the surface: flesh
-then follows there from how it moves across."""
+then follows there from how it moves across. Left to points, straight arms overhead turned by 70°
+about themselves, and the forearms back by 40°."""
 _EVERY = 3
 """Of so many vertices one takes part while the pose alone is followed."""
 _JUDGED = 6000
 """Points that tell whether a frame is lost."""
+GOING_ON = 0.8
+"""Share of the last motion with which the next frame is expected: in one, hands move by more than a
+finger's breadth."""
 LOST = 0.006
 """Median distance of a frame's points from its mesh above which it counts as lost, metres."""
 
@@ -126,15 +131,18 @@ class Tracker:
         return self._cell, cloud, some
 
     def _predicted(self) -> PersonState:
-        """The last pose, moved on as it moved before (half of that: motions turn round)."""
+        """The last pose, moved on nearly as it moved before."""
         assert self._last is not None
         state, before = self._last.state, self._before
         if before is None:
             return state
-        shift = 0.5 * (state.pose.translation - before.pose.translation)
-        return replace(
-            state, pose=RotationPose(state.pose.rotations, state.pose.translation + shift)
+        shift = GOING_ON * (state.pose.translation - before.pose.translation)
+        turns = axis_angle_from_matrix(
+            state.pose.rotations @ np.swapaxes(before.pose.rotations, -1, -2)
         )
+        turns[BODY_JOINTS:] = 0.0
+        rotations = matrix_from_axis_angle(GOING_ON * turns) @ state.pose.rotations
+        return replace(state, pose=RotationPose(rotations, state.pose.translation + shift))
 
     def _coupled(self, surface: ScanSurface, state: PersonState) -> tuple[Coupled, float]:
         last = self._last

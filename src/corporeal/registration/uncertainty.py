@@ -20,7 +20,6 @@ import numpy as np
 from corporeal._typing import Bool, Float64, NumpyArray
 from corporeal.registration.model_jacobian import model_jacobian
 from corporeal.registration.person_model import person_model
-from corporeal.registration.pose_prior import pose_prior
 
 SHOWN = 2.5e-3
 """ε: metres about each axis, poses and sliding included."""
@@ -113,7 +112,7 @@ def _posterior(
     shapes = shapes - shapes[:, seen].mean(axis=1, keepdims=True)
     turned = _rotations()[seen]
     turned = turned - turned.mean(axis=0)
-    likely = np.minimum(pose_prior(model.template.skeleton.names).spread.reshape(-1), _ANY_TURN)
+    likely = np.minimum(model.prior.spread.reshape(-1), _ANY_TURN)
     precision = marginal_precision(
         shapes[:, seen].reshape(len(shapes), -1),
         turned.reshape(-1, turned.shape[2]),
