@@ -374,7 +374,7 @@ def run(
         while waiting or running:
             late = given.minutes and time.perf_counter() - begun > 60.0 * given.minutes
             while waiting and not late and len(running) < given.workers:
-                running.add(pool.submit(_row, *waiting.pop(0), *common))
+                running.add(pool.submit(row_of, *waiting.pop(0), *common))
             if not running:
                 break
             first = next(as_completed(running))
@@ -387,10 +387,10 @@ def run(
     return rows
 
 
-def _row(
+def row_of(
     person: int, kind: str, seed: int, gone: str, noise: float, without: int, start: bool, by: str
 ) -> dict[str, Any]:
-    """One row, in a process of its own."""
+    """One row, as a process of its own makes it."""
     row = one(person, kind, 1e-3 * noise, people(20), REMOVED[:without], seed, start, by, gone)
     return row | {"seed": seed, "missing": gone}
 

@@ -59,7 +59,7 @@ def one(job: Job) -> dict[str, Any] | None:
     scanner = Scanner(ScannerSettings(noise=job.noise, outliers=0.01), triangles)
     labels = np.array(template.part_names)[np.asarray(template.part_labels)]
     soft = np.isin(labels, SOFT)
-    home = Path(job.kept) / f"{job.subject}_{job.sequence}"
+    home = _home(job)
     home.mkdir(parents=True, exist_ok=True)
 
     def scan(k: int):
@@ -132,6 +132,18 @@ def _frame(tracker, skin, scan, take, k: int, soft, triangles) -> dict[str, Any]
         "aside_true": np.sqrt(np.mean(np.sum(aside[0] ** 2, axis=1))),
         "cpu": cpu,
     }
+
+
+def _home(job: Job) -> Path:
+    """Where a take's finished frames are."""
+    return Path(job.kept) / f"{job.subject}_{job.sequence}"
+
+
+def so_far(job: Job) -> dict[str, Any] | None:
+    """The row of the frames that are done, of a take that was stopped; None where none is."""
+    home = _home(job)
+    parts = [dict(np.load(path)) for path in sorted(home.glob("[0-9]*.npz"))]
+    return _judged(job, parts, float(np.load(home / "first.npz")["cpu"])) if parts else None
 
 
 def _judged(job: Job, parts: list[dict[str, Any]], first_cpu: float) -> dict[str, Any]:

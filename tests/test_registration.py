@@ -28,6 +28,7 @@ from corporeal.registration.register import register_scan
 from corporeal.registration.scan_surface import ScanSurface, cell_means
 from corporeal.registration.soundness import mended, rings_around, unsound_triangles
 from corporeal.registration.together import fit_together
+from corporeal.registration.unseen_limbs import lacks_legs
 
 
 def _surface(count: int) -> ScanSurface:
@@ -139,6 +140,21 @@ def test_model_stage_finds_shape_and_pose() -> None:
     error = np.linalg.norm(fit.posed.vertices - vertices[::12], axis=1)
     before = np.linalg.norm(coarse.posed(start).vertices - vertices[::12], axis=1)
     assert np.median(error) < 0.012 < 0.2 * np.median(before) + 0.012
+
+
+def test_the_shapes_prior_counts_as_often_as_a_stage_says() -> None:
+    """By Gauss and Markov: held k times, the shape is shorter by the prior's measure, and goes to
+    the mean as k grows; where a scan lacks both legs it is held more."""
+    model = person_model().cut(np.arange(0, 13380, 24))
+    lengths = []
+    for held in (1.0, 8.0, 1e9):
+        stages = (ModelStage(4, 0.05, 0.3, 10, 800, shape_prior=held),)
+        start = PersonState(np.zeros(model.space.count), drawn_person().pose)
+        lengths.append(np.linalg.norm(fit_model(model, _surface(800), start, stages).state.shape))
+    assert lengths[0] > lengths[1] > lengths[2]
+    assert lengths[2] < 1e-3
+    assert lacks_legs((("left", "leg"), ("right", "arm"), ("right", "leg")))
+    assert not lacks_legs((("left", "leg"), ("left", "arm")))
 
 
 def test_one_scan_together_is_one_scan_alone() -> None:

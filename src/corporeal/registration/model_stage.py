@@ -59,6 +59,8 @@ class ModelStage(NamedTuple):
     """Joints that may turn, and nothing else; all by default."""
     prior: float = 1.0
     """Factor on the pose's prior: where few points are all that is fitted, they count for more."""
+    shape_prior: float = 1.0
+    """The same on the shape's: parts that a scan does not show follow from those that it does."""
     strict: bool = False
     """Whether a vertex must be found back from the point it finds; where σ is small it must."""
 
@@ -118,7 +120,7 @@ def _judged(
     model: PersonModel, state: PersonState, posed: PosedPerson, data: float, stage: ModelStage
 ) -> ModelFit:
     pose = stage.prior * model.prior.energy(state.pose)
-    shape = float(state.shape @ state.shape)
+    shape = stage.shape_prior * float(state.shape @ state.shape)
     return ModelFit(state, posed, data + PRIOR * (pose + shape), data)
 
 
@@ -270,8 +272,9 @@ def _solved(
     """The step of one scan, and the mean of ρ before it."""
     found, data = equations(model, state, posed, scan, stage)
     matrix, right, shapes = found.matrix, found.right, found.shapes
-    matrix[np.arange(shapes), np.arange(shapes)] += PRIOR
-    right[:shapes] -= PRIOR * state.shape[:shapes]
+    prior = stage.shape_prior * PRIOR
+    matrix[np.arange(shapes), np.arange(shapes)] += prior
+    right[:shapes] -= prior * state.shape[:shapes]
     step = np.zeros(len(right))
     step[found.used] = solved_damped(matrix[np.ix_(found.used, found.used)], right[found.used])
     return limited(step, shapes), data

@@ -17,6 +17,9 @@ LEAST_COVERED = 0.82
 """Share of the scan that must lie on the body."""
 LEAST_FOUND = 0.22
 """Share of the body that must lie on the scan."""
+UNLIKELY_FOUND = 0.2
+"""The same, a unit of `Plausibility.unlikely`: of a body that would be odd, in an odd pose, more
+must be shown (a chair's would be 3.3 and lie on it with a quarter; whole people's are 0.5 to 1)."""
 LEAST_HOPE = 0.5
 """Share of the scan that must lie within `ROUGHLY` of the model after its first stage."""
 ROUGHLY = 0.05
@@ -43,6 +46,16 @@ class Plausibility:
     """Root mean square of the first shape coefficients, standard deviations."""
     strained: float
     """Energy of the pose's prior, a joint."""
+
+    @property
+    def unlikely(self) -> float:
+        """How odd body and pose are together: both are means of squares of deviations."""
+        return self.unusual**2 + self.strained
+
+    @property
+    def least_found(self) -> float:
+        """Share of the body that must lie on the scan."""
+        return min(max(LEAST_FOUND, UNLIKELY_FOUND * self.unlikely), CLEAR_FOUND)
 
 
 def plausibility(model: PersonModel, surface: ScanSurface, fit: ModelFit) -> Plausibility:
@@ -99,12 +112,13 @@ def require_human(
             f"(expected {100 * CLEAR_FOUND:.0f} %) at {1e3 * seen.distance:.0f} mm (expected "
             f"{1e3 * CLEAR_DISTANCE:.0f}). Cut away what is not the person; if it is one, say --up."
         )
-    if seen.covered < LEAST_COVERED or seen.found < LEAST_FOUND:
+    least = seen.least_found
+    if seen.covered < LEAST_COVERED or seen.found < least:
         raise InputError(
             f"the scan does not look like one person: {100 * seen.covered:.0f} % of it lies on the "
             f"body that fits best (expected {100 * LEAST_COVERED:.0f} %), and "
             f"{100 * seen.found:.0f} % of that body on the scan (expected "
-            f"{100 * LEAST_FOUND:.0f} %). Cut away what is not the person; if it is one, say --up."
+            f"{100 * least:.0f} %). Cut away what is not the person; if it is one, say --up."
         )
     if seen.unusual > MOST_UNUSUAL:
         raise InputError(

@@ -36,7 +36,7 @@ from corporeal.registration.soundness import (
 )
 from corporeal.registration.starts import compared_starts, fitted_starts
 from corporeal.registration.together import fit_together, person_mesh
-from corporeal.registration.unseen_limbs import unseen_ends, with_usual_ends
+from corporeal.registration.unseen_limbs import lacks_legs, unseen_ends, with_usual_ends
 
 UPS = ("+y", "+z")
 """Upward axes that are tried first."""
@@ -57,6 +57,9 @@ _BESIDE = 10
 """Which of a point's neighbours is compared with it."""
 _JUDGED = 8000
 """Points that the noise is told from."""
+UPPER = tuple(stage._replace(shape_prior=8.0) for stage in FINE[1:])
+"""For bodies whose legs the scan lacks: what the model does not have of a trunk is no measure of
+its legs, which came out 3 cm too short."""
 _CLOSE = 1.3
 """Starts up to so many times the best's energy are fitted finely too."""
 
@@ -128,13 +131,18 @@ def register_scan(
     fit = min(firsts, key=lambda found: found.energy)
     require_hope(model, surface, fit)
     fit = fit_model(model, surface, fit.state, FINE[1:2])
-    fit = fit_model(model, surface, _with_ends(model, surface, fit.state), FINE[2:])
+    ends = unseen_ends(model, surface, fit.state)
+    fit = fit_model(model, surface, _with_ends(model, surface, fit.state, ends), FINE[2:])
+    stages = STAGES
+    if lacks_legs(ends):
+        fit = fit_model(model, surface, fit.state, UPPER)
+        stages = tuple(stage._replace(shapes=0) for stage in STAGES)
     clock.stop("model stage")
     person, left_out = without_other_things(model, surface, fit, prepared.flat @ rotation.T)
     require_human(model, person, fit, left_out)
     say("drawing the skin onto the scan")
     surface, dense = person, person.with_points(prepared.dense @ rotation.T)
-    coupled, unsound = sound_coupling(model, surface, fit, dense=dense)
+    coupled, unsound = sound_coupling(model, surface, fit, stages, dense)
     clock.stop("coupled stage")
     say("checking")
     remarks = (*prepared.remarks, words, *_said(left_out))
@@ -147,10 +155,14 @@ def register_scan(
     )
 
 
-def _with_ends(model: PersonModel, surface: ScanSurface, state: PersonState) -> PersonState:
+def _with_ends(
+    model: PersonModel,
+    surface: ScanSurface,
+    state: PersonState,
+    unseen: tuple[tuple[str, str], ...],
+) -> PersonState:
     """The state with limbs that the scan lacks where they usually are, and the other hands at
     their best."""
-    unseen = unseen_ends(model, surface, state)
     hands = tuple(side for side in ("left", "right") if (side, "arm") not in unseen)
     return with_best_hands(model, surface, with_usual_ends(model, state, unseen), hands)
 

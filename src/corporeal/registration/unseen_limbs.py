@@ -47,6 +47,11 @@ def unseen_ends(
     return tuple(found)
 
 
+def lacks_legs(ends: tuple[tuple[str, str], ...]) -> bool:
+    """Whether both legs are among a scan's unseen ends."""
+    return ("left", "leg") in ends and ("right", "leg") in ends
+
+
 def _shown(vertices: NumpyArray, points: NumpyArray) -> float:
     """Share of vertices that have one of their end's points near them."""
     from scipy.spatial import KDTree
