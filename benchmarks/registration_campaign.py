@@ -173,8 +173,13 @@ def run(works: list[Work], given: argparse.Namespace, until: float) -> None:
             break
         ended, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in ended:
-            work, row = running.pop(future), future.result()
+            work = running.pop(future)
+            if (error := future.exception()) is not None:
+                print(f"{work.campaign} {work.key} failed: {error!r}", flush=True)
+                continue
+            row = future.result()
             if row is None:
+                print(f"{work.campaign} {work.key} has no frames yet", flush=True)
                 continue
             whole = row.get("frames", FRAMES) >= FRAMES or given.smoke
             name = work.campaign if whole else f"{work.campaign}_begun"

@@ -175,6 +175,8 @@ def _judged(job: Job, parts: list[dict[str, Any]], first_cpu: float) -> dict[str
 def _risen(peaks: np.ndarray) -> float:
     """Rise of the peak of memory over a take, without each process's first frames: one that goes on
     with a take begins below the peak of the one before."""
+    if len(peaks) < 2:
+        return 0.0
     steps = np.diff(peaks)
     warm = np.concatenate([[False], steps[:-1] >= 0.0])
     return float(np.clip(steps[warm], 0.0, None).sum())
