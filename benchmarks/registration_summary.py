@@ -67,6 +67,35 @@ def told(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def within(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """How many scans are within 10 mm where they do not show, and in the band of the intervals."""
+    good = [row for row in rows if not row.get("refused")]
+    return {
+        "within_10_mm": sum(row["unseen_rest_mm"] <= 10.0 for row in good),
+        "covers_85_to_95": sum(0.85 <= row["interval_covers"] <= 0.95 for row in good),
+    }
+
+
+def offsets_met(row: dict[str, Any]) -> bool:
+    """Whether a take's offsets are within 30 % or 1 mm, and correlate by 0.9."""
+    least = max(0.3 * row["offset_mm"], 1.0)
+    return row["offset_error_mm"] <= least and row["offset_correlation"] >= 0.9
+
+
+def refused(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Figures over things that are no person."""
+    found: dict[str, Any] = {
+        "tried": len(rows),
+        "refused": sum(row["refused"] for row in rows),
+        "cpu_s": spread([row["cpu_s"] for row in rows]),
+        "commits": sorted({str(row.get("commit", "not kept")) for row in rows}),
+    }
+    for key in ("wall_s", "peak_gb"):
+        if key in rows[0]:
+            found[key] = spread([row[key] for row in rows])
+    return found
+
+
 def main() -> None:
     """Gather, write, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -87,19 +116,14 @@ def main() -> None:
     beside = [r for r in rows_of("people_0.4mm") if (r["person"], r["pose"], r["seed"]) in same]
     if beside:
         found["people_0.4mm_of_the_same"] = told(beside)
-    for name, words in (("missing_0.4mm", ""), ("missing_0.4mm_afd8680", " before")):
+    for name, words in (("missing_0.4mm", ""), ("missing_0.4mm_d416c55", " before")):
         missing = rows_of(name)
         for gone in sorted({row["missing"] for row in missing}):
-            found[f"missing {gone}{words}"] = told([r for r in missing if r["missing"] == gone])
-    refusals = rows_of("refusals")
-    if refusals:
-        found["refusals"] = {
-            "tried": len(refusals),
-            "refused": sum(row["refused"] for row in refusals),
-            "cpu_s": spread([row["cpu_s"] for row in refusals]),
-            "wall_s": spread([row["wall_s"] for row in refusals]),
-            "peak_gb": max(row["peak_gb"] for row in refusals),
-        }
+            some = [row for row in missing if row["missing"] == gone]
+            found[f"missing {gone}{words}"] = told(some) | within(some)
+    for name in ("refusals", "things"):
+        if rows := rows_of(name):
+            found[name] = refused(rows)
     for name in ("kinds", "everyday"):
         rows = rows_of(name)
         found[name] = {row["kind"].replace(" ", "_"): row for row in rows}
@@ -115,7 +139,7 @@ def main() -> None:
                 }
                 for key in ("seen_deg", "all_deg", "stature_mm")
             }
-    for name in ("sequences", "sequences_afd8680"):
+    for name in ("sequences", "sequences_begun", "sequences_f1bb236", "sequences_afd8680"):
         sequences = rows_of(name)
         if not sequences:
             continue
@@ -123,6 +147,9 @@ def main() -> None:
         found[name] = {"takes": len(sequences)} | {
             key: spread([float(row[key]) for row in sequences]) for key in keys
         }
+        found[name]["within_4_mm"] = sum(row["mean_mm"] <= 4.0 for row in sequences)
+        found[name]["offsets_met"] = sum(offsets_met(row) for row in sequences)
+        found[name]["commits"] = sorted({str(row["commit"]) for row in sequences})
     for name in ("body", "training"):
         path = RESULTS / f"registration_{name}.json"
         if path.is_file():

@@ -35,6 +35,9 @@ NARROWER = {
     "collar": (10.0, 10.0, 10.0),
 }
 """Factors on the spreads of `pose_prior` about x, y and z."""
+UPRIGHT = "spine"
+"""Joints whose mean is straight: markers hardly tell how a back is curved, and a back that is bent
+by 3° a joint was made longer to reach as high."""
 _BEYOND = 0.1
 """Radians past a limit that count as one standard deviation."""
 
@@ -45,10 +48,12 @@ class MarkerPrior:
     def __init__(self, names: tuple[str, ...], joints: Float64[NumpyArray, "J 3"]) -> None:
         own = pose_prior(names)
         self.names = names
-        self.mean, self.spread = own.mean[:BODY_JOINTS], own.spread[:BODY_JOINTS].copy()
+        self.mean, self.spread = own.mean[:BODY_JOINTS].copy(), own.spread[:BODY_JOINTS].copy()
         self.low, self.high = own.low[:BODY_JOINTS].copy(), own.high[:BODY_JOINTS].copy()
         self.low[0], self.high[0] = -np.inf, np.inf
         for joint, name in enumerate(names[:BODY_JOINTS]):
+            if name.startswith(UPRIGHT):
+                self.mean[joint] = 0.0
             for kind, factors in NARROWER.items():
                 if kind in name:
                     self.spread[joint] *= factors
