@@ -204,14 +204,21 @@ def slider_delay(page, value: float) -> float:
         """(value) => new Promise((done) => {
           const begun = performance.now();
           const before = stage.person;
-          studio.send("change", { path: ["body", "sliders", "weight"], value, final: false });
-          const draw = stage.draw;
+          const { draw, show } = stage;
+          let isThere = false;
+          stage.show = function (frame) {
+            show.call(this, frame);
+            isThere ||= stage.person !== before;
+          };
           stage.draw = function () {
             draw.call(this);
-            if (stage.person === before) return;
-            stage.draw = draw;
+            if (!isThere) return;
+            Object.assign(stage, { draw, show });
+            const gl = stage.renderer.getContext();  // waits until the picture is there
+            gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
             done(performance.now() - begun);
           };
+          studio.send("change", { path: ["body", "sliders", "weight"], value, final: false });
         })""",
         value,
     )
