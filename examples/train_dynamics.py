@@ -50,7 +50,7 @@ def main() -> None:
     assert corporeal(["dataset", "pack", str(takes), "--out", str(packed)]) == 0
     if not given.small:
         line = ["evaluate", "dynamics", "--test", str(packed), "--motions", motions[-1]]
-        line += ["--people", record.subjects[0], "--steps", "60"]
+        line += ["--people", next(iter(record.subjects)), "--steps", "60"]
         assert corporeal([*line, "--report", str(out / "report")]) == 0
 
     woman = cp.make_body(gender="female", stature=1.68, mass=85)

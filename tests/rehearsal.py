@@ -33,7 +33,7 @@ NOT_REHEARSED: Final = {
 """Parts of lines that are not run here, and why not, or by what else."""
 _MADE: Final = """
 body --gender female --stature 1.70 --mass 82 --out anna.npz
-people --count 6 --seed 1 --out people.zarr
+people --count 16 --seed 1 --out people.zarr
 capture --people people.zarr --protocol poses --women 1 --men 1 --poses 6 --deformer dqs --split train --jobs 1 --out multipose.zarr
 capture --people people.zarr --protocol shapes --women 2 --men 2 --deformer dqs --jobs 1 --out multishape.zarr
 capture --people people.zarr --protocol poses --women 1 --men 0 --poses 3 --deformer dqs --split test --jobs 1 --out test.zarr
@@ -41,7 +41,7 @@ train smpl --poses multipose.zarr --shapes multishape.zarr --shape-count 2 --out
 animate --motion walking --duration 2 --fps 10 --deformer lbs --out walk.bvh
 animate --motion walking --duration 2 --fps 10 --deformer lbs --out dance.fbx
 """  # noqa: E501
-_FEWER: Final = {"--count": "6", "--women": "1", "--men": "1", "--duration": "2", "--fps": "10"}
+_FEWER: Final = {"--count": "16", "--women": "1", "--men": "1", "--duration": "2", "--fps": "10"}
 _ALSO: Final = {
     "animate": {"--duration": "2", "--fps": "10", "--deformer": "dqs"},
     "capture": {"--women": "1", "--men": "1", "--deformer": "dqs", "--jobs": "1"},
@@ -77,7 +77,7 @@ def rehearsed(words: list[str]) -> list[str]:
         given += ["--poses", "4"]
     if given[0] == "animate" and "--start" in given:
         given[given.index("--start") + 1] = "0"
-    if given[0] in ("people", "capture"):
-        out = given.index("--out") + 1
+    out = given.index("--out") + 1 if "--out" in given else 0
+    if out and f"--out {given[out]}" in _MADE:
         given[out] = f"rehearsed_{given[out]}"
     return given
