@@ -318,8 +318,8 @@ def test_a_page_goes_on_with_a_studio_that_is_started_anew(opened: Running):
 
 
 def test_software_draws_fewer_samples_and_coarse_shadows(page: StudioPage):
-    """This browser draws without a card, which the page finds out: one sample a pixel; the shadow of
-    a moving body is drawn in every third picture, and of fewer triangles than the body has."""
+    """This browser draws without a card, which the page finds out: one sample a pixel; shadows of
+    a moving body are drawn in every third picture, and of fewer triangles than the body has."""
     assert page.tell("stage.inSoftware")
     assert page.tell("stage.renderer.getContext().getParameter(0x80A9)") == 0  # SAMPLES
     drawn = page.tell(
@@ -343,7 +343,7 @@ def test_software_draws_fewer_samples_and_coarse_shadows(page: StudioPage):
 
 
 def test_a_new_person_is_drawn_once(page: StudioPage):
-    """Its rest shape alone draws nothing: the frame that follows does. It once drew the old body."""
+    """A rest shape alone draws nothing: the frame that follows does. It drew the old body once."""
     page.settle()
     page.wait("!stage.dirty")
     drawn = page.tell(
