@@ -38,8 +38,8 @@ capture --people people.zarr --protocol poses --women 1 --men 1 --poses 6 --defo
 capture --people people.zarr --protocol shapes --women 2 --men 2 --deformer dqs --jobs 1 --out multishape.zarr
 capture --people people.zarr --protocol poses --women 1 --men 0 --poses 3 --deformer dqs --split test --jobs 1 --out test.zarr
 train smpl --poses multipose.zarr --shapes multishape.zarr --shape-count 2 --out my_smpl.npz
-animate --motion walking --duration 2 --fps 10 --deformer lbs --out walk.bvh
-animate --motion walking --duration 2 --fps 10 --deformer lbs --out dance.fbx
+animate --motion hips --duration 2 --fps 10 --deformer lbs --out walk.bvh
+animate --motion hips --duration 2 --fps 10 --deformer lbs --out dance.fbx
 """  # noqa: E501
 _FEWER: Final = {"--count": "16", "--women": "1", "--men": "1", "--duration": "2", "--fps": "10"}
 _ALSO: Final = {

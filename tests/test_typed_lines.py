@@ -19,6 +19,7 @@ from test_docs import PAGES, ROOT, blocks
 from test_tutorials import SCRIPTS
 
 from corporeal.cli.main import command_of
+from corporeal.motions.library import MOTIONS
 
 OTHER = {
     ".", "CORPOREAL_DATA=/path/to/data", "apt-get", "cd", "dask", "done", "for", "npm", "pip",
@@ -89,6 +90,8 @@ def test_lines_are_understood(page: Path):
         if words[0] == "corporeal":
             if "--help" not in words and "jiggle" not in words:  # `test_third_party_deformer`
                 command_of([word for word in words[1:] if word != "--quiet"])
+            motion = words[words.index("--motion") + 1] if "--motion" in words else ""
+            assert "." in motion or motion in ("", *MOTIONS), line
         elif words[0] == "python":
             script_is_there(words[1:])
         else:
