@@ -2,13 +2,15 @@
 
     python benchmarks/looks_sheets.py --out docs/pictures/looks [--only people faces] [--limit 24]
 
-Writes `people.png` (24 random people), `faces.png` (24 random faces), `tones.png` (six skin tones
-in two lights), `ages.png` (20 to 80 years) and `hair.png` (five styles from four sides). What is
+Writes `people.webp` (24 people of the adult population), `faces.webp` (24 random faces),
+`tones.webp` (six skin tones in two lights), `ages.webp` (20 to 80 years) and `hair.webp` (five
+styles from four sides). What is
 still wrong with them is said in docs/methods/looks.md.
 """
 
 import argparse
 import math
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
@@ -17,6 +19,8 @@ import numpy as np
 
 CELL = (150, 176)
 """Width and height of a face, pixels."""
+SEED = 1
+"""Of the people that are drawn."""
 SHEETS = ("people", "faces", "tones", "ages", "hair")
 
 
@@ -26,12 +30,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=SHEETS, default=SHEETS)
     parser.add_argument("--limit", type=int, default=24, help="people and faces at most")
     arguments = parser.parse_args()
-    from corporeal.formats.png import write_png
+    from PIL import Image
 
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name in arguments.only:
         start = process_time()
-        write_png(arguments.out / f"{name}.png", globals()[f"{name}_sheet"](arguments.limit))
+        pixels = globals()[f"{name}_sheet"](arguments.limit)
+        Image.fromarray(pixels).save(arguments.out / f"{name}.webp", quality=88, method=6)
         print(f"{name}: {process_time() - start:.1f} s of processor time", flush=True)
 
 
@@ -88,15 +93,19 @@ def rows_of(cells, columns):
 
 
 def people_sheet(limit):
-    """Random people, whole, eight a row."""
-    from corporeal.scene.picture import picture
+    """Adults of the population, eight a row: what `corporeal people --count 24 --seed 1` draws."""
+    from corporeal.formats.png import read_png
+    from corporeal.pipelines.people import PeopleConfig, make_people
+    from corporeal.pipelines.people_sheet import draw_people
+    from corporeal.population.people_store import read_people
 
-    people = [dressed(*somebody(seed)) for seed in range(1, limit + 1)]
-    rows = [
-        picture(people[k : k + 8], width=1120, height=340, samples=2, refinement=0)
-        for k in range(0, len(people), 8)
-    ]
-    return np.concatenate(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        store, drawn = Path(folder) / "people.zarr", Path(folder) / "people.png"
+        report = make_people(PeopleConfig(store, limit, SEED), in_process=True)
+        if (error := report.error()) is not None:
+            raise error
+        draw_people(read_people(store), drawn, limit)
+        return read_png(drawn)
 
 
 def faces_sheet(limit):

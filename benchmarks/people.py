@@ -4,7 +4,7 @@
 
 Draws soldiers, realises them through `corporeal people`, and compares what their bodies measure
 with the survey, for women and men. A time is reported only if every body meets its stature to 2 mm
-and its mass to 0.1 kg. Writes `benchmarks/results/people.json`, two figures and a picture under
+and its mass to 0.1 kg. Writes `benchmarks/results/people.json`, two figures under
 `docs/pictures`. A store that was made before is used again, without a time.
 """
 
@@ -33,7 +33,6 @@ from corporeal.anthropometry.survey import read_survey, split
 from corporeal.anthropometry.validity import baseline, validity_beside
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.pipelines.people import PeopleConfig, make_people
-from corporeal.pipelines.people_sheet import draw_people
 from corporeal.population.given import survey_persons
 from corporeal.population.people_store import People, read_people
 from corporeal.population.realise import MATCHED, realise
@@ -276,9 +275,6 @@ def main() -> None:
         report["adults"] = adults(arguments.data)
         report["weight_editing"] = weight_editing()
         report["extremes"] = extremes(Path(folder), arguments.jobs)
-        shown = Path(folder) / "adults.zarr"
-        made(PeopleConfig(shown, 24, SEED), arguments.jobs)
-        draw_people(read_people(shown), PICTURES / "people.png")
     RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     (PICTURES / "people_moments.svg").write_text(moment_figure(report), encoding="utf-8")
     (PICTURES / "people_correlations.svg").write_text(correlation_figure(report), encoding="utf-8")

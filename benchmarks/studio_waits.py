@@ -3,6 +3,8 @@
 python benchmarks/studio_waits.py start            # cold: first picture, looks, flesh
 python benchmarks/studio_waits.py work             # the session alone, processor seconds
 python benchmarks/studio_waits.py frames           # drawn pictures a second, slider to picture
+python benchmarks/studio_waits.py draw             # processor time of a picture drawn in software
+python benchmarks/studio_waits.py start work frames draw    # what wants an idle machine
 python benchmarks/studio_waits.py soak --minutes 30 --moves 500
 
 Chromium draws in software on the same cores as the studio. Figures count only on an idle machine;
@@ -60,7 +62,8 @@ READY = "stage.lastFrame?.views.length && stage.lastFrame.views.every(({ ready }
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("start", "work", "frames", "soak"))
+    parts = {"start": start, "work": work, "frames": frames, "draw": draw, "soak": soak}
+    parser.add_argument("parts", nargs="+", choices=parts, metavar="PART", help=", ".join(parts))
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--moves", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=8.0, help="of every rate")
@@ -68,17 +71,18 @@ def main() -> None:
     arguments = parser.parse_args()
     from measured_commit import commit
 
-    made = {"start": start, "work": work, "frames": frames, "soak": soak}[arguments.part](arguments)
-    made |= {
-        "load": round(os.getloadavg()[0], 1),
-        "cores": os.cpu_count(),
-        "machine": platform.machine(),
-        "commit": commit(),
-        "command": f"python benchmarks/studio_waits.py {' '.join(sys.argv[1:])}",
-    }
-    print(json.dumps(made, indent=1))
-    known = json.loads(arguments.out.read_text()) if arguments.out.is_file() else {}
-    arguments.out.write_text(json.dumps(known | {arguments.part: made}, indent=1) + "\n")
+    for part in arguments.parts:
+        before = round(os.getloadavg()[0], 1)
+        made = parts[part](arguments) | {
+            "load": before,
+            "cores": os.cpu_count(),
+            "machine": platform.machine(),
+            "commit": commit(),
+            "command": f"python benchmarks/studio_waits.py {' '.join(sys.argv[1:])}",
+        }
+        print(json.dumps({part: made}, indent=1), flush=True)
+        known = json.loads(arguments.out.read_text()) if arguments.out.is_file() else {}
+        arguments.out.write_text(json.dumps(known | {part: made}, indent=1) + "\n")
 
 
 @contextmanager
@@ -198,20 +202,79 @@ def frames(arguments: argparse.Namespace) -> dict:
     return {"a second": rates, "slider_ms": slider}
 
 
+DRAWN = """([count, ratio]) => {
+  stage.adaptive = false;
+  stage.renderer.setPixelRatio(ratio);
+  const gl = stage.renderer.getContext(), pixel = new Uint8Array(4);
+  for (let n = 0; n < count; n += 1) {
+    stage.isMoving = true;
+    stage.draw();
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+  }
+}"""
+"""Draws pictures one after the other, and waits for each."""
+
+
+def draw(arguments: argparse.Namespace) -> dict:
+    """Processor milliseconds of the browser's drawing process for a moving picture of one body, at
+    full resolution and at half of it; the load changes these little."""
+    from studio_page import browser
+
+    found: dict[str, float] = {}
+    count = 24
+    with (
+        tempfile.TemporaryDirectory() as home,
+        browser() as chromium,
+        studio(home) as (url, _, _),
+        tab(chromium, url) as page,
+    ):
+        page.wait_for_function("window.stage && stage.isPainted && stage.looks.message")
+        page.evaluate("studio.change(['playing'], false)")
+        page.evaluate("studio.change(['views'], [{ deformer: 'lbs', controls: {} }])")
+        page.wait_for_function("stage.bodies.length === 1")
+        page.wait_for_timeout(1000)
+        for name, ratio in (("all pixels", 1.0), ("half of them a side", 0.5)):
+            page.evaluate(DRAWN, [3, ratio])
+            before = processor_s("--type=gpu-process")
+            page.evaluate(DRAWN, [count, ratio])
+            found[name] = round(1000 * (processor_s("--type=gpu-process") - before) / count)
+    return {"processor_ms": found}
+
+
+def processor_s(kind: str) -> float:
+    """Processor seconds of all of Chromium's processes of a kind."""
+    total = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if kind in (process / "cmdline").read_text(errors="replace"):
+                fields = (process / "stat").read_text().rpartition(")")[2].split()
+                total += int(fields[11]) + int(fields[12])
+        except OSError:
+            continue
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 def slider_delay(page, value: float) -> float:
     """Milliseconds from a change of a body's slider to the picture of the new body."""
     return page.evaluate(
         """(value) => new Promise((done) => {
           const begun = performance.now();
           const before = stage.person;
-          studio.send("change", { path: ["body", "sliders", "weight"], value, final: false });
-          const draw = stage.draw;
+          const { draw, show } = stage;
+          let isThere = false;
+          stage.show = function (frame) {
+            show.call(this, frame);
+            isThere ||= stage.person !== before;
+          };
           stage.draw = function () {
             draw.call(this);
-            if (stage.person === before) return;
-            stage.draw = draw;
+            if (!isThere) return;
+            Object.assign(stage, { draw, show });
+            const gl = stage.renderer.getContext();  // waits until the picture is there
+            gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
             done(performance.now() - begun);
           };
+          studio.send("change", { path: ["body", "sliders", "weight"], value, final: false });
         })""",
         value,
     )

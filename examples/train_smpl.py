@@ -23,14 +23,20 @@ def main() -> None:
     out = given.out
     out.mkdir(parents=True, exist_ok=True)
     flesh = "dqs" if given.small else "layered"
-    poses, stands = (12, 2) if given.small else (40, 12)
+    each, poses, stands = (3, 12, 2) if given.small else (2, 30, 12)
 
     # Many poses of a few people teach how skin bends; one stand each of many teaches who they are.
     people = cp.sample_people(60, seed=5)
     sets = {
-        "poses": {"women": 3, "men": 3, "poses": poses, "split": "train", "deformer": flesh},
+        "poses": {"women": each, "men": each, "poses": poses, "split": "train", "deformer": flesh},
         "shapes": {"women": stands, "men": stands, "split": "train", "deformer": "dqs"},
-        "test": {"women": 1, "men": 1, "poses": poses // 4, "split": "test", "deformer": flesh},
+        "test": {
+            "women": 1,
+            "men": 1,
+            "poses": max(3, poses // 4),
+            "split": "test",
+            "deformer": flesh,
+        },
     }
     for name, asked in sets.items():
         protocol = "shapes" if name == "shapes" else "poses"

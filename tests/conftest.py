@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import checked_annotations
 import durations
@@ -15,6 +16,9 @@ import public_data
 import pytest
 import shared_command
 import xla_flags
+
+if TYPE_CHECKING:
+    from corporeal.body.identity import Identity
 
 sys.dont_write_bytecode = False  # workers and commands share what the hook below compiles
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -101,3 +105,16 @@ def _resident_bytes() -> int:
         if callback.exists()
         else 0
     )
+
+
+@pytest.fixture(scope="module")
+def average() -> "Identity":
+    """The average adult, a woman of thirty to those who ask: the body that looks are tried on."""
+    import numpy as np
+
+    from corporeal.assets.default_body import load_default_body
+    from corporeal.body.identity import Identity
+
+    template = load_default_body().template
+    told = {"gender": np.float64(0.0), "age": np.float64(30.0)}
+    return Identity(template.mesh.vertices, template.skeleton.joints, told)

@@ -13,7 +13,10 @@ ROOT = Path(__file__).resolve().parents[1]
 FRONT = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 PAGES = [*(ROOT / name for name in FRONT), *sorted((ROOT / "docs").rglob("*.md"))]
 INDEX = ROOT / "docs/README.md"
-RUN, PROSE = ("python", "sh"), ("text", "bibtex", "json", "mermaid")
+RUN, TYPED = ("python", "sh"), ("shell", "python3")
+"""Languages of blocks that run as they stand, and of those that take long, or files or devices of
+the reader's own: `test_typed_lines` has these."""
+PROSE = ("text", "bibtex", "json", "mermaid", "toml")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -39,7 +42,7 @@ def run_shell_line(line: str, folder: Path) -> None:
 def test_code_blocks_say_what_they_are(page: Path):
     """A block without a known language would escape the next test."""
     for language, _ in blocks(page):
-        assert language in (*RUN, *PROSE), f"{page.name} has a block marked {language!r}"
+        assert language in (*RUN, *TYPED, *PROSE), f"{page.name} has a block marked {language!r}"
 
 
 @pytest.mark.parametrize(

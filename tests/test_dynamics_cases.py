@@ -75,6 +75,14 @@ class TestChoice:
         assert best.ridge.strength == 1e-6
         assert min(row["error"] for row in rows) < 0.1 < max(row["error"] for row in rows)
 
+    def test_of_one_person_nobody_is_left_out(self):
+        """The settings stay as they are, and nothing was tried."""
+        people, settings = People({"a": 20.0}, None), DynamicsTraining(ridge=Ridge(2, 0.5))
+        assert chosen_settings(takes_of({"a": 1.0}, 0.0), ("p",), people, settings) == (
+            settings,
+            [],
+        )
+
     def test_known_people_have_their_own_predictor(self):
         """One swings twice as far as all others of the same mass; a new one as the others do."""
         takes = takes_of({"a": 1.0, "b": 1.0, "loud": 2.0}, 0.0)

@@ -1,7 +1,6 @@
 """Hair lies where hair grows: nape, sideburns, and no edge where long hair leaves the head."""
 
 import numpy as np
-import pytest
 
 from corporeal.appearance.appearance import Appearance
 from corporeal.appearance.hair import hair_parts
@@ -13,13 +12,6 @@ from corporeal.body.identity import Identity
 from corporeal.geometry.surface import vertex_normals
 
 MAN, WOMAN = Wearer(1.0, 30.0), Wearer(0.0, 30.0)
-
-
-@pytest.fixture(scope="module")
-def average() -> Identity:
-    template = load_default_body().template
-    told = {"gender": np.float64(0.0), "age": np.float64(30.0)}
-    return Identity(template.mesh.vertices, template.skeleton.joints, told)
 
 
 def test_the_cap_lies_on_the_skin_down_to_the_nape(average: Identity):
@@ -66,3 +58,18 @@ def test_long_hair_comes_out_of_no_line(average: Identity):
     behind = (rays[1][:, 2] < -0.5) & (rays[1][:, 1] > 0.05) & (rays[1][:, 1] < 0.75)
     near = np.argmax(rays[1][behind] @ rays[0].T, axis=1)
     assert (far[1][behind] - far[0][near]).min() > 0.0
+
+
+def test_long_hair_falls_and_does_not_lie(average: Identity):
+    """From where it leaves the head every strand goes down, and none lies on a shoulder like a
+    shelf; all end within a hand's breadth of each other."""
+    look = resolve(Appearance(hair="long"), WOMAN)
+    (mesh,) = (p.mesh for p in hair_parts(average, look) if p.name == "hair_curtain")
+    assert mesh.uv is not None
+    places, uv = np.asarray(mesh.vertices, np.float64), np.asarray(mesh.uv)
+    edges = np.concatenate([mesh.triangles[:, pair] for pair in ([0, 1], [1, 2], [2, 0])])
+    along = np.ptp(uv[edges, 0], axis=1) < 1e-6
+    hanging = uv[edges, 1].max(axis=1) < 0.70
+    way = np.diff(places[edges[along & hanging]], axis=1)[:, 0]
+    assert (np.abs(way[:, 1]) > 0.8 * np.linalg.norm(way, axis=1)).all()
+    assert np.ptp(places[uv[:, 1] < 0.021][:, 1]) < 0.05

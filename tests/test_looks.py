@@ -55,13 +55,6 @@ from corporeal.scene.textures import SurfaceTexture
 MAN, WOMAN = Wearer(1.0, 30.0), Wearer(0.0, 30.0)
 
 
-@pytest.fixture(scope="module")
-def average() -> Identity:
-    template = load_default_body().template
-    told = {"gender": np.float64(0.0), "age": np.float64(30.0)}
-    return Identity(template.mesh.vertices, template.skeleton.joints, told)
-
-
 @pytest.mark.quick
 @pytest.mark.parametrize("angle_deg", [-70.0, -40.0, 0.0, 33.0, 60.0])
 @pytest.mark.parametrize("undertone", [-1.0, 0.5])

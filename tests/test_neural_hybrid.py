@@ -212,6 +212,24 @@ def test_training_finds_a_share_and_what_was_planted():
         assert left < 0.6
 
 
+def test_few_people_and_motions_leave_no_group_empty():
+    """Two people in two motions make two groups of three that were asked for; a single motion
+    makes none, since nothing would be left to learn from."""
+    pytest.importorskip("optax")
+    from corporeal.dynamics.neural.training.hybrid import Build, left_out
+    from corporeal.dynamics.neural.training.samples import Sample
+
+    def sample(who: str, what: str) -> Sample:
+        zeros = np.zeros((3, 1), np.float32)
+        return Sample(who, what, 60.0, zeros, zeros, np.zeros(1), zeros, zeros)
+
+    build = Build({"a": 22.0, "b": 30.0}, None)
+    four = [sample(who, what) for who in "ab" for what in ("jump", "run")]
+    judged = left_out(four, build, 3)
+    assert judged.tolist() == [[True, False, True, False], [False, True, False, True]]
+    assert len(left_out([sample(who, "jump") for who in "ab"], build, 3)) == 0
+
+
 def test_the_trainer_gives_a_model_that_moves_a_body():
     """From takes with twins to a deformer: two people, three motions, one held out; what is said
     to be left is less than everything, and a still body has its static shape exactly."""

@@ -315,3 +315,39 @@ def test_a_page_goes_on_with_a_studio_that_is_started_anew(opened: Running):
     page.settle()
     assert page.tell("stage.frames") > shown
     assert np.isfinite(page.vertex(0, 0)).all()
+
+
+def test_software_draws_fewer_samples_and_coarse_shadows(page: StudioPage):
+    """This browser draws without a card, which the page finds out: one sample a pixel; shadows of
+    a moving body are drawn in every third picture, and of fewer triangles than the body has."""
+    assert page.tell("stage.inSoftware")
+    assert page.tell("stage.renderer.getContext().getParameter(0x80A9)") == 0  # SAMPLES
+    drawn = page.tell(
+        """(() => {
+          stage.adaptive = false;
+          stage.drawings = 0;
+          return [true, true, true, true, false].map((moves) => {
+            stage.isMoving = moves;
+            stage.renderer.info.reset();
+            stage.draw();
+            return stage.renderer.info.render.triangles;
+          });
+        })()"""
+    )
+    page.tell("stage.adaptive = true")
+    shadows = [count - min(drawn) for count in drawn]
+    assert shadows[1] == shadows[2] == 0
+    assert shadows[0] == shadows[3] == shadows[4] > 9000
+    body = page.tell("stage.bodies[0].skin.mesh.geometry.index.count / 3")
+    assert shadows[0] < body
+
+
+def test_a_new_person_is_drawn_once(page: StudioPage):
+    """A rest shape alone draws nothing: the frame that follows does. It drew the old body once."""
+    page.settle()
+    page.wait("!stage.dirty")
+    drawn = page.tell(
+        "(() => { const before = stage.drawings; studio.emit('person', stage.person);"
+        " return stage.dirty || stage.drawings > before; })()"
+    )
+    assert not drawn

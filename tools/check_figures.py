@@ -101,13 +101,16 @@ def pages(root: Path) -> list[Path]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", action="store_true", help="tell how many figures are tied")
+    parser.add_argument(
+        "--count", action="store_true", help="tell how many are tied, and how many are not"
+    )
     given = parser.parse_args()
     found = {page: list(figures_of(page)) for page in pages(ROOT)}
     if given.count:
         for page, figures in found.items():
-            if figures:
-                print(f"{page.relative_to(ROOT)}: {len(figures)}")
+            if figures or list(untied(page)):
+                loose = len(list(untied(page)))
+                print(f"{page.relative_to(ROOT)}: {len(figures)} tied, {loose} with a unit are not")
     wrong = [words for figures in found.values() for f in figures if (words := f.wrong(ROOT))]
     print(*wrong, sep="\n" if wrong else "")
     print(f"{sum(map(len, found.values()))} figures are tied to results, {len(wrong)} differ")

@@ -74,7 +74,7 @@ class AppearanceControls(Controls):
             "cropped": "a few millimetres",
             "short": "short, parted",
             "bun": "combed back into a bun",
-            "long": "over the shoulders",
+            "long": "down to the shoulders",
         },
     )
     hair_colour: Literal[

@@ -226,10 +226,10 @@ _FRIENDLY = {
     "mouth-corner-puller": 1.0,
     "eye-left-slit": 0.3,
     "eye-right-slit": 0.3,
-    "eye-left-opened-up": 0.8,
-    "eye-right-opened-up": 0.8,
-    "eyebrows-left-inner-up": 0.45,
-    "eyebrows-right-inner-up": 0.45,
+    "eye-left-opened-up": 0.35,
+    "eye-right-opened-up": 0.35,
+    "eyebrows-left-inner-up": 0.25,
+    "eyebrows-right-inner-up": 0.25,
 }
 """Units of a smile: the eyes smile, too, and are awake, and the brow is not knit."""
 

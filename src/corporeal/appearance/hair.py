@@ -30,6 +30,10 @@ _OVER_CAP = 14
 """Rows of the curtain that lie on the cap."""
 _LEAVES, _PARTS = math.radians(14), math.radians(86)
 """How high above the head's middle the curtain leaves the cap, and where it begins."""
+_BESIDE, _CLEAR = 0.025, 0.006
+"""What lies so near below it hair ends so far above, metres."""
+_SHORTEST, _UNEVEN = 0.10, 0.035
+"""Of its lengths from where it leaves the head: the least, and how far they differ, metres."""
 
 
 def hair_parts(faced: Identity, look: ResolvedLook) -> tuple[Attachment, ...]:
@@ -201,7 +205,8 @@ def _curtain(head: Head, faced: Identity, random: np.random.Generator) -> Mesh:
     off = 0.003 + 1.3 * _full(directions, above) - 0.011 * begins
     rim = head.centre + (radii + off)[..., None] * directions
     length = 0.255 - 0.055 * sides**2 + 0.008 * _wave(a, random)
-    drop = t * length
+    skin = np.asarray(faced.rest_vertices, np.float64)
+    drop = t * _above_shoulders(rim[-1], length, skin)
     places = rim.copy()
     places[..., 1] -= drop
     # below the widest place of the skull the hair turns in to the neck, and then hangs
@@ -210,10 +215,28 @@ def _curtain(head: Head, faced: Identity, random: np.random.Generator) -> Mesh:
     locks = 0.005 * _wave(3 * a, random) * step(t, 0.1, 0.6)
     places -= (inward - locks)[..., None] * back
     low = step(drop, 0.10, 0.16)
-    places = _outside(places, np.asarray(faced.rest_vertices, np.float64), low)
+    places = _outside(places, skin, low)
     down = 0.26 * (1 - on_cap) * (t == 0) + (0.26 + 0.74 * t) * (t > 0)
     uv = np.stack([0.02 + 0.96 * (a - a.min()) / np.ptp(a), 0.98 - 0.96 * down], axis=-1)
     return _mesh(places, grid_triangles(rows, columns)[:, ::-1], uv)
+
+
+def _above_shoulders(rim: NumpyArray, length: NumpyArray, skin: NumpyArray) -> NumpyArray:
+    """Lengths cut so that what would fall on a shoulder ends a little above it; what falls down the
+    back stays as long as it is. `rim` is where each column leaves the head."""
+    from scipy.ndimage import gaussian_filter1d, minimum_filter1d
+    from scipy.spatial import KDTree
+
+    template = load_default_body().template
+    names = ("neck", "chest", "back", "left_shoulder", "right_shoulder")
+    names = (*names, "left_upper_arm", "right_upper_arm")
+    trunk = skin[np.concatenate([template.part(name) for name in names])]
+    near = KDTree(trunk[:, [0, 2]]).query_ball_point(rim[:, [0, 2]], _BESIDE)
+    tops = np.array([trunk[found, 1].max(initial=-np.inf) for found in near])
+    room = np.maximum(rim[:, 1] - tops - _CLEAR, _SHORTEST)
+    least = minimum_filter1d(np.minimum(length, room), 5, axis=-1, mode="nearest")
+    least = np.minimum(least, least.min() + _UNEVEN)
+    return gaussian_filter1d(least, 2.0, axis=-1, mode="nearest")
 
 
 def _wave(a: NumpyArray, random: np.random.Generator) -> NumpyArray:

@@ -125,7 +125,7 @@ def usage() -> str:
 
 def _guarded(arguments: list[str]) -> int:
     try:
-        return _command(arguments).run()
+        return command_of(arguments).run()
     except CorporealError as error:
         print(f"corporeal: {shortened(str(error))}", file=sys.stderr)
         if "--json" in arguments:
@@ -149,7 +149,8 @@ def _guarded(arguments: list[str]) -> int:
         return OutputError.exit_code
 
 
-def _command(arguments: list[str]) -> Command:
+def command_of(arguments: list[str]) -> Command:
+    """The verb that arguments ask for, with its flags read and nothing done yet."""
     name, flags = arguments[0], _axes_joined(arguments[1:])
     if name not in VERBS:
         raise InputError(

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import UInt16
 
 from corporeal._typing import Float32, NumpyArray
+from corporeal.assets.coarse_surface import read_coarse_surface
 from corporeal.body.identity import Identity
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.scene.colour_map import ramp
@@ -39,8 +40,8 @@ def quantised(positions: Float32[NumpyArray, "V 3"]) -> Quantised:
 
 
 def model_packet(model: PhenotypeModel) -> Packet:
-    """What all bodies share: surface, joints, ramps of colours."""
-    template = model.template
+    """What all bodies share: surface, joints, ramps of colours; fewer triangles for shadows."""
+    template, coarse = model.template, read_coarse_surface()
     return Packet(
         "model",
         {
@@ -50,6 +51,7 @@ def model_packet(model: PhenotypeModel) -> Packet:
         },
         {
             **surface_arrays(),
+            "coarse": coarse.vertex_indices[coarse.triangles].astype(np.uint16),
             "part_labels": template.part_labels.astype(np.uint8),
             "heat": heat(),
             "tide": ramp("tide").astype(np.float32),

@@ -53,8 +53,9 @@ export function paintedMaterial({ cutout = false, double = false } = {}) {
 }
 
 export class BodyMesh {
-  // `arrays`: triangles over `count` vertices; with texture also corners, extra and uv.
-  constructor({ triangles, corners = null, extra = null, uv = null }, count, material) {
+  // `arrays`: triangles over `count` vertices; with texture also corners, extra and uv. `coarse`, if
+  // any, are fewer triangles over the same vertices, which are enough for a shadow.
+  constructor({ triangles, corners = null, extra = null, uv = null }, count, material, coarse = null) {
     this.triangles = triangles;
     this.extra = extra ?? [];
     const all = 3 * (count + this.extra.length);
@@ -62,7 +63,8 @@ export class BodyMesh {
     for (const [name, array] of Object.entries(this.all)) this[name] = array.subarray(0, 3 * count);
     this.all.colours.fill(1);
     const geometry = new BufferGeometry();
-    geometry.setIndex(new BufferAttribute(corners ?? triangles, 1));
+    const fine = new BufferAttribute(corners ?? triangles, 1);
+    geometry.setIndex(fine);
     const dynamic = (array) => new BufferAttribute(array, 3).setUsage(DynamicDrawUsage);
     geometry.setAttribute("position", dynamic(this.all.positions));
     geometry.setAttribute("normal", dynamic(this.all.normals));
@@ -72,6 +74,10 @@ export class BodyMesh {
     this.mesh = new Mesh(geometry, material);
     this.mesh.frustumCulled = false;
     this.mesh.castShadow = this.mesh.receiveShadow = true;
+    if (coarse) {
+      this.mesh.onBeforeShadow = () => geometry.setIndex(coarse);
+      this.mesh.onAfterShadow = () => geometry.setIndex(fine);
+    }
   }
 
   get count() {

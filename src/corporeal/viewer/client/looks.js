@@ -154,7 +154,7 @@ export class Parts {
       skin.positions.set(of("vertices"));
       skin.moved();
       skin.mesh.matrixAutoUpdate = false;
-      skin.mesh.castShadow = part.kind === "hair" && part.name !== "lashes";
+      skin.mesh.castShadow = part.kind === "hair" && !["lashes", "hair_wisps"].includes(part.name);
       this.group.add(skin.mesh);
       this.made.push({ part, skin, of });
     }

@@ -1,25 +1,30 @@
 // Bodies side by side: one camera, one picture for each, drawn into its part of the canvas.
 
-import { Group, NeutralToneMapping, OrbitControls, PCFShadowMap, PerspectiveCamera, Raycaster, Scene, Vector2, Vector3, WebGLRenderer } from "./vendor/three.js";
+import { BufferAttribute, Group, NeutralToneMapping, OrbitControls, PCFShadowMap, PerspectiveCamera, Raycaster, Scene, Vector2, Vector3, WebGLRenderer } from "./vendor/three.js";
 import { BodyMesh, paintedMaterial } from "./body_mesh.js";
 import { Bones } from "./bones.js";
 import { Looks, Parts } from "./looks.js";
 import { isPaint } from "./overlay.js";
 import { makeRoom } from "./room.js";
+import { drawsInSoftware } from "./software.js";
 
 const STILL = 250; // milliseconds after which a picture is not moving any more
+const SHADED = 3; // in software, a moving body's shadow is drawn once in so many pictures
+const SMOOTH = 1.5; // in software, pixels of a still to one of the screen: edges are smoothed by them alone
 
 export class Stage {
   constructor(studio, canvas) {
     this.studio = studio;
     this.canvas = canvas;
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
+    this.inSoftware = drawsInSoftware();
+    this.renderer = new WebGLRenderer({ canvas, antialias: !this.inSoftware, alpha: true, preserveDrawingBuffer: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.shadowMap.autoUpdate = false; // `draw` says when
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.toneMappingExposure = 1.18;
-    this.ratio = this.shownRatio = this.full;
-    this.renderer.setPixelRatio(this.full);
+    this.ratio = this.shownRatio = this.inSoftware ? 0.5 : this.full;
+    this.renderer.setPixelRatio(this.ratio);
     this.renderer.localClippingEnabled = true;
     this.renderer.autoClear = false;
     this.scene = new Scene();
@@ -37,15 +42,15 @@ export class Stage {
     this.surfaces = new Map(); // triangles of takes whose topology is not the model's
     this.pelvis = new Vector3();
     this.dirty = true;
-    this.frames = 0;
+    this.frames = this.drawings = 0;
     this.adaptive = true;
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement);
-    studio.on("model", (message) => { this.model = message; this.looks ??= new Looks(message); });
+    studio.on("model", (message) => { this.model = message; this.looks ??= new Looks(message); this.coarse = new BufferAttribute(message.arrays.coarse, 1); });
     studio.on("surface", (message) => this.surfaces.set(`take:${message.name}`, message));
     studio.on("picture", (message) => this.looks.picture(message));
     studio.on("looks", (message) => this.dress(message));
     studio.on("skin", (message) => this.tan(message));
-    studio.on("person", (message) => { this.person = message; this.dirty = true; });
+    studio.on("person", (message) => { this.person = message; }); // a frame of it follows
     studio.on("frame", (message) => this.show(message));
     studio.on("document", () => this.follow());
     studio.on("inside", ({ bones }) => { this.isInside = bones.length > 0; if (this.studio.document) this.follow(); });
@@ -73,7 +78,7 @@ export class Stage {
   }
 
   get full() {
-    return Math.min(devicePixelRatio, 2);
+    return this.inSoftware ? SMOOTH : Math.min(devicePixelRatio, 2);
   }
 
   paint(now, ratio) {
@@ -109,6 +114,7 @@ export class Stage {
   still(take) {
     const ratio = this.renderer.getPixelRatio();
     this.renderer.setPixelRatio(this.full);
+    this.isMoving = false;
     this.draw();
     take(this.canvas);
     this.renderer.setPixelRatio(ratio);
@@ -174,7 +180,7 @@ export class Stage {
   // A take of another topology is a plain grey; the model's surface has paint.
   surfaceOf(surface, material) {
     if (surface) return new BodyMesh({ triangles: surface.arrays.triangles }, surface.vertices, material);
-    return new BodyMesh(this.model.arrays, this.model.arrays.part_labels.length, material);
+    return new BodyMesh(this.model.arrays, this.model.arrays.part_labels.length, material, this.inSoftware ? this.coarse : null);
   }
 
   untint(body) {
@@ -257,10 +263,15 @@ export class Stage {
   draw() {
     const { renderer } = this;
     const height = this.canvas.clientHeight;
+    const parts = this.parts();
+    // bodies side by side share one map of shadows, which then has to be drawn for each of them
+    const isShaded = !this.inSoftware || !this.isMoving || parts.length > 1 || this.drawings % SHADED === 0;
+    this.drawings += 1;
     renderer.setScissorTest(false);
     renderer.clear();
     renderer.setScissorTest(true);
-    this.parts().forEach((part, number) => {
+    parts.forEach((part, number) => {
+      renderer.shadowMap.needsUpdate = isShaded;
       this.bodies.forEach((body, other) => { body.group.visible = other === number && !this.alone; });
       for (const extra of this.extras) extra.group.visible = this.alone ? extra.group === this.alone : extra.shared !== false && (extra.view === null || extra.view === number);
       this.camera.aspect = part.width / part.height;

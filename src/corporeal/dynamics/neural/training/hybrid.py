@@ -176,6 +176,8 @@ def found_share(
     if settings.folds < 2:
         return np.full(count, _TOWARDS), {}
     judged = left_out(samples, build, settings.folds)
+    if len(judged) == 0:
+        return np.full(count, _TOWARDS), {}
     members = train_members(samples, ~judged, np.zeros_like(judged), settings.network)
     halves: list[tuple[NumpyArray, NumpyArray, NumpyArray]] = []
     for own, member in zip(judged, members, strict=True):
@@ -194,7 +196,8 @@ def found_share(
 
 
 def left_out(samples: Sequence[Sample], build: Build, folds: int) -> Bool[NumpyArray, "k n"]:
-    """Of every group the takes of its people and those of its motions."""
+    """Of every group the takes of its people and those of its motions. Groups that leave nothing
+    out, or nothing to learn from, are no groups."""
 
     def order(name: str) -> tuple[float, float]:
         return (0.0 if build.genders is None else build.genders[name], build.indices[name])
@@ -203,9 +206,10 @@ def left_out(samples: Sequence[Sample], build: Build, folds: int) -> Bool[NumpyA
     motions = sorted({sample.sequence for sample in samples})
     who = {name: n % folds for n, name in enumerate(people)} if len(people) > folds else {}
     what = {name: n % folds for n, name in enumerate(motions)}
-    return np.array(
+    rows = np.array(
         [[who.get(s.subject) == k or what[s.sequence] == k for s in samples] for k in range(folds)]
     )
+    return rows[rows.any(axis=1) & ~rows.all(axis=1)]
 
 
 def run_linear(
