@@ -86,4 +86,7 @@ def _estimate(file: NpzReader, name: str) -> Estimate | None:
         file.array(f"{name}_offsets_{d}", "f", (f"n{d}", f"k{d}", f"v{d}", 3)) for d in range(count)
     )
     variances = Variances(*file.array(f"{name}_variances", "f", (4,)).tolist())
-    return Estimate(**arrays, offsets=offsets, variances=variances)
+    return Estimate(
+        arrays["rotations"], arrays["translations"], arrays["x"], arrays["dress"],
+        arrays["bones"], arrays["weights"], offsets, variances,
+    )  # fmt: skip
