@@ -42,18 +42,29 @@ def main() -> None:
     parser.add_argument("--names", nargs="*", help="these of the new people alone")
     parser.add_argument("--validate", nargs="*", help="leave out one by one; all if none is named")
     parser.add_argument("--settings", default="{}", help="of training, JSON: most_keys, rounds, …")
+    parser.add_argument("--holes", type=float, default=0.0, help="share of the skin not seen")
+    parser.add_argument(
+        "--surfaces", type=Path, nargs="+", help="the same scans as registration has them"
+    )
+    parser.add_argument("--chosen", type=Path, help="people that settings are chosen by")
     parser.add_argument("--keep", type=Path, help="write the model (.npz)")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     from corporeal.pipelines.train_enveloping import joined_sets
 
-    held, settings = joined_sets(given.scans), json.loads(given.settings)
+    held, settings = once(joined_sets(given.scans)), json.loads(given.settings)
     begin = time.process_time()
+    if given.surfaces is not None:
+        held, settings["registered"] = registered(held, joined_sets(given.surfaces))
+    if given.holes:
+        held, settings["holes"] = punched(held, given.holes), given.holes
     if given.validate is not None:
         found = validated(held, given.validate, settings)
     else:
         new = joined_sets(given.new)
-        found = measured(held, new, given.names or list(people_of(new)), settings, given.keep)
+        names = given.names or list(people_of(new))
+        others = None if given.chosen is None else joined_sets([given.chosen])
+        found = measured(held, new, names, settings, given.keep, others)
     record = {
         "settings": settings, **found, "cpu_seconds": round(time.process_time() - begin, 1),
         "commit": commit(), "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -62,12 +73,53 @@ def main() -> None:
     print(json.dumps(record, indent=1))
 
 
+def once(held: Registrations) -> Registrations:
+    """Everybody's longest take alone: people with many poses are also among those with two."""
+    longest = {}
+    for take in held.takes:
+        if take.subject not in longest or take.frame_count > longest[take.subject].frame_count:
+            longest[take.subject] = take
+    return replace(held, takes=tuple(longest.values()))
+
+
 def people_of(held: Registrations) -> dict[str, int]:
     """Scans of everybody."""
     counts: dict[str, int] = {}
     for take in held.takes:
         counts[take.subject] = counts.get(take.subject, 0) + take.frame_count
     return counts
+
+
+def punched(held: Registrations, share: float) -> Registrations:
+    """Round holes of 8 cm until so much of every scan is missing; standing scans stay whole, as
+    the paper trusts them."""
+    random, takes = np.random.default_rng(5), []
+    for take in held.takes:
+        frames = np.array(take.vertices[: take.frame_count], np.float32)
+        for n in range(1, len(frames)):
+            whole, away = frames[n].copy(), np.zeros(frames.shape[1], bool)
+            while away.mean() < share:
+                centre = whole[random.integers(len(whole))]
+                away |= np.linalg.norm(whole - centre, axis=1) < 0.08
+            frames[n, away] = np.nan
+        takes.append(replace(take, vertices=frames))
+    return replace(held, takes=tuple(takes))
+
+
+def registered(held: Registrations, found: Registrations) -> tuple[Registrations, dict]:
+    """The people whose scans were registered, with the registered surfaces, and how far these are
+    from the recorded ones."""
+    surfaces, takes, off = {(t.subject, t.sequence): t for t in found.takes}, [], []
+    for take in held.takes:
+        other = surfaces.get((take.subject, take.sequence))
+        if other is not None and other.frame_count == take.frame_count:
+            own = np.asarray(other.vertices[: take.frame_count], np.float32)
+            gap = np.sum((own - np.asarray(take.vertices[: take.frame_count])) ** 2, axis=-1)
+            off.append(gap[:, regions()["body"]].mean())
+            takes.append(replace(take, vertices=own))
+    told = {"scans": sum(t.frame_count for t in takes), "people": len(takes),
+            "rms_mm": round(1e3 * float(np.sqrt(np.mean(off))), 3)}  # fmt: skip
+    return replace(held, takes=tuple(takes)), told
 
 
 def trained(held: Registrations, settings: dict):
@@ -169,7 +221,7 @@ def validated(held: Registrations, names: list[str], settings: dict) -> dict:
     }
 
 
-def measured(held, new, names: list[str], settings: dict, keep: Path | None) -> dict:
+def measured(held, new, names: list[str], settings: dict, keep: Path | None, others) -> dict:
     from corporeal.assets.default_body import load_default_body
     from corporeal.formats.enveloping import write_enveloping
     from corporeal.skinning.linear import LinearBlendSkinning
@@ -196,8 +248,12 @@ def measured(held, new, names: list[str], settings: dict, keep: Path | None) -> 
         "identities permuted, average": partial(permuted.vertices, controls={"individual": 0.0}),
     }  # fmt: skip
     table = {name: tried(skin, people) for name, skin in skins.items()}
-    table |= blend_shapes(held, own, people)
+    chosen = {} if others is None else new_people(others, list(people_of(others)))
+    by = {k: tried(skins[k], chosen) for k in ("average corrections", "enveloping") if chosen}
+    if "holes" not in settings:
+        table |= blend_shapes(held, own, people)
     return {
+        "chosen_by_mm": by,
         "training": {
             "people": made.report["data"]["people"], "poses": made.report["data"]["poses"],
             "scans": made.report["data"]["registrations"], "keys": made.report["keys"],
