@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.body.enveloping import EnvelopingModel
-from corporeal.body.registrations import Registrations, Take
+from corporeal.body.registrations import Registrations, Take, Truth
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "enveloping.json"
@@ -59,6 +59,10 @@ def main() -> None:
         help="raw scans as registration has them, and as they were recorded",
     )
     parser.add_argument("--hold", type=float, default=None, help="individual_hold of the solve")
+    parser.add_argument(
+        "--poses", choices=("found", "held"), default="found",
+        help="whether bodies and poses that came with the scans are held",
+    )  # fmt: skip
     parser.add_argument("--in-turns", action="store_true", help="poses held while offsets change")
     parser.add_argument("--reach", type=float, default=None, help="of shoulders' key angles, m")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, with commas")
@@ -142,13 +146,25 @@ class Bench:
 
     def frames(self, name: str, count: int | None = None) -> np.ndarray:
         """A person's scans, of all takes; the standing one first, and once."""
+        return self._rows(name, count, lambda take: take.vertices)
+
+    def _rows(self, name: str, count: int | None, rows_of) -> np.ndarray:
         takes = [t for t in self.held.takes if t.subject == name]
         first = max(takes, key=lambda t: t.frame_count)
-        found = [np.asarray(first.vertices[0 : first.frame_count], np.float32)]
+        found = [np.asarray(rows_of(first)[0 : first.frame_count], np.float32)]
         for take in takes:
             if take is not first and count != OBSERVED:
-                found.append(np.asarray(take.vertices[1 : take.frame_count], np.float32))
+                found.append(np.asarray(rows_of(take)[1 : take.frame_count], np.float32))
         return np.concatenate(found)[:count]
+
+    def truth(self, name: str, count: int | None) -> Truth | None:
+        """What made those scans, where bodies and poses are to be held."""
+        if self.given.poses == "found":
+            return None
+        return Truth(
+            self._rows(name, count, lambda take: take.truth.joint_rotations),
+            self._rows(name, count, lambda take: take.truth.root_translation),
+        )
 
     def scans(self, holes: float = 0.0) -> Registrations:
         """The budget's takes; `holes` is the share of the surface that is not seen."""
@@ -157,11 +173,12 @@ class Bench:
             if name in self.new:
                 continue
             count = POSES if name in self.dense else OBSERVED
-            frames = self.frames(name, None if name == self.single else count)
+            some = None if name == self.single else count
+            frames = self.frames(name, some)
             if holes:
                 frames = self.punched(frames, holes, random)
             take = next(t for t in self.held.takes if t.subject == name)
-            takes.append(Take(name, take.sequence, 0.0, frames))
+            takes.append(Take(name, take.sequence, 0.0, frames, self.truth(name, some)))
         return replace(self.held, takes=tuple(takes))
 
     def punched(self, frames: np.ndarray, share: float, random) -> np.ndarray:
@@ -186,10 +203,13 @@ class Bench:
         return replace(plain, linear=replace(plain.linear, individual_hold=self.given.hold))
 
     def trained(self, scans: Registrations, checkpoint: Path | None = None):
+        from corporeal.models.enveloping.training.given import given_of
+
         return self.trainer().fit(
             scans, self.template, regressor=self.regressor, vertex_confidence=self.confidence,
             callback=lambda s, e: print(f"  {s}: {1e3 * e:.2f} mm", flush=True),
             checkpoint=checkpoint,
+            given=None if self.given.poses == "found" else given_of(scans, self.template),
         )  # fmt: skip
 
     def budget(self) -> dict:
@@ -249,7 +269,8 @@ class Bench:
         rows, trainer = made.estimate.offset_count, self.trainer()
         solved = with_linear_parts(
             made.problem, scans, estimate, rows, trainer.linear,
-            offset_latents=made.estimate.x[order], free=trainer.free_poses,
+            offset_latents=made.estimate.x[order],
+            free=trainer.free_poses and self.given.poses == "found",
         )  # fmt: skip
         kept = replace(made.estimate, offsets=solved.offsets)
         return model_of(made.problem, kept, self.template, [{}] * len(order))
@@ -567,14 +588,16 @@ class Bench:
                     translations=estimate.translations[~out],
                 )  # fmt: skip
                 fold = with_linear_parts(made.problem, kept, fold, count, self.trainer().linear,
-                                         free=self.trainer().free_poses)  # fmt: skip
+                                         free=self.trainer().free_poses
+                                         and self.given.poses == "found")  # fmt: skip
                 test = replace(
                     fold, rotations=estimate.rotations[out],
                     translations=estimate.translations[out],
                 )  # fmt: skip
                 person = np.array([names.index(name)])
-                test = with_people(made.problem, left, test, iterations=4, latent=False,
-                                   which=person)  # fmt: skip
+                if self.given.poses == "found":
+                    test = with_people(made.problem, left, test, iterations=4, latent=False,
+                                       which=person)  # fmt: skip
                 made_of_it = skins(made.problem, test, left, np.arange(len(left.people))).vertices
                 rows[kind].append(self.errors(made_of_it, left.vertices))
         return {kind: self.pooled(found) for kind, found in rows.items()} | {

@@ -34,6 +34,7 @@ def main() -> None:
     from corporeal.assets.default_body import load_default_body
     from corporeal.body.pose import Pose
     from corporeal.dynamics.training import motion_of
+    from corporeal.formats.enveloping import read_enveloping
     from corporeal.models.enveloping.model import EnvelopingSkinning
     from corporeal.pipelines.dataset import read_dataset
     from corporeal.pipelines.evaluate_deformers import PARTS
@@ -41,10 +42,12 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("takes", type=Path)
+    parser.add_argument("--model", type=Path, help="another model (.npz) than the one that ships")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     held, template = read_dataset(given.takes), load_default_body().template
-    own = EnvelopingSkinning(template)
+    trained = None if given.model is None else read_enveloping(given.model)
+    own = EnvelopingSkinning(template, trained)
     plain = LinearBlendSkinning(template)
     parts = {
         part: np.isin(template.part_labels, [template.part_names.index(n) for n in names])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from corporeal.body.topology import topology_hash
 from corporeal.errors import InputError
 from corporeal.formats.enveloping import write_enveloping
 from corporeal.models.enveloping.train import EnvelopingTrainer, TrainedEnveloping
+from corporeal.models.enveloping.training.given import given_of, tells_poses
 from corporeal.models.enveloping.training.start import KeySettings
 from corporeal.pipelines.dataset import read_dataset
 from corporeal.pipelines.train_dynamics import Sex, TrainedDynamicsFile, chosen_takes
@@ -23,6 +24,9 @@ from corporeal.pipelines.train_smpl import read_rig
 from corporeal.runtime.files import require_writable
 from corporeal.runtime.manifest import finish_run, manifest_path, start_run
 
+Poses = Literal["auto", "held", "found"]
+"""What training does about bodies and poses: holds those that came with the scans, or finds its
+own; `auto` holds them where every scan has them."""
 FINGERS = 0.02
 """Confidence of skin that only fingers move."""
 ProgressCallback = Callable[[str, float], None]
@@ -56,6 +60,9 @@ class TrainEnvelopingConfig:
     """Rounds of all variables."""
     sex: Sex = "both"
     """Whose scans."""
+    poses: Poses = "auto"
+    """Joints, dress shapes and poses: held where the set tells them, as captures do (auto), held,
+    or found from the scans as the paper does."""
     test_too: bool = False
     """Also learn from takes that are kept for tests."""
 
@@ -87,7 +94,9 @@ def train_enveloping(
     sets = ", ".join(str(path) for path in config.scans)
     held = chosen_takes(joined_sets(config.scans), sets, config, notes)
     checkpoint = config.out.with_name(config.out.name + ".checkpoint.npz")
-    made = trained_enveloping(held, config.trainer(), config.template, callback, checkpoint)
+    made = trained_enveloping(
+        held, config.trainer(), config.template, callback, checkpoint, config.poses
+    )
     write_enveloping(config.out, made.model)
     report: dict[str, Any] = dict(made.report)
     finish_run(run, [config.out], report)
@@ -124,10 +133,14 @@ def trained_enveloping(
     rig: Path | None = None,
     callback: ProgressCallback | None = None,
     checkpoint: Path | None = None,
+    poses: Poses = "auto",
 ) -> TrainedEnveloping:
     """Train in memory; on the default body's surface joints are told by its own regressor."""
+    hold = poses == "held" or (poses == "auto" and tells_poses(held))
     if rig is not None:
-        return trainer.fit(held, read_rig(rig), callback=callback, checkpoint=checkpoint)
+        own_rig = read_rig(rig)
+        given = given_of(held, own_rig) if hold else None
+        return trainer.fit(held, own_rig, callback=callback, checkpoint=checkpoint, given=given)
     template, regressor = default_rig()
     own = topology_hash(template.mesh.triangles, template.mesh.vertex_count)
     if held.topology_hash != own:
@@ -139,6 +152,7 @@ def trained_enveloping(
     return trainer.fit(
         held, template, regressor=regressor, vertex_confidence=hand_confidence(template),
         callback=callback, checkpoint=checkpoint,
+        given=given_of(held, template) if hold else None,
     )  # fmt: skip
 
 

@@ -17,6 +17,9 @@ from corporeal.errors import InputError
 from corporeal.models.enveloping.equations import Variances, variance_of
 from corporeal.models.enveloping.training.checkpoints import Checkpoints, Reached
 from corporeal.models.enveloping.training.doubts import doubts, require_bent, told_of
+from corporeal.models.enveloping.training.given import Given
+from corporeal.models.enveloping.training.held import HeldBodies
+from corporeal.models.enveloping.training.latents import principal, whitened
 from corporeal.models.enveloping.training.linear import LinearSolve, with_linear_parts
 from corporeal.models.enveloping.training.people import with_people
 from corporeal.models.enveloping.training.problem import (
@@ -104,11 +107,13 @@ class EnvelopingTrainer:
         vertex_confidence: Float[NumpyArray, "V"] | None = None,
         callback: ProgressCallback | None = None,
         checkpoint: Path | None = None,
+        given: Given | None = None,
     ) -> TrainedEnveloping:
         """Learn from registrations of the template's topology: a few poses of many people, many
         poses of a few, in any mixture. Vertices that are NaN were not seen; `confidence` weighs the
         others, `vertex_confidence` those of all scans alike, such as fingers that no joint moves.
-        `regressor` tells joints from the surface (rings of the template's parts if None).
+        `regressor` tells joints from the surface (rings of the template's parts if None). Bodies
+        and poses that are `given` are held, and offsets and weights alone are looked for.
         """
         scans, names = scans_of(registrations, template, confidence)
         notes = told_of(scans, names)
@@ -117,8 +122,8 @@ class EnvelopingTrainer:
             scans = replace(scans, confidence=seen)
         kept = None
         if checkpoint is not None:
-            kept = Checkpoints(checkpoint, _identifier(self, scans, template))
-        run = _Run(self, scans, template, callback)
+            kept = Checkpoints(checkpoint, _identifier(self, scans, template, given))
+        run = _Run(self, scans, template, callback, given)
         run.begin(regressor, names)
         single, estimate = run.finished(kept)
         problem = run.beginning.problem
@@ -128,6 +133,7 @@ class EnvelopingTrainer:
         model = model_of(problem, estimate, template, facts)
         report = {
             "settings": asdict(self),
+            "bodies_and_poses": "found" if given is None else "held",
             "data": {
                 "registrations": len(scans.people),
                 "people": list(names),
@@ -144,12 +150,18 @@ class EnvelopingTrainer:
         return TrainedEnveloping(model, report, notes, alone, problem, estimate)
 
 
-def _identifier(trainer: EnvelopingTrainer, scans: Scans, template: Template) -> str:
+def _identifier(
+    trainer: EnvelopingTrainer, scans: Scans, template: Template, given: Given | None
+) -> str:
     """What decides the result, as one word: data, template and settings."""
     digest = hashlib.sha256(repr(asdict(trainer)).encode())
+    known = ()
+    if given is not None:
+        poses = given.poses
+        known = (given.own.dress, given.own.joints, poses.rotations, poses.translation)
     for array in (
         scans.vertices, scans.confidence, scans.people, np.asarray(template.mesh.triangles),
-        np.asarray(template.mesh.vertices),
+        np.asarray(template.mesh.vertices), *known,
     ):  # fmt: skip
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
@@ -164,7 +176,9 @@ class _Run:
         scans: Scans,
         template: Template,
         callback: ProgressCallback | None,
+        given: Given | None = None,
     ) -> None:
+        self.given = given
         self.settings, self.scans, self.template = settings, scans, template
         self.callback, self.history = callback, []
         self.latent_count = min(settings.latent_count, max(scans.person_count - 1, 0))
@@ -187,16 +201,31 @@ class _Run:
             self.scans, np.asarray(mesh.triangles), np.asarray(mesh.vertices), self.who
         )
         self.beginning: Beginning = begin(
-            self.scans, self.template, regressor, s.keys, s.pose_vertices
+            self.scans, self.template, regressor, s.keys, s.pose_vertices, self.given
         )
         require_bent(self.beginning.problem, self.template)
         everyone = first_estimate(
             self.beginning, self.template, np.arange(len(self.scans.people)),
             self.beginning.bones.mean(axis=0)[None], np.zeros((len(names), 0)),
         )  # fmt: skip
+        everyone = replace(everyone, own=None if self.given is None else self.given.own)
         squares, seen = squared_errors(self.beginning.problem, everyone, self.scans)
         require_near(squares, seen, self.who)
         self.told("first poses", squares, seen)
+        self._hold()
+
+    def _hold(self) -> None:
+        """The person with the most poses and everybody, where bodies and poses are known."""
+        self.held_one = self.held_all = None
+        if self.given is None:
+            return
+        s, own = self.settings, self.given.of_person(
+            self.densest, self.scans.of_person(self.densest)
+        )  # fmt: skip
+        self.held_one, self.held_all = (
+            HeldBodies(self.beginning, self.template, scans, given, s.linear, s.latent_count)
+            for scans, given in ((self.dense, own), (self.scans, self.given))
+        )
 
     def told(self, stage: str, squares: NumpyArray, seen: NumpyArray) -> None:
         rms = float(np.sqrt(squares.sum() / max(seen.sum(), 1.0)))
@@ -216,28 +245,54 @@ class _Run:
         reached = Reached(0, None, None, []) if kept is None else kept.latest()
         if reached.done:
             self.history = list(reached.history)
-        many = self.scans.person_count > 1
-        plan = [
-            ("one person: poses, dress shape", self._single_start),
-            ("one person: weights, bones", self._single_rig),
-            *[("one person: offsets", self._single_round)] * self.settings.rounds,
-            *[("everybody: dress shapes", self._everybody_start)] * many,
-            *[("everybody: all", self._everybody_round)] * (self.settings.rounds * many),
-            ("four influences", self._last),
-        ]
         single, everybody = reached.single, reached.everybody
+        if self.held_one is not None and self.held_all is not None:
+            single, everybody = self.held_one.kept(single), self.held_all.kept(everybody)
+        plan = self._plan() if self.given is None else self._held_plan()
         for number, (stage, solve) in enumerate(plan[reached.done :], start=reached.done):
             if stage.startswith("one"):
                 single = self.measured(stage, self.dense, solve(single))
             else:
                 before = single if everybody is None else everybody
-                scans = self.scans if many else self.dense
+                scans = self.scans if self.scans.person_count > 1 else self.dense
                 everybody = self.measured(stage, scans, solve(before))
             if kept is not None:
                 kept.keep(Reached(number + 1, single, everybody, self.history))
         assert single is not None
         assert everybody is not None
         return single, everybody
+
+    def _plan(self) -> list[tuple[str, Callable[[Any], Estimate]]]:
+        """Stages by name, where everything is looked for (4.2.3)."""
+        many, rounds = self.scans.person_count > 1, self.settings.rounds
+        return [
+            ("one person: poses, dress shape", self._single_start),
+            ("one person: weights, bones", self._single_rig),
+            *[("one person: offsets", self._single_round)] * rounds,
+            *[("everybody: dress shapes", self._everybody_start)] * many,
+            *[("everybody: all", self._everybody_round)] * (rounds * many),
+            ("four influences", self._last),
+        ]
+
+    def _held_plan(self) -> list[tuple[str, Callable[[Any], Estimate]]]:
+        """Stages by name, where bodies and poses are known."""
+        many, rounds = self.scans.person_count > 1, self.settings.rounds
+        one, all_ = self.held_one, self.held_all
+        assert one is not None
+        assert all_ is not None
+        rows = self.rows if many else 1
+        return [
+            ("one person: weights", lambda before: one.with_weights(one.begun(before))),
+            *[
+                ("one person: offsets", lambda e: one.with_weights(one.with_offsets(e, 1)))
+            ] * rounds,
+            *[("everybody: dress shapes", lambda e: all_.with_offsets(all_.begun(e), 1))] * many,
+            *[
+                ("everybody: offsets", lambda e: all_.with_offsets(all_.with_weights(e), rows))
+            ] * (rounds * many),
+            ("four influences", lambda e: (all_ if many else one).with_offsets(
+                replace(e, weights=four_influences(e.weights)), rows)),
+        ]  # fmt: skip
 
     def _single_start(self, before: Estimate | None) -> Estimate:
         """The person with the most poses, alone: q and v̄ (4.1)."""
@@ -330,42 +385,6 @@ def _variances(
         max(variance_of(float(np.sum(bent**2)), int(problem.allowed.sum()), 1), 1e-10),
         max(variance_of(held, int(seams), 3), _LEAST_OFFSETS) if held > 0 else now.offsets,
     )
-
-
-def whitened(estimate: Estimate) -> Estimate:
-    """The same people, x of mean 0 and unit covariance as eq. 13 has it.
-
-    x = L x' + m with L lower triangular, so that offsets go on depending on the first ones alone.
-    """
-    mean = estimate.x.mean(axis=0)
-    moved = estimate.x - mean
-    covariance = moved.T @ moved / len(moved)
-    lower = np.linalg.cholesky(covariance + 1e-9 * np.trace(covariance) * np.eye(len(covariance)))
-    return _changed(estimate, mean, lower, np.linalg.solve(lower, moved.T).T)
-
-
-def principal(estimate: Estimate) -> Estimate:
-    """The same people, x turned to the principal axes of the dress shape, the largest first: what
-    offsets will depend on."""
-    flat = np.asarray(estimate.dress[1:], np.float64).reshape(estimate.x.shape[1], -1)
-    _, vectors = np.linalg.eigh(flat @ flat.T)
-    turn = vectors[:, ::-1]
-    return _changed(estimate, np.zeros(len(turn)), turn, estimate.x @ turn)
-
-
-def _changed(estimate: Estimate, mean: NumpyArray, matrix: NumpyArray, x: NumpyArray) -> Estimate:
-    """Rows of c̄ and W for x = matrix x' + mean."""
-    whole = np.eye(len(mean) + 1)
-    whole[1:, 0], whole[1:, 1:] = mean, matrix
-
-    def rows(values: NumpyArray) -> NumpyArray:
-        used = len(values)
-        return np.tensordot(whole[:used, :used].T, values, axes=1).astype(values.dtype)
-
-    return replace(
-        estimate, x=x, dress=rows(estimate.dress), bones=rows(estimate.bones),
-        offsets=tuple(rows(k) for k in estimate.offsets),
-    )  # fmt: skip
 
 
 def four_influences(weights: Float64[NumpyArray, "V L"]) -> Float64[NumpyArray, "V L"]:

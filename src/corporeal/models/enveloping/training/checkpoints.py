@@ -81,9 +81,19 @@ def _estimate(file: NpzReader, name: str) -> Estimate | None:
     count = int(file.array(f"{name}_drivers", "i", ()))
     if count < 0:
         return None
-    arrays = {field: file.array(f"{name}_{field}", "f", shape) for field, shape in _SHAPES.items()}
+    # one person and everybody have other numbers of scans and people: lengths of their own
+    arrays = {
+        field: file.array(
+            f"{name}_{field}", "f", tuple(f"{name} {n}" if isinstance(n, str) else n for n in shape)
+        )
+        for field, shape in _SHAPES.items()
+    }
     offsets = tuple(
-        file.array(f"{name}_offsets_{d}", "f", (f"n{d}", f"k{d}", f"v{d}", 3)) for d in range(count)
+        file.array(f"{name}_offsets_{d}", "f", (f"{name} n{d}", f"k{d}", f"v{d}", 3))
+        for d in range(count)
     )
     variances = Variances(*file.array(f"{name}_variances", "f", (4,)).tolist())
-    return Estimate(**arrays, offsets=offsets, variances=variances)
+    return Estimate(
+        arrays["rotations"], arrays["translations"], arrays["x"], arrays["dress"],
+        arrays["bones"], arrays["weights"], offsets, variances,
+    )  # fmt: skip

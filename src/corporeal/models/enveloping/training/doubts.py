@@ -67,6 +67,8 @@ def require_bent(problem: Problem, template: Template) -> None:
     """Raise `InputError` where a joint that corrections depend on is the same in all scans."""
     names = template.skeleton.names
     still = sorted({names[driver.joint] for driver in problem.drivers if driver.key_count == 0})
+    if not problem.drivers:
+        still = ["any joint"]
     if still:
         raise InputError(
             f"no scan bends {', '.join(still)}; expected poses in which every joint bends, or what "

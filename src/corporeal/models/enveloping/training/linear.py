@@ -58,20 +58,21 @@ def with_linear_parts(
     out, 1 for those of the mean character, or 1 and the latent coordinates they depend on.
 
     `offset_latents` take the place of x where offsets are concerned, to try other dependences.
-    With `free`, poses follow as far as that is linear.
+    With `free`, poses follow as far as that is linear. Dress shapes that are known (`own`) stay.
     """
     settings = settings or LinearSolve()
     causes = estimate.x if offset_latents is None else offset_latents
     poses = FreePoses(problem, scans, estimate) if free else None
     system = _System(problem, scans, estimate, offset_rows, settings.individual_hold, causes, poses)
-    start = [np.asarray(estimate.dress, np.float32)]
+    start = [np.asarray(estimate.dress if estimate.own is None else estimate.dress[:0], np.float32)]
     if offset_rows:
         start += [_rows(k, offset_rows) for k in estimate.offsets]
     found = _conjugate_gradients(system, start, settings)
     offsets = tuple(found[1:]) if offset_rows else estimate.offsets
     if poses is not None:
         estimate = poses.moved(problem, estimate, system.residuals(found))
-    return replace(estimate, dress=found[0], offsets=offsets)
+    dress = found[0] if estimate.own is None else estimate.dress
+    return replace(estimate, dress=dress, offsets=offsets)
 
 
 def _rows(offsets: NumpyArray, count: int) -> NumpyArray:
@@ -91,7 +92,8 @@ class _System:
         self.problem, self.poses = problem, poses
         count, size = scans.confidence.shape
         y = coordinates(estimate.x)[scans.people].astype(np.float32)
-        self.y, self.features = y, []
+        # no column where everybody's dress shape is known: nothing of it is looked for
+        self.y, self.features = y if estimate.own is None else y[:, :0], []
         if offset_rows:
             own = coordinates(causes)[scans.people].astype(np.float32)
             self.features = [
@@ -109,6 +111,9 @@ class _System:
             roots = np.sqrt(scans.confidence[some]).astype(np.float32)
             blended, shifts = blended_motions(problem, estimate, scans, some)
             self.blended[some] = roots[..., None, None] * blended
+            if estimate.own is not None:
+                known = estimate.own.dress[scans.people[some]].astype(np.float32)
+                shifts = shifts + np.matmul(blended, known[..., None])[..., 0]
             gap = np.where(roots[..., None] > 0, scans.vertices[some] - shifts, 0.0)
             self.missing[some] = roots[..., None] * gap
         self._factor(float(scans.confidence.mean()))
@@ -122,6 +127,8 @@ class _System:
         ]
         self.factors = [
             cho_factor(share * gram + np.diag(hold + 1e-6 * np.trace(gram) / len(gram) + 1e-9))
+            if len(gram)
+            else None
             for gram, hold in zip(grams, holds, strict=False)
         ]
 
@@ -181,6 +188,9 @@ class _System:
     def preconditioned(self, values: Unknown) -> Unknown:
         found = []
         for factor, rows in zip(self.factors, values, strict=True):
+            if factor is None:
+                found.append(rows)
+                continue
             size = len(factor[0])
             solved = cho_solve(factor, rows.reshape(size, -1), check_finite=False)
             found.append(solved.reshape(rows.shape).astype(np.float32))

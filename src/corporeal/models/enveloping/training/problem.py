@@ -115,6 +115,16 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
+class OwnBodies:
+    """Everybody's own dress shape and joints, where they came with the scans."""
+
+    dress: Float[NumpyArray, "B V 3"]
+    """Skin in the dress pose, metres."""
+    joints: Float64[NumpyArray, "B J 3"]
+    """Joints in the dress pose, metres."""
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """Everything that training looks for."""
 
@@ -134,6 +144,8 @@ class Estimate:
     """k of every driver, n × keys × vertices × 3, metres: mean, then latent coordinates."""
     variances: Variances = field(default_factory=Variances)
     """σ²."""
+    own: OwnBodies | None = None
+    """Bodies that are known take the place of W x + c̄ for dress shapes and joints."""
 
     @property
     def offset_count(self) -> int:
@@ -146,6 +158,8 @@ class Estimate:
 
     def joints(self, problem: Problem) -> Float64[NumpyArray, "B J 3"]:
         """Everybody's joints in the dress pose, metres."""
+        if self.own is not None:
+            return self.own.joints
         parameters = coordinates(self.x) @ self.bones
         return np.stack([problem.rig.layout.joints_of(b) for b in parameters])
 
@@ -189,8 +203,10 @@ def corrected_rest(
 ) -> Float[NumpyArray, "n V 3"]:
     """v̄ of every scan, with its offsets, float32."""
     y = coordinates(estimate.x)[scans.people[which]].astype(np.float32)
-    dress = np.asarray(estimate.dress, np.float32)
-    rest = np.tensordot(y, dress, axes=1)
+    if estimate.own is None:
+        rest = np.tensordot(y, np.asarray(estimate.dress, np.float32), axes=1)
+    else:
+        rest = np.array(estimate.own.dress[scans.people[which]], np.float32)
     for driver, omega, offsets in zip(
         problem.drivers, problem.key_weights(estimate.rotations[which]), estimate.offsets,
         strict=True,

@@ -18,6 +18,7 @@ from corporeal.models.enveloping.keys import (
 )
 from corporeal.models.enveloping.regions import correction_region, drivers_of, first_weights
 from corporeal.models.enveloping.rig import EnvelopingRig
+from corporeal.models.enveloping.training.given import Given
 from corporeal.models.enveloping.training.problem import Driver, Estimate, Problem, Scans
 from corporeal.models.enveloping.training.scans import filled
 from corporeal.models.enveloping.training.weights import smoothed_weights
@@ -65,26 +66,24 @@ def begin(
     regressor: Float[NumpyArray, "J V"] | None,
     keys: KeySettings,
     some_count: int,
+    given: Given | None = None,
 ) -> Beginning:
     """First poses by edges (the average person, eq. 15 of Loper 2015), joints by landmarks of the
-    standing pose, weights by diffusion, key angles by the poses."""
+    standing pose, or both as `given`; weights by diffusion, key angles by the poses."""
     initial = initial_model(template)
     rest = np.asarray(template.mesh.vertices, np.float64)
     landmarks = initial.regressor if regressor is None else np.asarray(regressor, np.float64)
-    whole = filled(scans, initial.edges, rest)
-    average = SkinnedPerson(
-        rest, np.asarray(template.skeleton.joints, np.float64), initial.weights,
-        np.zeros((9 * (len(template.skeleton.parents) - 1), len(rest), 3), np.float32),
-        template.skeleton.parents,
-    )  # fmt: skip
-    poses = first_poses(whole, average, initial.edges)
-    joints = _rest_joints(poses, whole, scans, landmarks, template.skeleton.parents)
+    if given is None:
+        poses, joints = _first_poses_and_joints(scans, template, initial, landmarks)
+    else:
+        poses, joints = given.poses, given.own.joints
     rig = EnvelopingRig.of(replace(template.skeleton, joints=_symmetric(joints, template)))
     weights, allowed = first_weights(initial.diffused, rig, rest)
     mirror = template.mesh.mirror
+    drivers = _drivers(rig, template, initial, poses, keys)
     problem = Problem(
         rig,
-        _drivers(rig, template, initial, poses, keys),
+        drivers if given is None else bent(drivers),
         initial.edges,
         None if mirror is None else np.asarray(mirror, np.int64),
         mirrored_joints(rig.names),
@@ -94,6 +93,19 @@ def begin(
     )
     bones = np.stack([rig.layout.fit(j) for j in joints])
     return Beginning(problem, poses, bones, smoothed_weights(problem, weights))
+
+
+def _first_poses_and_joints(
+    scans: Scans, template: Template, initial: InitialModel, landmarks: NumpyArray
+) -> tuple[RotationPose, Float64[NumpyArray, "B J 3"]]:
+    rest, parents = np.asarray(template.mesh.vertices, np.float64), template.skeleton.parents
+    whole = filled(scans, initial.edges, rest)
+    average = SkinnedPerson(
+        rest, np.asarray(template.skeleton.joints, np.float64), initial.weights,
+        np.zeros((9 * (len(parents) - 1), len(rest), 3), np.float32), parents,
+    )  # fmt: skip
+    poses = first_poses(whole, average, initial.edges)
+    return poses, _rest_joints(poses, whole, scans, landmarks, parents)
 
 
 def first_estimate(
@@ -207,6 +219,12 @@ def _drivers(
             Driver(joint, kind, basis, region, image if mirror is not None else place, *orders)
         )
     return tuple(made)
+
+
+def bent(drivers: tuple[Driver, ...]) -> tuple[Driver, ...]:
+    """Those whose joint is not the same in all scans, such as elbows that never twist."""
+    kept = [place for place, driver in enumerate(drivers) if driver.key_count]
+    return tuple(replace(drivers[k], image=kept.index(drivers[k].image)) for k in kept)
 
 
 def _some(count: int, mirror: NumpyArray | None, wanted: int) -> Int[NumpyArray, "w"]:
