@@ -119,8 +119,8 @@ def test_a_wider_waist_puts_more_of_the_same_fat_on_the_trunk(sex):
     waists = 1.7 * np.linspace(0.38, 0.9, 27)
     shares = np.array([[trunk_fat_share(sex, x * 1.7**2, 1.7, w) for w in waists] for x in index])
     assert (np.diff(shares, axis=1) >= 0).all()
-    assert (shares >= TRUNK_SHARES[0]).all()
-    assert (shares <= TRUNK_SHARES[1]).all()
+    assert (shares >= TRUNK_SHARES[sex][0]).all()
+    assert (shares <= TRUNK_SHARES[sex][1]).all()
     assert (np.ptp(shares, axis=1) > 0.1).all()
 
 
