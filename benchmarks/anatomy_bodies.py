@@ -102,7 +102,7 @@ def _crossings(points, corners, low, size, first, last):  # pragma: no cover
 def examined(identity: Identity, sex: str, age: float) -> dict[str, object]:
     """One body: how many points are outside what should hold them."""
     wanted = predict_composition(identity, age, sex).composition
-    layers = fit_layers(identity, sex, wanted)
+    layers = fit_layers(identity, sex, wanted, age=age)
     held = layers.composition
     assert held is not None
     skin, muscle, bone = (

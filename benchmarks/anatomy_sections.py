@@ -29,7 +29,13 @@ from corporeal.anatomy.template import layered_template
 from corporeal.anatomy.warp import transfer_bones
 from corporeal.anthropometry.solve import SolvedBody, solve_measurements
 from corporeal.body.layers import Layers
-from corporeal.body.tissues import FAT, FAT_IN_MUSCLE, HEAD_AND_HAND_FAT, MUSCLE, UNLAYERED_MUSCLE
+from corporeal.body.tissues import (
+    FAT,
+    HEAD_AND_HAND_FAT,
+    MUSCLE,
+    UNLAYERED_MUSCLE,
+    fat_in_muscle,
+)
 from corporeal.evaluation.layer_sections import SECTIONS, SITES, fat_thickness, limb_section
 from corporeal.population.distribution import load_people
 
@@ -58,7 +64,7 @@ SHALLOW, WATCHED = 0.006, 150
 def fitted(body: SolvedBody, sex: str, age: float) -> tuple[Layers, dict[str, float]]:
     """Layers, and what was asked of them and held."""
     wanted = predict_composition(body.identity, age, sex).composition
-    layers = fit_layers(body.identity, sex, wanted)
+    layers = fit_layers(body.identity, sex, wanted, age=age)
     held, report = layers.composition, layers.metadata
     assert held is not None
     assert report is not None
@@ -135,7 +141,8 @@ def account(layers: Layers, sex: str, behind: float) -> dict[str, dict[str, floa
     found["muscle in no layer"] = {k: v * held.muscle_mass for k, v in UNLAYERED_MUSCLE.items()}
     found["fat in no layer"] = {
         "head and hands": HEAD_AND_HAND_FAT,
-        "within muscle": FAT_IN_MUSCLE * held.muscle_mass,
+        "within muscle": fat_in_muscle(sex, held.fat_mass / float(report["stature"]) ** 2)
+        * held.muscle_mass,
     }
     return found
 

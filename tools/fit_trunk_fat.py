@@ -2,11 +2,10 @@
 
     python tools/fit_trunk_fat.py "$CORPOREAL_DATA"/nhanes/nhanes_2017_2018_body_dxa.csv
 
-Least squares of the trunk's fat by X-ray, kg, on fat times 1, x, x², r and r², with the fat mass
-index x (kg/m²) and the waist over stature r. Women's fat is the predicted one (by models that were
-fitted without the person, five folds), as that of bodies is; men's is X-ray's, without r², since
-predicted fat and waist tell the same of men and coefficients run wild. Prints the error with
-predicted fat, and that of a linear regression on age, stature, mass and waist, leave-one-out.
+Least squares of the trunk's fat by X-ray, kg, on squared stature times 1, a, x, r and x r, with
+decades a past 40 years, the fat mass index x (kg/m²) and the waist over stature r. Fat is the
+predicted one (by models that were fitted without the person, five folds), as that of bodies is.
+Prints the error, and that of a linear regression on age, stature, mass and waist, leave-one-out.
 """
 
 import argparse
@@ -20,6 +19,7 @@ from corporeal.anatomy.composition.people import SEXES, ScannedPeople, read_peop
 from corporeal.anatomy.composition.tape import Tape
 from corporeal.anatomy.composition.train import fit_people
 from corporeal.anatomy.composition.validation import rms
+from corporeal.anatomy.fit.balance import USUAL_AGE
 
 FOLDS = 5
 
@@ -37,10 +37,9 @@ def main() -> None:
             unseen_fat(people)[seen],
             (people.fat_percentage[seen] / 100) * tape.mass,
         )
-        terms = 5 if sex == "female" else 4
-        fat = predicted if sex == "female" else scanned
-        found = np.linalg.lstsq(_design(fat, tape)[:, :terms], trunk, rcond=None)[0]
-        error = rms(_design(predicted, tape)[:, :terms] @ found - trunk)
+        design = _design(predicted, tape)
+        found = np.linalg.lstsq(design, trunk, rcond=None)[0]
+        error = left_out(design, trunk)
         plain = np.column_stack([tape.age**0, tape.age, tape.stature, tape.mass, tape.waist])
         print(
             f"{sex}: {found.round(5).tolist()}; {seen.sum()} people; error {error:.3f} kg, plain "
@@ -50,9 +49,11 @@ def main() -> None:
 
 
 def _design(fat: np.ndarray, tape: Tape) -> np.ndarray:
-    """Fat times every term of its share in the trunk, kg."""
+    """Squared stature times every term of the trunk's fat over it, kg."""
     index, girth = fat / tape.stature**2, tape.waist / tape.stature
-    return fat[:, None] * np.stack([index**0, index, index**2, girth, girth**2], axis=1)
+    decades = (tape.age - USUAL_AGE) / 10.0
+    terms = np.stack([index**0, decades, index, girth, index * girth], axis=1)
+    return tape.stature[:, None] ** 2 * terms
 
 
 def unseen_fat(people: ScannedPeople) -> np.ndarray:

@@ -119,10 +119,12 @@ def raised_between(
     middle: Float64[NumpyArray, "V 3"],
     inner: Float64[NumpyArray, "V 3"],
     rounds: int = 400,
+    where: Bool[NumpyArray, "V"] | None = None,
 ) -> tuple[Float64[NumpyArray, "V 3"], Float64[NumpyArray, "V 3"]]:
     """Middle and inner surface, moved until no tetrahedron on either side is flat or inverted.
 
-    The inner surface moves only where the middle one alone finds no place.
+    Only vertices `where` (all that are layered, if None) move, and the inner surface only where the
+    middle one alone finds no place.
     """
     count, fixed = len(outer), np.zeros(len(outer), bool)
     points = np.concatenate([outer, middle, inner])
@@ -130,8 +132,9 @@ def raised_between(
     areas = [_least_volumes(prisms, surface) for surface in (outer, middle, inner)]
     halves = [np.minimum(areas[0], areas[1]), np.minimum(areas[1], areas[2])]
     least = 0.3 * np.concatenate(halves)  # skin may be wider than what lies beneath it
-    for below in (fixed, prisms.layered):
-        free = np.concatenate([fixed, prisms.layered, below])
+    moving = prisms.layered if where is None else prisms.layered & where
+    for below in (fixed, moving):
+        free = np.concatenate([fixed, moving, below])
         points = _projected(points, tetrahedra, least, free, rounds)
         outer_half, inner_half = points[count : 2 * count], points[2 * count :]
         tangled = prisms.inverted(outer, outer_half) | prisms.inverted(outer_half, inner_half)
@@ -203,7 +206,8 @@ def reopened(
     """Middle and inner surface with some thickness where they were closed, wherever there is room.
 
     A closed vertex goes inwards, half of the way with the middle surface, if no tetrahedron is
-    inverted by it; those that would be are closed again, until none is.
+    inverted by it; those that would be are closed again, until none is. Those that are left are
+    tried once more with the surfaces around them free to make room.
     """
     empty = prisms.layered & (np.linalg.norm(outer - inner, axis=1) == 0.0)
     inwards = inward_directions(outer, prisms.triangles)
@@ -218,7 +222,37 @@ def reopened(
                 break
             trial &= ~wrong
         empty = empty & ~trial
+    for place in _places(prisms, empty):
+        near = _with_rings(prisms, place, 2)
+        for thickness in REOPENED:
+            way = thickness * inwards * place[:, None]
+            half, whole = raised_between(prisms, outer, middle + 0.5 * way, inner + way, where=near)
+            if not (prisms.inverted(outer, half) | prisms.inverted(half, whole)).any():
+                middle, inner = half, whole
+                break
     return middle, inner
+
+
+def _places(prisms: Prisms, chosen: Bool[NumpyArray, "V"]) -> list[Bool[NumpyArray, "V"]]:
+    """The chosen vertices, neighbours together."""
+    from scipy.sparse.csgraph import connected_components
+
+    from corporeal.geometry.surface import vertex_adjacency
+
+    members = np.flatnonzero(chosen)
+    joined = vertex_adjacency(prisms.triangles, len(chosen))[members][:, members]
+    count, labels = connected_components(joined, directed=False)
+    every = np.arange(len(chosen))
+    return [np.isin(every, members[labels == label]) for label in range(count)]
+
+
+def _with_rings(prisms: Prisms, chosen: Bool[NumpyArray, "V"], rings: int) -> Bool[NumpyArray, "V"]:
+    """The chosen vertices and so many rings around them."""
+    for _ in range(rings):
+        touched = chosen[prisms.triangles].any(axis=1)
+        chosen = chosen.copy()
+        chosen[prisms.triangles[touched].ravel()] = True
+    return chosen
 
 
 def tucked(

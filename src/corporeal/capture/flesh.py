@@ -180,7 +180,7 @@ def flesh_of(
         return PersonFlesh(person, ProjectiveSkinning(template), tissue, None, clips)
     if deformer != LayeredSkinning.name:
         raise InputError(f"{deformer} has no flesh; expected layered or projective.")
-    layers = fit_layers(person.identity, person.sex, person.composition)
+    layers = fit_layers(person.identity, person.sex, person.composition, age=person.age)
     return PersonFlesh(person, LayeredSkinning(template, layers), tissue, layers, clips)
 
 

@@ -69,13 +69,13 @@ def fitted_layers(
     require_same_body(template, skin, joints)  # what is no body is named before it is weighed
     given = [mass for mass in (fat_mass, muscle_mass) if mass is not None]
     _require_masses(given, float(measure(body.identity, body.template).mass))
+    years = age_of(body) if age is None else age
     if fat_mass is None or muscle_mass is None:
-        years = age_of(body) if age is None else age
         found = predict_composition(body.identity, years, sex, body.template).composition
         fat_mass = found.fat_mass if fat_mass is None else fat_mass
         muscle_mass = found.muscle_mass if muscle_mass is None else muscle_mass
     asked = Composition(fat_mass, muscle_mass)
-    return fit_layers(body.identity, sex, asked, template=template), asked
+    return fit_layers(body.identity, sex, asked, template=template, age=years), asked
 
 
 def sex_of(body: Body, layers: Layers | None = None) -> str:

@@ -12,6 +12,7 @@ from corporeal.anatomy.composition.waist import crest_waist
 from corporeal.anatomy.fit.balance import (
     FAT_DENSITY,
     MUSCLE_DENSITY,
+    USUAL_AGE,
     Corrections,
     FatBalance,
     best_fat_layer,
@@ -32,10 +33,13 @@ from corporeal.body.composition import Composition
 from corporeal.body.identity import Identity
 from corporeal.body.layers import Layers
 from corporeal.body.tissues import (
+    FAT_IN_MUSCLE,
     GENITAL_MASS,
     LIPID_SHARE,
+    MUSCLE_OF_TRUNK,
     SKIN_THICKNESS,
     TENDON_SHARE,
+    fat_in_muscle,
     unlayered_fat,
     unlayered_muscle,
 )
@@ -60,10 +64,12 @@ def fit_layers(
     sex: str,
     composition: Composition,
     template: LayeredTemplate | None = None,
+    age: float | None = None,
 ) -> Layers:
     """Skin, muscle and bone surfaces of a body in the zero pose, holding `composition`.
 
-    `template` is what is fitted (the shipped one of `sex`, if None). What the layers really hold
+    `template` is what is fitted (the shipped one of `sex`, if None); `age` (years; `USUAL_AGE` if
+    None) tells how much of the fat the trunk has. What the layers really hold
     stands in the result's composition; what was asked, and between what bounds this surface can
     hold fat, in its metadata.
     """
@@ -98,7 +104,8 @@ def fit_layers(
     wanted = best_fat_layer(composition, soft, known)
     balance = FatBalance(prisms, skin, bone, limits, trunk_region(template))
     waist = crest_waist(identity, GENDERS[sex], template.body)
-    on_trunk = trunk_layer_share(sex, composition, float(np.ptp(skin[:, 1])), waist, known)
+    years, stature = USUAL_AGE if age is None else age, float(np.ptp(skin[:, 1]))
+    on_trunk = trunk_layer_share(sex, composition, stature, waist, known, years)
     trunk, limbs = balance.met(wanted, on_trunk)
     least, most = (sum(balance.fat(end, end)) for end in (1.0, 0.0))
     mixed = upright_shares(prisms, balance.beta(trunk, limbs), skin, bone)
@@ -111,7 +118,7 @@ def fit_layers(
     fat = _held(with_organs(known, room.most), soft, most)
     metadata = {
         "sex": sex,
-        "stature": float(np.ptp(skin[:, 1])),
+        "stature": stature,
         "muscularity": limbs,
         "muscularity_trunk": trunk,
         "fat_mass_asked": composition.fat_mass,
@@ -123,6 +130,7 @@ def fit_layers(
         "visceral_fat": known.visceral,
         "organ_volume": organs,
         "organ_volume_named": room.named,
+        "trunk_muscle_fat": known.trunk_muscle_fat,
         "collisions": float(report.collisions),
         "rounds": float(report.rounds),
         "untangled": report.untangled,
@@ -206,6 +214,7 @@ def corrections(
     cavity = cavity_volume(template, muscle, bone)
     before = cavity_volume(template, scaled.muscle, scaled.bone)
     area = float(triangle_areas(skin, prisms.triangles).sum())
+    between = fat_in_muscle(template.sex, wanted.fat_mass / float(np.ptp(skin[:, 1])) ** 2)
     return Corrections(
         visceral=FAT_DENSITY * max(0.0, cavity - before),
         skin=FAT_DENSITY * SKIN_THICKNESS[template.sex] * area,
@@ -213,7 +222,8 @@ def corrections(
         abdominal=0.0,
         tendon=TENDON_SHARE * wanted.muscle_mass,
         unlayered_muscle=unlayered_muscle(wanted.muscle_mass),
-        unlayered_fat=unlayered_fat(wanted.muscle_mass),
+        unlayered_fat=unlayered_fat(wanted.muscle_mass, between),
+        trunk_muscle_fat=MUSCLE_OF_TRUNK * FAT_IN_MUSCLE * wanted.muscle_mass,
     )
 
 

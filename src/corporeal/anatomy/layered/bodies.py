@@ -63,7 +63,7 @@ class LayeredBodies:
         if age not in known:
             sex = self.sex(identity)
             predicted = predict_composition(identity, age, sex, self.template)
-            fitted = fit_layers(identity, sex, predicted.composition)
+            fitted = fit_layers(identity, sex, predicted.composition, age=age)
             known[age] = symmetric_layers(fitted, self.template.mesh.mirror)
         return known[age]
 
