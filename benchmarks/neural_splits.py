@@ -2,7 +2,7 @@
 
     python benchmarks/neural_splits.py codes dyna.packed.npz --codes dyna_codes.npz
     python benchmarks/neural_splits.py train --codes dyna_codes.npz --out splits --seconds 240
-    python benchmarks/neural_splits.py judge --codes dyna_codes.npz --out splits
+    python benchmarks/neural_splits.py judge dyna.packed.npz --out splits
 
 `codes` writes movement (8 bits, by the root of its size), poses (every fourth frame) and 48
 coefficients of every take; a network learns from these alone. Every split leaves out two people, a
@@ -52,7 +52,7 @@ def main() -> None:
     else:
         from neural_splits_judged import judge
 
-        judge(arguments.takes, arguments.codes, arguments.out)
+        judge(arguments.takes, arguments.out)
 
 
 def write_codes(takes: Path, path: Path) -> None:

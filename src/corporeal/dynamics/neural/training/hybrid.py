@@ -201,7 +201,7 @@ def found_share(
             true = sample.dynamic.astype(np.float64)
             worth = max(float(np.mean(np.sum(true**2, axis=1))), 1e-12) ** -0.25
             halves.append((worth * true, worth * one, worth * two.astype(np.float64)))
-    share = _least_squares(halves, settings.shrinkage)
+    share = least_squares(halves, settings.shrinkage)
     report = _judged_report(halves, share)
     tell(f"  of what was left out not explained: {report}")
     return share, {"left_out": report, "share": [round(float(s), 3) for s in share]}
@@ -258,7 +258,7 @@ def _shares(experts: Experts, subjects: Sequence[str], name: str, build: Build) 
     return alpha * sizes
 
 
-def _least_squares(halves: Sequence[tuple[NumpyArray, ...]], shrinkage: float) -> NumpyArray:
+def least_squares(halves: Sequence[tuple[NumpyArray, ...]], shrinkage: float) -> NumpyArray:
     """s within 0 to 1 with the least Σ ‖δ − s l − (1 − s) n‖² + shrinkage ‖δ‖² (s − ½)²."""
     true, linear, networks = (np.concatenate(part) for part in zip(*halves, strict=True))
     apart = linear - networks
