@@ -167,7 +167,7 @@ def test_live_steps_are_the_clip(fps: float):
 
 def test_stillness_leads_back_to_no_offset():
     """Whatever the weights: after the movement the coefficients fall below any part of their
-    size, at least as fast as the slowest oscillator, e^{−3.2 t}."""
+    size, at least as fast as the slowest oscillator, e^{−4.5 t}."""
     model, motion = small_model(seed=3), lively_motion(60.0, 1.0, still=8.0)
     joints = np.asarray(load_default_body().template.skeleton.joints)
     rows = model.clip_coefficients(motion, joints, np.ones(PERSON_SIZE, np.float32))
@@ -178,7 +178,7 @@ def test_stillness_leads_back_to_no_offset():
 
 def test_slow_oscillators_settle_as_flesh_does():
     """Every oscillator learned to ring as long as it may: two banks, one driving the other, fall by
-    (1 + λt) e^{−λt} with λ the least decay of linear predictors, 1.7 % after 1.9 s, from what is
+    (1 + λt) e^{−λt} with λ the least decay, 0.2 % after 1.9 s, from what is
     left when the movement ends; by e^{−0.8 t}, as the slowest was free to, a quarter was left."""
     model, motion = small_model(seed=3), lively_motion(60.0, 1.0, still=3.0)
     slow = {k: np.full_like(v, -30.0) if k.startswith("decay_") else v
@@ -188,7 +188,7 @@ def test_slow_oscillators_settle_as_flesh_does():
     rows = model.clip_coefficients(motion, joints, np.zeros(PERSON_SIZE, np.float32))
     size = np.abs(rows).max(axis=1)
     first, later = 64, 180  # nothing is felt any more after two frames of stillness
-    way = 3.2 * (later - first) / 60.0
+    way = recurrence.SETTLING * (later - first) / 60.0
     assert size[first] > 1e-5
     assert size[later:].max() < (1.0 + way) * np.exp(-way) * size[first : first + 12].max()
 

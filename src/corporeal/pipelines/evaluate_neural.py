@@ -19,8 +19,10 @@ from corporeal.dynamics.neural.training.hybrid import (
     predict_hybrid,
     train_hybrid,
 )
+from corporeal.dynamics.neural.training.load_predictors import Loads
 from corporeal.dynamics.neural.training.recurrent import RecurrentTraining
 from corporeal.dynamics.neural.training.samples import Sample
+from corporeal.dynamics.skin_loads import skin_loads
 from corporeal.dynamics.training import DynamicsTraining, motion_of
 from corporeal.evaluation.dynamics_cases import chosen_settings
 from corporeal.pipelines.dynamics_bench import Bench, Predictions
@@ -64,7 +66,9 @@ def train_on(
     if best is None:
         usual = DynamicsTraining(count=learned[0].dynamic.shape[1], ridge=Ridge(2))
         best, tried = chosen_settings(coded_samples(every), names, bench.people, usual)
-    build = Build(bench.people.indices, bench.people.genders)
+    bodies = {sample.subject: bench.bodies[sample.subject] for sample in learned}
+    loads = Loads(skin_loads(bench.static.template, bench.shapes, bodies))
+    build = Build(bench.people.indices, bench.people.genders, loads)
     trained = train_hybrid(every, build, names, replace(settings, linear=best), tell)
     return trained, {
         **trained.report,

@@ -23,10 +23,10 @@ from corporeal.runtime.arrays import namespace_of
 
 SLOWEST, FASTEST = 0.8, 120.0
 """1/s: what training may choose α between."""
-SETTLING = 3.2
-"""1/s: no oscillator decays slower, whatever was learned, so that 2 s of stillness leave 0.2 % of
-its swing. Linear predictors have the same bound (poles within √0.9 at 60 frames a second); captured
-flesh falls by e within 0.11 to 0.25 s, by 4 to 9 1/s. What rang longer was noise."""
+SETTLING = 4.5
+"""1/s: no oscillator decays slower, whatever was learned, so that 2 s of stillness leave 0.01 % of
+its swing, metres of it after poses that no body takes. Captured flesh falls by e within 0.11 to
+0.25 s, by 4 to 9 1/s. What rang longer was noise."""
 
 
 class Poles(NamedTuple):

@@ -19,8 +19,10 @@ from corporeal.dynamics.neural.training.hybrid import (
     predict_hybrid,
     train_hybrid,
 )
+from corporeal.dynamics.neural.training.load_predictors import Loads
 from corporeal.dynamics.neural.training.recurrent import RecurrentTraining
 from corporeal.dynamics.neural.training.samples import Sample, offset_blocks, take_features
+from corporeal.dynamics.skin_loads import skin_loads
 from corporeal.dynamics.training import DynamicsTraining
 from corporeal.errors import InputError
 from corporeal.models.smpl.corrected import CorrectedSkinning
@@ -86,9 +88,12 @@ class NeuralTrainer:
         others = [_sample(t, takes, base, bases) for t in takes.takes if held_out(t)]
         skeleton, triangles = base.template.skeleton, np.asarray(base.template.mesh.triangles)
         people = known_people(takes)
+        shapes = _spatial(bases[0].rows, base)
+        bodies = {take.subject: people[take.subject] for take in learned}
         build = Build(
             {name: body_mass_index(who, triangles) for name, who in people.items()},
             known_genders(takes),
+            Loads(skin_loads(base.template, shapes, bodies)),
         )
         settings = HybridTraining(
             network=self.network, members=self.members, folds=self.folds,
@@ -144,18 +149,20 @@ def _sample(
 def _model(
     trained: TrainedHybrid, bases: tuple[Basis, Basis], base: CorrectedSkinning
 ) -> NeuralFlesh:
-    def spatial(rows: NumpyArray) -> NumpyArray:
-        return rows.reshape(-1, base.template.mesh.vertex_count, 3).astype(np.float32)
-
     network = trained.network
     return NeuralFlesh(
         network.parameters,
-        spatial(bases[0].rows),
-        spatial(bases[1].rows),
+        _spatial(bases[0].rows, base),
+        _spatial(bases[1].rows, base),
         network.person_mean,
         network.person_scale,
         trained.experts,
     )
+
+
+def _spatial(rows: NumpyArray, base: CorrectedSkinning) -> NumpyArray:
+    """c × V × 3, metres."""
+    return rows.reshape(-1, base.template.mesh.vertex_count, 3).astype(np.float32)
 
 
 def _left(samples: Sequence[Sample], found: Sequence[NumpyArray]) -> float:

@@ -21,6 +21,7 @@ from corporeal.dynamics.free_running import CodedTake
 from corporeal.dynamics.mixture import people_shares
 from corporeal.dynamics.neural.ensemble import joined_members
 from corporeal.dynamics.neural.experts import TISSUE, expert_parameters
+from corporeal.dynamics.neural.training.load_predictors import Loads, LoadTraining, with_loads
 from corporeal.dynamics.neural.training.recurrent import (
     RecurrentTraining,
     TrainedNetwork,
@@ -44,6 +45,8 @@ class HybridTraining:
     """Of every network."""
     linear: DynamicsTraining = field(default_factory=DynamicsTraining)
     """Of the linear predictors."""
+    loads: LoadTraining = field(default_factory=LoadTraining)
+    """Of those from what pushes flesh, where the blend shapes' loads are known."""
     members: int = 4
     """Networks, of which the mean is taken."""
     folds: int = 3
@@ -60,6 +63,8 @@ class Build:
     """Body mass by name, kg/m²."""
     genders: Mapping[str, float] | None
     """0 female to 1 male; None unless everybody's is known."""
+    loads: Loads | None = None
+    """Of the blend shapes that coefficients are of; None for predictors from all bones alone."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class TrainedHybrid:
     experts: Experts
     """The people of the linear predictors, in their order."""
     subjects: tuple[str, ...]
-    """Their names."""
+    """Their names, one after the other for every block of predictors."""
     share: Float64[NumpyArray, "D"]
     """The linear predictors' part in every coefficient."""
     report: dict[str, Any]
@@ -93,7 +98,7 @@ def train_hybrid(
         samples, everything, ~everything, settings.network,
         lambda step, here, _: tell(f"  {step}: {here['dynamic']:.3f} not explained in training"),
     )  # fmt: skip
-    linear = linear_predictors(samples, build, joint_names, settings.linear)
+    linear = linear_predictors(samples, build, joint_names, settings)
     return joined(members, linear, samples, share, report)
 
 
@@ -101,12 +106,21 @@ def linear_predictors(
     samples: Sequence[Sample],
     build: Build,
     joint_names: tuple[str, ...],
-    settings: DynamicsTraining,
+    settings: HybridTraining,
 ) -> Predictors:
-    """One for every person of the samples, driven by their movement."""
-    return learn_predictors(
-        coded_samples(samples), joint_names, build.indices, settings, build.genders
+    """One or several blocks of one for every person of the samples, driven by their movement."""
+    found = learn_predictors(
+        coded_samples(samples), joint_names, build.indices, settings.linear, build.genders
     )
+    if build.loads is None or not settings.loads.part:
+        return found
+    return with_loads(found, samples, build.loads, settings.loads)
+
+
+def blocks_of(linear: Predictors, samples: Sequence[Sample]) -> tuple[str, ...]:
+    """Whose predictor each is."""
+    subjects = tuple(dict.fromkeys(sample.subject for sample in samples))
+    return subjects * (len(linear.body_mass_indices) // len(subjects))
 
 
 def coded_samples(samples: Sequence[Sample]) -> list[CodedTake]:
@@ -131,7 +145,7 @@ def joined(
 ) -> TrainedHybrid:
     """Both halves as one network."""
     first = members[0]
-    subjects = tuple(dict.fromkeys(sample.subject for sample in samples))
+    subjects = blocks_of(linear, samples)
     places = list(TISSUE)
     own = {s.subject: (s.person - first.person_mean) / first.person_scale for s in samples}
     tissue = np.stack([np.clip(own[name][places], -3, 3) for name in subjects])
@@ -183,13 +197,13 @@ def found_share(
     for own, member in zip(judged, members, strict=True):
         known = [s for s, out in zip(samples, own, strict=True) if not out]
         new = [s for s, out in zip(samples, own, strict=True) if out]
-        linear = linear_predictors(known, build, joint_names, settings.linear)
+        linear = linear_predictors(known, build, joint_names, settings)
         runs = run_linear(linear, known, new, build)
         for sample, one, two in zip(new, runs, predict_samples(member, new), strict=True):
             true = sample.dynamic.astype(np.float64)
             worth = max(float(np.mean(np.sum(true**2, axis=1))), 1e-12) ** -0.25
             halves.append((worth * true, worth * one, worth * two.astype(np.float64)))
-    share = _least_squares(halves, settings.shrinkage)
+    share = least_squares(halves, settings.shrinkage)
     report = _judged_report(halves, share)
     tell(f"  of what was left out not explained: {report}")
     return share, {"left_out": report, "share": [round(float(s), 3) for s in share]}
@@ -216,7 +230,7 @@ def run_linear(
     linear: Predictors, known: Sequence[Sample], new: Sequence[Sample], build: Build
 ) -> list[NumpyArray]:
     """Free runs of everybody's mixture of predictors, outputs mixed as in the network."""
-    subjects = tuple(dict.fromkeys(sample.subject for sample in known))
+    subjects = blocks_of(linear, known)
     experts = Experts(
         np.asarray(linear.body_mass_indices, np.float64),
         None if linear.genders is None else np.asarray(linear.genders, np.float64),
@@ -238,7 +252,8 @@ def run_linear(
 def _shares(experts: Experts, subjects: Sequence[str], name: str, build: Build) -> NumpyArray:
     """Shares of all experts in somebody; known people are their own."""
     if name in subjects:
-        return np.eye(len(subjects))[list(subjects).index(name)]
+        own = np.array([subject == name for subject in subjects], np.float64)
+        return own / own.sum()
     gender = None if build.genders is None else build.genders[name]
     alpha, sizes = people_shares(
         experts.body_mass_indices, experts.genders, experts.kernel_width, experts.amplitude,
@@ -247,7 +262,7 @@ def _shares(experts: Experts, subjects: Sequence[str], name: str, build: Build) 
     return alpha * sizes
 
 
-def _least_squares(halves: Sequence[tuple[NumpyArray, ...]], shrinkage: float) -> NumpyArray:
+def least_squares(halves: Sequence[tuple[NumpyArray, ...]], shrinkage: float) -> NumpyArray:
     """s within 0 to 1 with the least Σ ‖δ − s l − (1 − s) n‖² + shrinkage ‖δ‖² (s − ½)²."""
     true, linear, networks = (np.concatenate(part) for part in zip(*halves, strict=True))
     apart = linear - networks
