@@ -26,7 +26,7 @@ SHORTEST = 1e-3
 """Metres: shorter edges are left out; the mesh has some that are nearly points."""
 CREASING = 10.0
 """b: viscosity against creasing over that of strain."""
-FOLDING = 10.0
+FOLDING = 3.0
 """How many times as much creases are damped where the skin folds."""
 
 
