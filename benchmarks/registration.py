@@ -21,6 +21,7 @@ import json
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -104,13 +105,14 @@ def virtual_scan(vertices, triangles, random, noise: float, points: int = 150_00
     return cloud[kept], seen.confidence[kept]
 
 
+@cache
 def people(count: int):
-    """Unseen people's rest skins and joints."""
+    """Unseen people's rest skins and joints; kept by commit, since the population changes."""
     from corporeal.models.phenotype.model import PhenotypeModel
     from corporeal.population.realise import realise
     from corporeal.population.sampling import sample_people
 
-    folder = Path(tempfile.gettempdir()) / f"corporeal-registration-people-{SEED}.npz"
+    folder = Path(tempfile.gettempdir()) / f"corporeal-registration-people-{SEED}-{commit()}.npz"
     if folder.is_file():
         stored = np.load(folder)
         if len(stored["vertices"]) >= count:

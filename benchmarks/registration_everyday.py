@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 import registration_kinds as kinds
-from registration_kinds import UP_Z, Made, Skin, _part, posed
+import registration_scenes as scenes
+from registration_scenes import UP_Z, Made, Skin, part, posed
 
 CELL = 0.008
 """Metres between the grid's nodes."""
@@ -25,9 +26,9 @@ def dressed(skin: Skin, trousers: float = 0.025, shirt: float = 0.03, shoes: flo
 
     normals = vertex_normals(skin.vertices, skin.triangles)
     out = np.zeros(len(skin.vertices))
-    out[_part(("thigh", "shin", "hips", "buttock"))] = trousers
-    out[_part(("chest", "belly", "back", "breast", "shoulder", "upper_arm", "forearm"))] = shirt
-    out[_part(("foot",))] = shoes
+    out[part(("thigh", "shin", "hips", "buttock"))] = trousers
+    out[part(("chest", "belly", "back", "breast", "shoulder", "upper_arm", "forearm"))] = shirt
+    out[part(("foot",))] = shoes
     for _ in range(8):
         sums, counts = np.zeros(len(out)), np.zeros(len(out))
         for a, b in ((0, 1), (1, 2), (2, 0)):
@@ -96,7 +97,7 @@ def united(skin: Skin, solids: tuple[Callable, ...], low, high, cell: float = CE
     low, high = np.asarray(low) - 4 * cell, np.asarray(high) + 4 * cell
     shape = np.ceil((high - low) / cell).astype(int)
     near = np.zeros(shape, bool)
-    dense = kinds.spread(skin, 300_000, 0.0)
+    dense = scenes.spread(skin, 300_000, 0.0)
     near[tuple(((dense - low) / cell).astype(int).T)] = True
     near = binary_dilation(near, iterations=3)
     places = low + cell * np.argwhere(np.ones(shape, bool))
@@ -110,7 +111,7 @@ def united(skin: Skin, solids: tuple[Callable, ...], low, high, cell: float = CE
     height[beside] = np.minimum(height[beside], own)
     grid = height.reshape(shape)
     grid[_enclosed(near)] = -1.0
-    return kinds.surface_of(grid, low, cell)
+    return scenes.surface_of(grid, low, cell)
 
 
 def _enclosed(near):
@@ -137,9 +138,9 @@ def _bounds(skin: Skin, beside: float):
 
 def _bun(skin: Skin) -> Callable:
     """A knot of hair at the back of the crown."""
-    head = skin.vertices[_part(("head",))]
+    head = skin.vertices[part(("head",))]
     top = head[np.argmax(head[:, 1])]
-    face = skin.vertices[_part(("head",))[_face(head)]].mean(axis=0)
+    face = skin.vertices[part(("head",))[_face(head)]].mean(axis=0)
     back = np.array([top[0] - face[0], 0.0, top[2] - face[2]])
     back /= max(float(np.linalg.norm(back)), 1e-9)
     return ellipsoid(top + 0.06 * back - [0.0, 0.01, 0.0], np.array([0.055, 0.05, 0.055]))
@@ -161,7 +162,7 @@ def phone() -> tuple[Skin, Made]:
     points, triangles = united(outer, (_bun(skin), floor_patch(middle, 0.55)), *_bounds(skin, 0.35))
     head = skin.vertices[np.argmax(skin.vertices[:, 1])]
     crotch = np.array([middle[0], 0.47 * head[1], middle[2]])
-    shoulders = skin.vertices[_part(("left_shoulder",))].mean(axis=0)
+    shoulders = skin.vertices[part(("left_shoulder",))].mean(axis=0)
     triangles = holed(
         points, triangles, (head, crotch, shoulders - [0, 0.12, 0]), (0.06, 0.07, 0.06)
     )
@@ -192,15 +193,15 @@ def chair() -> tuple[Skin, Made]:
     """Sitting on a chair with back, legs and arms, on a floor; points."""
     random = np.random.default_rng(3)
     skin = posed(15, "sitting")
-    trunk = skin.vertices[_part(("belly", "hips", "chest"))].mean(axis=0)
-    knees = skin.vertices[_part(("shin",))].mean(axis=0)
+    trunk = skin.vertices[part(("belly", "hips", "chest"))].mean(axis=0)
+    knees = skin.vertices[part(("shin",))].mean(axis=0)
     forwards = (knees - trunk) * [1.0, 0.0, 1.0]
     forwards /= np.linalg.norm(forwards)
     aside = np.cross([0.0, 1.0, 0.0], forwards)
     frame = np.stack([aside, [0.0, 1.0, 0.0], forwards])
     local = (skin.vertices - trunk * [1, 0, 1]) @ frame.T
-    seat = float(local[_part(("hips", "buttock", "thigh"))][:, 1].min())
-    rear = float(local[_part(("back", "buttock"))][:, 2].min())
+    seat = float(local[part(("hips", "buttock", "thigh"))][:, 1].min())
+    rear = float(local[part(("back", "buttock"))][:, 2].min())
     front = rear + 0.46
     pieces = [
         ((0, seat - 0.025, 0.5 * (rear + front)), (0.46, 0.05, 0.46), 9000),
@@ -211,19 +212,19 @@ def chair() -> tuple[Skin, Made]:
                    for z in (rear, front - 0.02)]  # fmt: skip
         pieces += [((1.25 * x, seat + 0.2, 0.5 * (rear + front)), (0.05, 0.03, 0.4), 2500),
                    ((1.25 * x, seat + 0.1, front - 0.06), (0.03, 0.2, 0.03), 800)]  # fmt: skip
-    cloud = np.concatenate([kinds.box(place, size, count) for place, size, count in pieces])
+    cloud = np.concatenate([scenes.box(place, size, count) for place, size, count in pieces])
     floor = random.uniform(-0.9, 0.9, (25_000, 3)) * (1.0, 0.0, 1.0)
     floor[:, 1] = random.normal(0.0, 2e-3, len(floor))
     things = np.concatenate([cloud, floor]) @ frame + trunk * [1, 0, 1]
-    return skin, Made(np.concatenate([kinds.spread(skin, 110_000, 1e-3), things]))
+    return skin, Made(np.concatenate([scenes.spread(skin, 110_000, 1e-3), things]))
 
 
 def skirt() -> tuple[Skin, Made]:
     """A skirt down to the shins that hides the legs, a blouse, a bun; PLY, inches."""
     skin = posed(16, "A")
-    hips = skin.vertices[_part(("hips",))]
+    hips = skin.vertices[part(("hips",))]
     middle = hips.mean(axis=0)
-    legs = skin.vertices[_part(("thigh", "shin"))]
+    legs = skin.vertices[part(("thigh", "shin"))]
     wide = 0.5 * np.ptp(legs[:, [0, 2]], axis=0) + 0.05
     waist = 0.5 * np.ptp(hips[:, [0, 2]], axis=0) + 0.015
     round_about = np.ones(2)
@@ -240,10 +241,10 @@ def akimbo() -> tuple[Skin, Made]:
         turns[f"{side}_elbow"] = (0.0, -m * 1.75, 0.0)
         turns[f"{side}_hip"] = (0.0, 0.0, m * 0.2)
     skin = posed(17, "A", turns)
-    back = skin.vertices[_part(("back",))]
+    back = skin.vertices[part(("back",))]
     pack = ellipsoid(back.mean(axis=0), np.array([0.17, 0.22, 0.17]))
     points, triangles = united(skin, (pack,), *_bounds(skin, 0.1))
-    cloud = kinds.spread(Skin(points, triangles), 90_000, 2e-3)
+    cloud = scenes.spread(Skin(points, triangles), 90_000, 2e-3)
     random = np.random.default_rng(1)
     far = random.uniform(cloud.min(axis=0) - 0.3, cloud.max(axis=0) + 0.3, (3600, 3))
     return skin, Made(np.concatenate([cloud, far]), scale=100.0)
@@ -252,7 +253,7 @@ def akimbo() -> tuple[Skin, Made]:
 def few() -> tuple[Skin, Made]:
     """Two thousand points and nothing else, millimetres, z up."""
     skin = posed(18, "T")
-    return skin, Made(kinds.spread(skin, 2000, 2e-3) @ UP_Z.T, scale=1000.0, rotation=UP_Z)
+    return skin, Made(scenes.spread(skin, 2000, 2e-3) @ UP_Z.T, scale=1000.0, rotation=UP_Z)
 
 
 EVERYDAY = {

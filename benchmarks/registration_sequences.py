@@ -203,6 +203,7 @@ def main() -> None:
     )
     parser.add_argument("captures", type=Path, help="store of recorded takes with twins")
     parser.add_argument("--count", type=int, default=10, help="takes")
+    parser.add_argument("--only", nargs="*", default=None, help="takes, as PERSON_MOTION")
     parser.add_argument("--frames", type=int, default=300, help="of every take")
     parser.add_argument("--noise", type=float, default=0.4, help="of the scanner, mm")
     parser.add_argument("--workers", type=int, default=1, help="processes")
@@ -216,6 +217,9 @@ def main() -> None:
         from corporeal.pipelines.dataset import read_dataset
 
         takes = [t for t in read_dataset(given.captures).takes if t.twin is not None]
+        if given.only is not None:
+            named = {f"{t.subject}_{t.sequence}": t for t in takes}
+            takes = [named[name] for name in given.only]
         done = {(row["subject"], row["sequence"]) for row in rows}
         until = time.time() + 60.0 * given.minutes
         kept = str(out.with_name("." + out.stem + "_frames"))

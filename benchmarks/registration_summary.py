@@ -102,7 +102,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS / "registration.json")
     given = parser.parse_args()
     found: dict[str, Any] = {"command": "python benchmarks/registration_summary.py"}
-    for name in ("people_0.4mm", "people_1mm", "people_0.4mm_without5", "starts_0.4mm"):
+    for name in (
+        "people_0.4mm",
+        "people_0.4mm_4b8849f",
+        "people_1mm",
+        "people_0.4mm_without5",
+        "starts_0.4mm",
+    ):
         rows = rows_of(name)
         if not rows:
             continue
@@ -113,7 +119,8 @@ def main() -> None:
             }
         }
     same = {(row["person"], row["pose"], row["seed"]) for row in rows_of("people_0.4mm_without5")}
-    beside = [r for r in rows_of("people_0.4mm") if (r["person"], r["pose"], r["seed"]) in same]
+    before = rows_of("people_0.4mm_4b8849f")  # of the same population
+    beside = [r for r in before if (r["person"], r["pose"], r["seed"]) in same]
     if beside:
         found["people_0.4mm_of_the_same"] = told(beside)
     for name, words in (("missing_0.4mm", ""), ("missing_0.4mm_d416c55", " before")):
