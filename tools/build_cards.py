@@ -105,8 +105,8 @@ CARDS = {
     ),
     "dmpl": Card(
         "methods/dynamics.md", "Soft tissue that moves, linear and quick.",
-        "Ten people, body mass index 21 to 42, in fourteen motions. Where person and motion are new "
-        "it goes two fifths of the way to what its shapes can do. " + PEOPLE,
+        "Ten people, body mass index 21 to 42, in fourteen motions. Where both are new it goes "
+        "two fifths of the way to what its shapes can do. " + PEOPLE,
     ),
     "blendscape": Card(
         "methods/dynamics.md", "Triangle deformations by shape and pose, for Dyna and comparisons.",
