@@ -1,8 +1,9 @@
 """What `neural_splits.py judge` does: linear predictors of every split, joined and evaluated.
 
 Models: `dmpl` is the autoregression of DMPL, `loads` the mean of that and of predictors from what
-pushes flesh, `networks` the networks alone, `mean` half of `loads` and half of `networks`, `neural`
-their mixture, whose share was found on the other splits: coefficient by coefficient, as in use.
+pushes flesh; of every kind of networks, `networks` are these alone, `mean` half of `loads` and half
+of `networks`, `neural` their mixture, whose share was found on the other splits, coefficient by
+coefficient, as in use.
 """
 
 import json
@@ -13,6 +14,8 @@ import numpy as np
 from measured_commit import commit
 from neural_splits import KEPT, load, split_cases
 
+KINDS = ("long", "whole", "decay")
+"""Networks: 4 500 updates, 1 500, and 1 500 with more decay of the weights."""
 RIDGES = (0.3, 1.0, 3.0)
 SHRINKAGE = 0.1
 
@@ -25,44 +28,67 @@ def judge(takes: Path, out: Path) -> None:
     names = [(take.subject, take.sequence) for take in bench.takes]
     genders = bench.people.genders or {}
     cases = split_cases(names, dict(bench.people.indices), dict(genders))
-    found = [of_split(bench, out, k, own) for k, own in enumerate(cases)]
-    shares = [
-        share_of([rows for j, rows in enumerate(found) if j != k], bench) for k in range(len(found))
-    ]
-    models: dict[str, dict[tuple[int, int], Any]] = {
-        name: {} for name in ("static", "dmpl", "loads", "networks", "mean", "neural")
-    }
-    for k, (rows, share) in enumerate(zip(found, shares, strict=True)):
-        for n, (dmpl, loads, networks) in rows.items():
-            made = {"dmpl": dmpl, "loads": loads, "networks": networks,
-                    "mean": mixed(loads, networks, np.full(KEPT, 0.5)),
-                    "neural": mixed(loads, networks, share)}  # fmt: skip
-            models["static"][k, n] = None
-            for name, one in made.items():
-                models[name][k, n] = one
-    record = {
+    linear = [of_split(bench, out, k, own) for k, own in enumerate(cases)]
+    dmpl, loads = (
+        {(k, n): rows[n][place] for k, rows in enumerate(linear) for n in rows} for place in (0, 1)
+    )
+    static = dict.fromkeys(dmpl)
+    record: dict[str, Any] = {
+        "command": "python benchmarks/neural_splits.py judge dyna.packed.npz --out splits",
         "commit": commit(),
         "takes": len(bench.takes),
         "people": {p: round(bench.people.indices[p], 1) for p in dict(names)},
         "coefficients": 60,
         "explained": round(bench.explained, 4),
+        "models": {
+            name: table(bench, cases, rows)
+            for name, rows in (("static", static), ("dmpl", dmpl), ("loads", loads))
+        },
+        "paired_with_dmpl": {"loads": paired(bench, cases, loads, dmpl)},
+    }
+    for kind in KINDS:
+        if (out / f"{kind}.npz").is_file():
+            record[kind] = of_kind(bench, cases, linear, dmpl, kind, out)
+            print(kind, json.dumps(record[kind]["paired_with_dmpl"]), flush=True)
+        (out / "splits.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+def of_kind(
+    bench: Any,
+    cases: list[list[int]],
+    linear: list[dict[int, tuple[Any, Any]]],
+    dmpl: dict[tuple[int, int], Any],
+    kind: str,
+    out: Path,
+) -> dict[str, Any]:
+    """What the networks of one kind bring: alone, averaged with the linear half, and mixed."""
+    from corporeal.pipelines.evaluate_neural import bench_samples
+
+    samples = bench_samples(bench)
+    found = []
+    for k, rows in enumerate(linear):
+        runs = by_networks(out / f"{kind}.npz", k, [samples[n] for n in rows])
+        found.append({n: (rows[n][1], run) for n, run in zip(rows, runs, strict=True)})
+    shares = [
+        share_of([rows for j, rows in enumerate(found) if j != k], bench) for k in range(len(found))
+    ]
+    models: dict[str, dict[tuple[int, int], Any]] = {"networks": {}, "mean": {}, "neural": {}}
+    for k, (rows, share) in enumerate(zip(found, shares, strict=True)):
+        for n, (loads, networks) in rows.items():
+            for name, s in (("networks", 0.0), ("mean", 0.5), ("neural", share)):
+                models[name][k, n] = mixed(loads, networks, s)
+    np.save(out / f"share_{kind}.npy", np.concatenate([share_of(found, bench), np.ones(60 - KEPT)]))
+    return {
         "share_of_linear": [round(float(np.mean(s)), 3) for s in shares],
         "models": {name: table(bench, cases, rows) for name, rows in models.items()},
         "paired_with_dmpl": {
-            name: paired(bench, cases, models[name], models["dmpl"])
-            for name in ("loads", "networks", "mean", "neural")
+            name: paired(bench, cases, rows, dmpl) for name, rows in models.items()
         },
     }
-    (out / "splits.json").write_text(json.dumps(record, indent=1) + "\n")
-    whole = share_of(found, bench)
-    np.save(out / "share.npy", np.concatenate([whole, np.ones(60 - KEPT)]))
-    for name, part in record["models"].items():
-        print(name, {case: row["all"] for case, row in part.items()}, flush=True)
-    print(json.dumps(record["paired_with_dmpl"]), flush=True)
 
 
-def of_split(bench: Any, out: Path, k: int, cases: list[int]) -> dict[int, tuple[Any, ...]]:
-    """Of every take that split k leaves out: DMPL's coefficients, the linear half's, networks'."""
+def of_split(bench: Any, out: Path, k: int, cases: list[int]) -> dict[int, tuple[Any, Any]]:
+    """Of every take that split k leaves out: DMPL's coefficients, and the linear half's."""
     from corporeal.dynamics.control_vector import driving_names
     from corporeal.dynamics.neural.training.hybrid import (
         Build,
@@ -95,10 +121,9 @@ def of_split(bench: Any, out: Path, k: int, cases: list[int]) -> dict[int, tuple
                   for n, run in zip(tested, runs, strict=True)}  # fmt: skip
         np.savez(kept, **arrays)
         print(f"split {k}: ridge {linear.ridge.strength}, width {linear.kernel_width}", flush=True)
-    networks = by_networks(out, k, new)
     with np.load(kept) as file:
-        return {n: (file[f"{n}/dmpl"].astype(float), file[f"{n}/loads"].astype(float), rows)
-                for n, rows in zip(tested, networks, strict=True)}  # fmt: skip
+        return {n: (file[f"{n}/dmpl"].astype(float), file[f"{n}/loads"].astype(float))
+                for n in tested}  # fmt: skip
 
 
 def chosen(bench: Any, every: list[Any], joints: tuple[str, ...]) -> Any:
@@ -112,20 +137,16 @@ def chosen(bench: Any, every: list[Any], joints: tuple[str, ...]) -> Any:
     return chosen_settings(coded_samples(every), joints, bench.people, usual, RIDGES)[0]
 
 
-def by_networks(out: Path, k: int, new: list[Any]) -> list[Any]:
-    """The mean of a split's two networks, 0 where there are none yet."""
+def by_networks(path: Path, k: int, new: list[Any]) -> list[Any]:
+    """The mean of a split's two networks."""
     from corporeal.dynamics.neural.training.recurrent import predict_samples
 
-    path = out / "whole.npz"
-    if not path.is_file():
-        return [np.zeros((len(s.pose), KEPT)) for s in new]
-    trained = load(path)[2 * k : 2 * k + 2]
-    runs = [predict_samples(one, new) for one in trained]
+    runs = [predict_samples(one, new) for one in load(path)[2 * k : 2 * k + 2]]
     return [np.mean(rows, axis=0).astype(np.float64) for rows in zip(*runs, strict=True)]
 
 
 def mixed(loads: Any, networks: Any, share: Any) -> Any:
-    """s of the linear half where there are networks."""
+    """s of the linear half in coefficients that networks predict."""
     made = loads.copy()
     made[:, :KEPT] = share * loads[:, :KEPT] + (1 - share) * networks
     return made
@@ -137,7 +158,7 @@ def share_of(found: list[dict[int, tuple[Any, ...]]], bench: Any) -> Any:
 
     halves = []
     for rows in found:
-        for n, (_, loads, networks) in rows.items():
+        for n, (loads, networks) in rows.items():
             true = bench.deltas(n)[:, :KEPT]
             worth = max(float(np.mean(np.sum(true**2, axis=1))), 1e-12) ** -0.25
             halves.append((worth * true, worth * loads[:, :KEPT], worth * networks))

@@ -1,6 +1,7 @@
 """Builds the BlendSCAPE and the Dyna that ship, from the SMPL and the DMPL that ship.
 
     python tools/build_blendscape.py
+    python tools/build_blendscape.py --dyna-only       after another DMPL, with what ships
 
 Pose deformations are learned from SMPL's surfaces of some people in poses of the library's motions
 (no captures of many poses were at hand), shapes from people of the body's sliders. Poses and people
@@ -11,6 +12,7 @@ manifests that vouch for them.
 """
 
 import argparse
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import numpy as np
 from build_dynamics import MOST, build, build_blendscape
 from provenance import PACKAGE_DATA
 
+from corporeal.assets.learned_blendscape import learned_blendscape
 from corporeal.assets.learned_dynamics import learned_dmpl
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose
@@ -46,9 +49,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="corrections after the regression")
     parser.add_argument("--components", type=int, default=40, help="of Dyna, at most")
     parser.add_argument("--model", type=Path, default=Path("blendscape.npz"), help="kept here")
+    parser.add_argument("--dyna-only", action="store_true", help="leave the BlendSCAPE as it is")
     parser.add_argument("--most", type=int, default=MOST, help="bytes of an asset at most")
     parser.add_argument("--out", type=Path, default=PACKAGE_DATA, help="folder to write into")
     arguments = parser.parse_args()
+    if arguments.dyna_only:
+        arguments.model = PACKAGE_DATA / "blendscape.npz.xz"
+        build_dyna(learned_blendscape(), arguments)
+        return
     body = PhenotypeModel()
     if not arguments.model.is_file():
         train(body, arguments)
@@ -111,7 +119,8 @@ def build_dyna(model: TriangleModel, arguments: argparse.Namespace) -> None:
         rows.append((changed @ triangles.template_inverse).astype(np.float32))
     from build_dynamics import first
 
-    told = {"from": "the DMPL that ships", "takes": 79, "people": 8}
+    facts = json.loads((PACKAGE_DATA / "dmpl.json").read_text())["reduction"]
+    told = {"from": "the DMPL that ships", "takes": facts["takes"], "people": facts["people"]}
     kept = first(dmpl.predictors, len(rows))
     still = np.zeros(rows[0].shape, np.float32)
     build(arguments.model, "dyna", "deformations", 8, np.stack(rows), still, kept, arguments, told)

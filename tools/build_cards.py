@@ -105,8 +105,8 @@ CARDS = {
     ),
     "dmpl": Card(
         "methods/dynamics.md", "Soft tissue that moves, linear and quick.",
-        "Eight people, body mass index 21 to 42; thighs had crossed in some takes. On four people "
-        "drawn later it goes half of the way to what its shapes can do. " + PEOPLE,
+        "Ten people, body mass index 21 to 42, in fourteen motions. Where both are new it goes "
+        "two fifths of the way to what its shapes can do. " + PEOPLE,
     ),
     "blendscape": Card(
         "methods/dynamics.md", "Triangle deformations by shape and pose, for Dyna and comparisons.",
@@ -118,9 +118,9 @@ CARDS = {
         "As dmpl, whose shapes it carries over; not trained on captures of its own. " + PEOPLE,
     ),
     "neural": Card(
-        "methods/neural.md", "Soft tissue: the mean of a recurrent network and the dmpl.",
-        "The same eight people; on four people drawn later it leaves more of the swing than the "
-        "dmpl does, and in shaken hips more than no dynamics: take the dmpl. " + PEOPLE,
+        "methods/neural.md", "Soft tissue: linear predictors, as the dmpl's and from loads, and a "
+        "recurrent network.",
+        "The same ten people and motions. No pose correctives beyond smpl's. " + PEOPLE,
     ),
     "faces": Card("methods/looks.md", "Expressions and faces.", "Sculpted, not measured."),
     "eyes": Card("methods/looks.md", "Eyes and teeth.", "Sculpted."),

@@ -81,7 +81,7 @@ def _experts(
 ) -> tuple[NumpyArray, NumpyArray, dict[str, NumpyArray]]:
     """α, ω and the rest of the linear predictors that have a share in this person."""
     count = len(weights["expert_share"])
-    kept = np.repeat(shares > 1e-4 * shares.max(), count)
+    kept = np.repeat(shares > 1e-7 * shares.max(), count)
     faster, damped = tissue_factors(weights, person, np)
     part = np.repeat(shares, count) * np.tile(weights["expert_share"], len(shares)) / faster**2
     return (
