@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -50,20 +50,18 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="write the model (.npz)")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    from corporeal.pipelines.train_enveloping import joined_sets
-
-    held, settings = once(joined_sets(given.scans)), json.loads(given.settings)
+    held, settings = joined(given.scans), json.loads(given.settings)
     begin = time.process_time()
     if given.surfaces is not None:
-        held, settings["registered"] = registered(held, joined_sets(given.surfaces))
+        held, settings["registered"] = registered(held, joined(given.surfaces))
     if given.holes:
         held, settings["holes"] = punched(held, given.holes), given.holes
     if given.validate is not None:
         found = validated(held, given.validate, settings)
     else:
-        new = joined_sets(given.new)
+        new = joined(given.new)
         names = given.names or list(people_of(new))
-        others = None if given.chosen is None else joined_sets([given.chosen])
+        others = None if given.chosen is None else joined([given.chosen])
         found = measured(held, new, names, settings, given.keep, others)
     record = {
         "settings": settings, **found, "cpu_seconds": round(time.process_time() - begin, 1),
@@ -73,13 +71,19 @@ def main() -> None:
     print(json.dumps(record, indent=1))
 
 
-def once(held: Registrations) -> Registrations:
-    """Everybody's longest take alone: people with many poses are also among those with two."""
-    longest = {}
-    for take in held.takes:
-        if take.subject not in longest or take.frame_count > longest[take.subject].frame_count:
-            longest[take.subject] = take
-    return replace(held, takes=tuple(longest.values()))
+def joined(paths: list[Path]) -> Registrations:
+    """Sets one after another; somebody of an earlier set is left out of later ones, since other
+    draws of tissue make another person of the same body."""
+    from corporeal.pipelines.dataset import read_dataset
+
+    sets, takes, people = [read_dataset(path) for path in paths], [], {}
+    for held in sets:
+        known = set(people)
+        for take in held.takes:
+            if take.subject not in known:
+                takes.append(take)
+                people[take.subject] = held.subjects[take.subject]
+    return replace(sets[0], takes=tuple(takes), subjects=people)
 
 
 def people_of(held: Registrations) -> dict[str, int]:
@@ -164,6 +168,7 @@ def new_people(held: Registrations, names: list[str]) -> dict[str, NewPerson]:
     return found
 
 
+@cache
 def regions() -> dict[str, np.ndarray]:
     from corporeal.pipelines.train_enveloping import default_rig, hand_confidence
 
@@ -232,6 +237,21 @@ def measured(held, new, names: list[str], settings: dict, keep: Path | None, oth
     if keep is not None:
         write_enveloping(keep, made.model)
     people, own = new_people(new, names), deformer(made.model)
+    about = {
+        "training": {
+            "people": made.report["data"]["people"], "poses": made.report["data"]["poses"],
+            "scans": made.report["data"]["registrations"], "keys": made.report["keys"],
+            "stages": made.report["stages"], "cpu_seconds": round(seconds, 1),
+            "rms_mm": round(1e3 * made.report["training_rms"], 3),
+        },
+        "new": {n: {k: people[n].facts[k] for k in ("sex", "stature", "mass")} for n in names},
+    }  # fmt: skip
+    if "holes" in settings or "registered" in settings:
+        few = {"average corrections": {"individual": 0.0}, "enveloping": {}}
+        return about | {"new_people_mm": {
+            name: tried(partial(own.vertices, controls=controls), people)
+            for name, controls in few.items()
+        }}  # fmt: skip
     one = replace(made.model, corrections=made.single.corrections)
     order = np.random.default_rng(3).permutation(len(made.estimate.x))
     again = deformer(solved_again(held, made, np.arange(len(order)), settings))
@@ -250,17 +270,9 @@ def measured(held, new, names: list[str], settings: dict, keep: Path | None, oth
     table = {name: tried(skin, people) for name, skin in skins.items()}
     chosen = {} if others is None else new_people(others, list(people_of(others)))
     by = {k: tried(skins[k], chosen) for k in ("average corrections", "enveloping") if chosen}
-    if "holes" not in settings:
-        table |= blend_shapes(held, own, people)
-    return {
+    table |= blend_shapes(held, own, people)
+    return about | {
         "chosen_by_mm": by,
-        "training": {
-            "people": made.report["data"]["people"], "poses": made.report["data"]["poses"],
-            "scans": made.report["data"]["registrations"], "keys": made.report["keys"],
-            "stages": made.report["stages"], "cpu_seconds": round(seconds, 1),
-            "rms_mm": round(1e3 * made.report["training_rms"], 3),
-        },
-        "new": {n: {k: people[n].facts[k] for k in ("sex", "stature", "mass")} for n in names},
         "new_people_mm": table, "ratios": ratios(table),
         "follows_identity": {
             "own": followed(own, people), "permuted": followed(permuted, people),
