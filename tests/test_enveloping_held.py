@@ -8,13 +8,16 @@ import pytest
 from test_enveloping import known_character, small_template
 
 from corporeal.assets.default_body import load_default_body
+from corporeal.assets.learned_enveloping import learned_enveloping
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose, RotationPose
 from corporeal.body.registrations import Registrations, Subject, Take, Truth
 from corporeal.errors import InputError
-from corporeal.geometry.rotations import axis_angle_from_matrix
+from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 from corporeal.models.enveloping import equations
 from corporeal.models.enveloping.bones import BoneLayout
+from corporeal.models.enveloping.fitting import rig_of
+from corporeal.models.enveloping.keys import RadialBasis, driver_rotations
 from corporeal.models.enveloping.model import EnvelopingSkinning
 from corporeal.models.enveloping.train import EnvelopingTrainer
 from corporeal.models.enveloping.training.given import given_of, principal_bodies, tells_poses
@@ -238,3 +241,16 @@ def test_sets_without_bodies_or_poses_are_named():
         given_of(odd, small_template())
     with pytest.raises(InputError, match="not the default body's surface"):
         trained_enveloping(whole, EnvelopingTrainer(), poses="held")
+
+
+def test_weights_stay_small_far_from_all_keys():
+    """Chords between rotations are bounded, so that multiquadrics do not run away: whatever a joint
+    of the model that ships does, up to half a turn, no key counts for more than one and a half."""
+    model = learned_enveloping()
+    axes = rig_of(model).axes
+    turns = np.random.default_rng(0).normal(0, 1.2, (2000, 3))
+    turns /= np.maximum(np.linalg.norm(turns, axis=1, keepdims=True) / np.pi, 1.0)
+    for driver in model.corrections:
+        basis = RadialBasis.of(driver.keys, model.softness)
+        rotations = driver_rotations(driver.kind, matrix_from_axis_angle(turns), axes[driver.joint])
+        assert np.abs(basis.weights(rotations)).max() < 1.5
