@@ -328,17 +328,19 @@ People here are simulated and theirs were scanned: the kind is the same, the sub
 ## What is better, and what is not
 Better: the DMPL (and Dyna, which is the same dynamics) swings nearer to the take than no dynamics
 in every take, on people and in a motion it has never seen; **enveloping, of what does not swing, is
-nearest to moving people** ({tie["own"]} mm, plain blending {tie["all_lbs"]}; arms {tie["arms"]} and
-{tie["arms_lbs"]}); volume in bends with contacts; blending speed; learned pose correctives against blending, by half of the error in held poses.
+nearest to moving people** ({tie["own"]} mm, plain blending
+{tie["all_lbs"]}; arms {tie["arms"]} and
+{tie["arms_lbs"]}); volume in bends with contacts; blending speed;
+learned pose correctives against blending, by half of the error in held poses.
 
 Not better, on new people: **the network that ships is behind the DMPL in most takes**, and in
 shaken hips of three of four people it is worse than no dynamics
 ({hips()} mm); **the SMPL that ships makes bellies worse than plain
 blending does** ({tie["belly"]} against {tie["belly_lbs"]} mm), probably since its correctives
-were learned from captures of earlier flesh and earlier bodies. Further: the autoregression stays ahead
-of the network where the motion, or motion and person are new; the network closes a small part of the
-published way in jumping jacks; upsampling is slower; contacts leave frames with skin a centimetre
-deep.
+were learned from captures of earlier flesh and earlier bodies. Further: the autoregression stays
+ahead of the network where the motion, or motion and person are new; the network closes a small part
+of the published way in jumping jacks; upsampling is slower; contacts leave frames with skin a
+centimetre deep.
 
 ## What is missing
 Slim people and the others of the fourteen motions in the run on the same takes; `projective` and
