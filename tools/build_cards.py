@@ -101,7 +101,7 @@ CARDS = {
     ),
     "enveloping": Card(
         "methods/enveloping.md", "Pose corrections that suit the person, for engines.",
-        "16 people of both sexes in 114 held poses, bodies and poses known; folds of raised arms "
+        "16 people of both sexes in 118 held poses, bodies and poses known; folds of raised arms "
         "and bent hips are its weakest places. " + PEOPLE,
     ),
     "dmpl": Card(
