@@ -25,6 +25,8 @@ import numpy as np
 from measured_commit import commit
 
 from corporeal.body.enveloping import EnvelopingModel
+from corporeal.body.identity import Identity
+from corporeal.body.pose import Pose
 from corporeal.body.registrations import Registrations
 
 RESULTS = Path(__file__).parent / "results/enveloping_held.json"
@@ -147,22 +149,26 @@ def trained(held: Registrations, settings: dict):
 class NewPerson:
     """Somebody whose body and poses are known."""
 
-    identity: object
-    pose: object
+    identity: Identity
+    """Body in the zero pose."""
+    pose: Pose
+    """Of all scans."""
     seen: np.ndarray
+    """The scans, metres."""
     facts: dict
+    """Sex, mass, stature."""
 
 
 def new_people(held: Registrations, names: list[str]) -> dict[str, NewPerson]:
-    from corporeal.body.pose import Pose
-
     found = {}
     for name in names:
         takes = [t for t in held.takes if t.subject == name]
-        turns = np.concatenate([np.asarray(t.truth.joint_rotations[:]) for t in takes])
-        shift = np.concatenate([np.asarray(t.truth.root_translation[:]) for t in takes])
+        truths = [t.truth for t in takes if t.truth is not None]
+        turns = np.concatenate([np.asarray(t.joint_rotations[:]) for t in truths])
+        shift = np.concatenate([np.asarray(t.root_translation[:]) for t in truths])
         seen = np.concatenate([np.asarray(t.vertices[:], np.float64) for t in takes])
         who = held.subjects[name]
+        assert who.identity is not None
         pose = Pose(turns.astype(np.float64), shift.astype(np.float64))
         found[name] = NewPerson(who.identity, pose, seen, dict(who.facts))
     return found
@@ -210,9 +216,11 @@ def validated(held: Registrations, names: list[str], settings: dict) -> dict:
     """Everybody with many poses left out in turn."""
     counts = people_of(held)
     rows: dict[str, list] = {}
+    keys: list[int] = []
     for name in names or [n for n, count in counts.items() if count > 2]:
         made = trained(held.where(lambda take, name=name: take.subject != name), settings)
         skin, people = deformer(made.model), new_people(held, [name])
+        keys = made.report["keys"]
         for kind, controls in {
             "twist helpers alone": {"corrections": 0.0}, "enveloping": {},
             "average corrections": {"individual": 0.0},
@@ -222,7 +230,7 @@ def validated(held: Registrations, names: list[str], settings: dict) -> dict:
             rows.setdefault(kind, []).append(row)
     return {
         "validated": {kind: pooled(found) for kind, found in rows.items()},
-        "keys": made.report["keys"],
+        "keys": keys,
     }
 
 
@@ -332,6 +340,7 @@ def blend_shapes(held, own, people: dict[str, NewPerson]) -> dict:
     found = {}
     for name, dependent in (("smpl", False), ("smpl shape-dependent", True)):
         best: dict[str, float] = {}
+        kept = RIDGES[0]
         rows = with_shapes(f, x) if dependent else f
         gram = rows @ rows.T
         for ridge in RIDGES:
