@@ -18,13 +18,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 from measured_commit import commit
 
 from corporeal.body.enveloping import EnvelopingModel
+from corporeal.body.identity import Identity
+from corporeal.body.pose import Pose
 from corporeal.body.registrations import Registrations
 
 RESULTS = Path(__file__).parent / "results/enveloping_held.json"
@@ -50,20 +52,18 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="write the model (.npz)")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    from corporeal.pipelines.train_enveloping import joined_sets
-
-    held, settings = once(joined_sets(given.scans)), json.loads(given.settings)
+    held, settings = joined(given.scans), json.loads(given.settings)
     begin = time.process_time()
     if given.surfaces is not None:
-        held, settings["registered"] = registered(held, joined_sets(given.surfaces))
+        held, settings["registered"] = registered(held, joined(given.surfaces))
     if given.holes:
         held, settings["holes"] = punched(held, given.holes), given.holes
     if given.validate is not None:
         found = validated(held, given.validate, settings)
     else:
-        new = joined_sets(given.new)
+        new = joined(given.new)
         names = given.names or list(people_of(new))
-        others = None if given.chosen is None else joined_sets([given.chosen])
+        others = None if given.chosen is None else joined([given.chosen])
         found = measured(held, new, names, settings, given.keep, others)
     record = {
         "settings": settings, **found, "cpu_seconds": round(time.process_time() - begin, 1),
@@ -73,13 +73,19 @@ def main() -> None:
     print(json.dumps(record, indent=1))
 
 
-def once(held: Registrations) -> Registrations:
-    """Everybody's longest take alone: people with many poses are also among those with two."""
-    longest = {}
-    for take in held.takes:
-        if take.subject not in longest or take.frame_count > longest[take.subject].frame_count:
-            longest[take.subject] = take
-    return replace(held, takes=tuple(longest.values()))
+def joined(paths: list[Path]) -> Registrations:
+    """Sets one after another; somebody of an earlier set is left out of later ones, since other
+    draws of tissue make another person of the same body."""
+    from corporeal.pipelines.dataset import read_dataset
+
+    sets, takes, people = [read_dataset(path) for path in paths], [], {}
+    for held in sets:
+        known = set(people)
+        for take in held.takes:
+            if take.subject not in known:
+                takes.append(take)
+                people[take.subject] = held.subjects[take.subject]
+    return replace(sets[0], takes=tuple(takes), subjects=people)
 
 
 def people_of(held: Registrations) -> dict[str, int]:
@@ -143,27 +149,32 @@ def trained(held: Registrations, settings: dict):
 class NewPerson:
     """Somebody whose body and poses are known."""
 
-    identity: object
-    pose: object
+    identity: Identity
+    """Body in the zero pose."""
+    pose: Pose
+    """Of all scans."""
     seen: np.ndarray
+    """The scans, metres."""
     facts: dict
+    """Sex, mass, stature."""
 
 
 def new_people(held: Registrations, names: list[str]) -> dict[str, NewPerson]:
-    from corporeal.body.pose import Pose
-
     found = {}
     for name in names:
         takes = [t for t in held.takes if t.subject == name]
-        turns = np.concatenate([np.asarray(t.truth.joint_rotations[:]) for t in takes])
-        shift = np.concatenate([np.asarray(t.truth.root_translation[:]) for t in takes])
+        truths = [t.truth for t in takes if t.truth is not None]
+        turns = np.concatenate([np.asarray(t.joint_rotations[:]) for t in truths])
+        shift = np.concatenate([np.asarray(t.root_translation[:]) for t in truths])
         seen = np.concatenate([np.asarray(t.vertices[:], np.float64) for t in takes])
         who = held.subjects[name]
+        assert who.identity is not None
         pose = Pose(turns.astype(np.float64), shift.astype(np.float64))
         found[name] = NewPerson(who.identity, pose, seen, dict(who.facts))
     return found
 
 
+@cache
 def regions() -> dict[str, np.ndarray]:
     from corporeal.pipelines.train_enveloping import default_rig, hand_confidence
 
@@ -205,9 +216,11 @@ def validated(held: Registrations, names: list[str], settings: dict) -> dict:
     """Everybody with many poses left out in turn."""
     counts = people_of(held)
     rows: dict[str, list] = {}
+    keys: list[int] = []
     for name in names or [n for n, count in counts.items() if count > 2]:
         made = trained(held.where(lambda take, name=name: take.subject != name), settings)
         skin, people = deformer(made.model), new_people(held, [name])
+        keys = made.report["keys"]
         for kind, controls in {
             "twist helpers alone": {"corrections": 0.0}, "enveloping": {},
             "average corrections": {"individual": 0.0},
@@ -217,7 +230,7 @@ def validated(held: Registrations, names: list[str], settings: dict) -> dict:
             rows.setdefault(kind, []).append(row)
     return {
         "validated": {kind: pooled(found) for kind, found in rows.items()},
-        "keys": made.report["keys"],
+        "keys": keys,
     }
 
 
@@ -232,6 +245,21 @@ def measured(held, new, names: list[str], settings: dict, keep: Path | None, oth
     if keep is not None:
         write_enveloping(keep, made.model)
     people, own = new_people(new, names), deformer(made.model)
+    about = {
+        "training": {
+            "people": made.report["data"]["people"], "poses": made.report["data"]["poses"],
+            "scans": made.report["data"]["registrations"], "keys": made.report["keys"],
+            "stages": made.report["stages"], "cpu_seconds": round(seconds, 1),
+            "rms_mm": round(1e3 * made.report["training_rms"], 3),
+        },
+        "new": {n: {k: people[n].facts[k] for k in ("sex", "stature", "mass")} for n in names},
+    }  # fmt: skip
+    if "holes" in settings or "registered" in settings:
+        few = {"average corrections": {"individual": 0.0}, "enveloping": {}}
+        return about | {"new_people_mm": {
+            name: tried(partial(own.vertices, controls=controls), people)
+            for name, controls in few.items()
+        }}  # fmt: skip
     one = replace(made.model, corrections=made.single.corrections)
     order = np.random.default_rng(3).permutation(len(made.estimate.x))
     again = deformer(solved_again(held, made, np.arange(len(order)), settings))
@@ -250,17 +278,9 @@ def measured(held, new, names: list[str], settings: dict, keep: Path | None, oth
     table = {name: tried(skin, people) for name, skin in skins.items()}
     chosen = {} if others is None else new_people(others, list(people_of(others)))
     by = {k: tried(skins[k], chosen) for k in ("average corrections", "enveloping") if chosen}
-    if "holes" not in settings:
-        table |= blend_shapes(held, own, people)
-    return {
+    table |= blend_shapes(held, own, people)
+    return about | {
         "chosen_by_mm": by,
-        "training": {
-            "people": made.report["data"]["people"], "poses": made.report["data"]["poses"],
-            "scans": made.report["data"]["registrations"], "keys": made.report["keys"],
-            "stages": made.report["stages"], "cpu_seconds": round(seconds, 1),
-            "rms_mm": round(1e3 * made.report["training_rms"], 3),
-        },
-        "new": {n: {k: people[n].facts[k] for k in ("sex", "stature", "mass")} for n in names},
         "new_people_mm": table, "ratios": ratios(table),
         "follows_identity": {
             "own": followed(own, people), "permuted": followed(permuted, people),
@@ -320,6 +340,7 @@ def blend_shapes(held, own, people: dict[str, NewPerson]) -> dict:
     found = {}
     for name, dependent in (("smpl", False), ("smpl shape-dependent", True)):
         best: dict[str, float] = {}
+        kept = RIDGES[0]
         rows = with_shapes(f, x) if dependent else f
         gram = rows @ rows.T
         for ridge in RIDGES:

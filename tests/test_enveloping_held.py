@@ -8,18 +8,23 @@ import pytest
 from test_enveloping import known_character, small_template
 
 from corporeal.assets.default_body import load_default_body
+from corporeal.assets.learned_enveloping import learned_enveloping
 from corporeal.body.identity import Identity
 from corporeal.body.pose import Pose, RotationPose
 from corporeal.body.registrations import Registrations, Subject, Take, Truth
 from corporeal.errors import InputError
-from corporeal.geometry.rotations import axis_angle_from_matrix
+from corporeal.geometry.rotations import axis_angle_from_matrix, matrix_from_axis_angle
 from corporeal.models.enveloping import equations
+from corporeal.models.enveloping.bones import BoneLayout
+from corporeal.models.enveloping.fitting import rig_of
+from corporeal.models.enveloping.keys import RadialBasis, driver_rotations
 from corporeal.models.enveloping.model import EnvelopingSkinning
 from corporeal.models.enveloping.train import EnvelopingTrainer
 from corporeal.models.enveloping.training.given import given_of, principal_bodies, tells_poses
 from corporeal.models.enveloping.training.linear import LinearSolve, with_linear_parts
 from corporeal.models.enveloping.training.problem import OwnBodies, Scans, skins
 from corporeal.models.enveloping.training.start import KeySettings, begin
+from corporeal.models.smpl.training.pose_training import mirrored_joints
 from corporeal.pipelines.train_enveloping import trained_enveloping
 
 PEOPLE, POSES, NEW = 3, 12, 4
@@ -91,9 +96,10 @@ def test_offsets_on_known_bodies_are_found_again():
 
 
 def test_held_training_moves_given_bodies_better_than_training_with_bones_of_its_own():
-    """What captures are for: new poses of given bodies. Corrections that were learned with bodies
-    and poses held leave less than half of what plain blending leaves; with bodies and poses that
-    training found itself they leave more."""
+    """What captures are for: new poses of given bodies, with other keys than made the flesh.
+    Corrections that were learned with bodies and poses held leave six tenths at most of what
+    blending without them leaves; with bodies and poses that training found itself, more than
+    that."""
     _, truth, scans, learned = flesh()
     everything = captured(scans.vertices, truth, scans.people)
     takes = tuple(
@@ -117,18 +123,19 @@ def test_held_training_moves_given_bodies_better_than_training_with_bones_of_its
                 )
                 found.append(np.sum((made - scans.vertices[which]) ** 2, axis=-1))
         errors[name] = {s: float(np.sqrt(np.mean(found))) for s, found in off.items()}
-    print(errors)
-    assert errors["held"][1.0] < 0.5 * errors["held"][0.0]
-    assert errors["held"][1.0] < 0.5 * errors["found"][1.0]
+    assert errors["held"][1.0] < 0.6 * errors["held"][0.0]
+    assert errors["found"][1.0] > errors["found"][0.0], "bones of its own did harm"
 
 
 def test_principal_bodies_are_those_that_made_them():
-    """Bodies of two latent coordinates: x is white, c̄ + W x gives every dress shape back (float32),
-    and the first axis is the larger one."""
+    """Bodies of two latent coordinates: x is white, c̄ + W x gives every dress shape back
+    and the joints (float32), and the first axis is the larger one."""
     template = small_template()
     random = np.random.default_rng(2)
     rest = np.asarray(template.mesh.vertices, np.float64)
     joints = np.asarray(template.skeleton.joints, np.float64)
+    other = mirrored_joints(template.skeleton.names)
+    joints = 0.5 * (joints + joints[other] * [-1, 1, 1])
     scale = random.normal(0, [0.06, 0.01], (9, 2))
     sizes = np.stack([np.ones(9), 1 + scale[:, 0], 1 + scale[:, 1]], axis=1)[:, None]
     own = OwnBodies(((rest - joints[0]) * sizes + joints[0]).astype(np.float32),
@@ -137,7 +144,7 @@ def test_principal_bodies_are_those_that_made_them():
         Scans(own.dress, np.ones(own.dress.shape[:2], np.float32), np.arange(9), np.arange(9)),
         template, None, KeySettings(most=1), 1000,
     )  # fmt: skip
-    layout = beginning.problem.rig.layout
+    layout = replace(beginning.problem.rig.layout, free=True)
     x, dress, bones = principal_bodies(own, layout, None, 2)
     np.testing.assert_allclose(x.T @ x / 9, np.eye(2), atol=1e-9)
     np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-9)
@@ -145,7 +152,27 @@ def test_principal_bodies_are_those_that_made_them():
     shift = layout.joints[0] - own.joints[:, 0]
     np.testing.assert_allclose(made, own.dress + shift[:, None], atol=2e-6)
     assert np.linalg.norm(dress[1]) > np.linalg.norm(dress[2])
-    assert bones.shape == (3, layout.size)
+    own_joints = [layout.joints_of(np.concatenate([[1.0], row]) @ bones) for row in x]
+    np.testing.assert_allclose(own_joints, own.joints + shift[:, None], atol=2e-6)
+
+
+def test_free_bones_give_any_joints_back():
+    """In a mirror, but otherwise anywhere; their number tells them from the paper's."""
+    skeleton = small_template().skeleton
+    random, joints = np.random.default_rng(5), np.asarray(skeleton.joints, np.float64)
+    layout = BoneLayout(skeleton.names, skeleton.parents, joints, free=True)
+    other = mirrored_joints(skeleton.names)
+    moved = joints - joints[0] + random.normal(0, 0.02, joints.shape)
+    moved = 0.5 * (moved + moved[other] * [-1, 1, 1])
+    moved += joints[0] - moved[0]
+    np.testing.assert_allclose(layout.joints_of(layout.fit(moved)), moved, atol=1e-12)
+    strict = BoneLayout(skeleton.names, skeleton.parents, joints)
+    assert np.abs(strict.joints_of(strict.fit(moved)) - moved).max() > 0.01
+    for one in (layout, strict):
+        found = BoneLayout.of_size(skeleton.names, skeleton.parents, joints, one.size)
+        assert found.free == one.free
+    with pytest.raises(InputError, match="7 bone parameters"):
+        BoneLayout.of_size(skeleton.names, skeleton.parents, joints, 7)
 
 
 def test_a_stopped_held_training_goes_on(tmp_path: Path):
@@ -214,3 +241,16 @@ def test_sets_without_bodies_or_poses_are_named():
         given_of(odd, small_template())
     with pytest.raises(InputError, match="not the default body's surface"):
         trained_enveloping(whole, EnvelopingTrainer(), poses="held")
+
+
+def test_weights_stay_small_far_from_all_keys():
+    """Chords between rotations are bounded, so that multiquadrics do not run away: whatever a joint
+    of the model that ships does, up to half a turn, no key counts for more than one and a half."""
+    model = learned_enveloping()
+    axes = rig_of(model).axes
+    turns = np.random.default_rng(0).normal(0, 1.2, (2000, 3))
+    turns /= np.maximum(np.linalg.norm(turns, axis=1, keepdims=True) / np.pi, 1.0)
+    for driver in model.corrections:
+        basis = RadialBasis.of(driver.keys, model.softness)
+        rotations = driver_rotations(driver.kind, matrix_from_axis_angle(turns), axes[driver.joint])
+        assert np.abs(basis.weights(rotations)).max() < 1.5

@@ -4,7 +4,8 @@ section 2.1).
 In the dress pose, which is the T-pose, bones along limbs and neck may only differ in length along
 the layout's direction; pelvis, spine and shoulder girdle may lie anywhere. Left and right are
 mirror images, but for the carrying angles of elbows and knees, which turn forearm and shank about
-the axis that is perpendicular to flexion and twist.
+the axis that is perpendicular to flexion and twist. Where joints are known and not found from a few
+scans, a free layout lets every bone point anywhere instead.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from corporeal._typing import Float, Float64, NumpyArray
+from corporeal.errors import InputError
 from corporeal.geometry.rotations import cross_matrix, matrix_from_axis_angle
 
 FREE = ("hip", "knee", "spine1", "spine2", "spine3", "neck", "collar", "shoulder")
@@ -44,6 +46,25 @@ class BoneLayout:
     """Parent of every joint, −1 for the root."""
     joints: Float[NumpyArray, "J 3"]
     """Joints of the layout, metres: they give the directions."""
+    free: bool = False
+    """Whether every bone may point anywhere, left and right in a mirror; no carrying angles."""
+
+    @staticmethod
+    def of_size(
+        names: tuple[str, ...],
+        parents: tuple[int, ...],
+        joints: Float[NumpyArray, "J 3"],
+        size: int,
+    ) -> "BoneLayout":
+        """The layout with so many numbers in b."""
+        found = [BoneLayout(names, parents, joints, free) for free in (False, True)]
+        for layout in found:
+            if layout.size == size:
+                return layout
+        raise InputError(
+            f"the model has {size} bone parameters; expected {found[0].size}, or "
+            f"{found[1].size} where every bone is free. The file is damaged; make it again."
+        )
 
     @cached_property
     def directions(self) -> Float64[NumpyArray, "n J 3"]:
@@ -55,7 +76,7 @@ class BoneLayout:
             paired = other != name and other in self.names
             if self.parents[joint] < 0 or (paired and name.startswith("right")):
                 continue
-            free = _kind(name) in FREE
+            free = self.free or _kind(name) in FREE
             length = max(float(np.linalg.norm(bones[joint])), 1e-9)
             axes = np.eye(3) if free else bones[joint][None] / length
             for axis in axes[0 if paired or not free else 1 :]:
@@ -69,6 +90,8 @@ class BoneLayout:
     @cached_property
     def carried(self) -> tuple[int, ...]:
         """The joint at the end of every bone that a carrying angle turns."""
+        if self.free:
+            return ()
         ends = [f"{side}_{end}" for end in CARRYING.values() for side in ("left", "right")]
         return tuple(self.names.index(end) for end in ends if end in self.names)
 

@@ -50,9 +50,10 @@ class FittedPerson:
 
 def rig_of(model: EnvelopingModel) -> EnvelopingRig:
     """Joints, helpers and bone parameters of a model."""
-    layout = BoneLayout(
-        model.joint_names, model.parents, np.asarray(model.layout_joints, np.float64)
-    )
+    layout = BoneLayout.of_size(
+        model.joint_names, model.parents, np.asarray(model.layout_joints, np.float64),
+        model.bones.shape[1],
+    )  # fmt: skip
     return EnvelopingRig(layout, model.helper_joints, model.helper_shares)
 
 

@@ -71,9 +71,10 @@ class EnvelopingSkinning(Traits):
         model = learned_enveloping() if trained is None else trained
         _require_fit(model, template)
         self.template, self.model = template, model
-        layout = BoneLayout(
-            model.joint_names, model.parents, np.asarray(model.layout_joints, np.float64)
-        )
+        layout = BoneLayout.of_size(
+            model.joint_names, model.parents, np.asarray(model.layout_joints, np.float64),
+            model.bones.shape[1],
+        )  # fmt: skip
         self.rig = EnvelopingRig(layout, model.helper_joints, model.helper_shares)
         self.extended = _extended(model, self.rig, template)
         self.skinning = LinearBlendSkinning(self.extended)

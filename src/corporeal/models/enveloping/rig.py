@@ -36,15 +36,16 @@ class EnvelopingRig:
     """Share of the twist that every helper takes."""
 
     @staticmethod
-    def of(skeleton: Skeleton) -> "EnvelopingRig":
-        """With helpers at shoulders and elbows, where the skeleton has them."""
+    def of(skeleton: Skeleton, *, free: bool = False) -> "EnvelopingRig":
+        """With helpers at shoulders and elbows, where the skeleton has them; `free` bones may point
+        anywhere."""
         joints = [
             joint
             for joint, name in enumerate(skeleton.names)
             if name.removeprefix("left_").removeprefix("right_") in TWISTING
         ]
         layout = BoneLayout(
-            skeleton.names, skeleton.parents, np.asarray(skeleton.joints, np.float64)
+            skeleton.names, skeleton.parents, np.asarray(skeleton.joints, np.float64), free
         )
         return EnvelopingRig(
             layout,

@@ -40,7 +40,7 @@ class LinearSolve:
     """At most so many steps."""
     tolerance: float = 1e-4
     """Of the preconditioned residual, against that of the right-hand side."""
-    individual_hold: float = 10.0
+    individual_hold: float = 30.0
     """How much harder eq. 11 holds what latent coordinates add to offsets."""
 
 

@@ -77,7 +77,8 @@ def begin(
         poses, joints = _first_poses_and_joints(scans, template, initial, landmarks)
     else:
         poses, joints = given.poses, given.own.joints
-    rig = EnvelopingRig.of(replace(template.skeleton, joints=_symmetric(joints, template)))
+    skeleton = replace(template.skeleton, joints=_symmetric(joints, template))
+    rig = EnvelopingRig.of(skeleton, free=given is not None)
     weights, allowed = first_weights(initial.diffused, rig, rest)
     mirror = template.mesh.mirror
     drivers = _drivers(rig, template, initial, poses, keys)
