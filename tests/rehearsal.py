@@ -22,6 +22,7 @@ NOT_REHEARSED: Final = {
     "dataset import": "data of others: tests/test_packed_registrations.py reads made-up ones",
     "--from": "tables of the reader's: tests/test_people_store.py",
     "anatomy template": "bones of the reader's",
+    "own.npz": "comes of bones of the reader's",
     "dyna": "swinging people take minutes: examples/train_dynamics.py",
     "dmpl": "swinging people take minutes: examples/train_dynamics.py",
     "neural": "swinging people take minutes: examples/train_dynamics.py",

@@ -43,7 +43,7 @@ validate` whether its flesh is sound.
 ### An archive to publish
 A tenth of all sets, packed, with checksums. For all of them, leave `--size` out.
 
-```text
+```shell
 python tools/record_sets.py HOME --size 0.1 --device cpu
 cd HOME
 sha256sum *.packed.npz *.manifest.json > SHA256SUMS

@@ -1,10 +1,10 @@
 """The documentation site from a bare clone, what its pages have a reader type, and an archive.
 
-    python benchmarks/site.py build                   # clone, one command, links
-    python benchmarks/site.py pages                   # code blocks and figures by kind
-    python benchmarks/site.py archive takes.zarr      # packed, with checksums, unpacked and checked
+    python benchmarks/documentation.py build                   # clone, one command, links
+    python benchmarks/documentation.py pages                   # code blocks and figures by kind
+    python benchmarks/documentation.py archive takes.zarr      # packed, with checksums, unpacked and checked
 
-Every part writes its own key of benchmarks/results/site.json. The build is that of the last commit,
+Every part writes its own key of benchmarks/results/documentation.json. The build is that of the last commit,
 not of the working copy.
 """
 
@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-RESULTS = Path(__file__).parent / "results" / "site.json"
+RESULTS = Path(__file__).parent / "results" / "documentation.json"
 BUILT = re.compile(r"(\d+) pages, (\d+) MB in .*, (\d+) dead links")
 
 
@@ -38,7 +38,7 @@ def main() -> None:
         made = archive(given.store)
     else:
         made = {"build": build, "pages": pages}[given.part]()
-    made |= {"commit": commit(), "command": f"python benchmarks/site.py {' '.join(sys.argv[1:])}"}
+    made |= {"commit": commit(), "command": f"python benchmarks/documentation.py {' '.join(sys.argv[1:])}"}
     print(json.dumps(made, indent=1))
     known = json.loads(given.out.read_text()) if given.out.is_file() else {}
     given.out.write_text(json.dumps(known | {given.part: made}, indent=1, sort_keys=True) + "\n")
