@@ -14,6 +14,7 @@ these very people is told: generous). Then how corrections go along with who the
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -66,11 +67,17 @@ def main() -> None:
         others = None if given.chosen is None else joined([given.chosen])
         found = measured(held, new, names, settings, given.keep, others)
     record = {
+        "command": " ".join(["python benchmarks/enveloping_held.py", *map(shown, sys.argv[1:])]),
         "settings": settings, **found, "cpu_seconds": round(time.process_time() - begin, 1),
         "commit": commit(), "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
     given.out.write_text(json.dumps(record, indent=1) + "\n")
     print(json.dumps(record, indent=1))
+
+
+def shown(word: str) -> str:
+    """A word of the command line, a path by its name alone."""
+    return Path(word).name if "/" in word else word
 
 
 def joined(paths: list[Path]) -> Registrations:
