@@ -2,10 +2,10 @@
 
     python benchmarks/documentation.py build                   # clone, one command, links
     python benchmarks/documentation.py pages                   # code blocks and figures by kind
-    python benchmarks/documentation.py archive takes.zarr      # packed, with checksums, unpacked and checked
+    python benchmarks/documentation.py archive takes.zarr      # packed, unpacked, checked
 
-Every part writes its own key of benchmarks/results/documentation.json. The build is that of the last commit,
-not of the working copy.
+Every part writes its own key of benchmarks/results/documentation.json. The build is that of the
+last commit, not of the working copy.
 """
 
 import argparse
@@ -38,7 +38,10 @@ def main() -> None:
         made = archive(given.store)
     else:
         made = {"build": build, "pages": pages}[given.part]()
-    made |= {"commit": commit(), "command": f"python benchmarks/documentation.py {' '.join(sys.argv[1:])}"}
+    made |= {
+        "commit": commit(),
+        "command": f"python benchmarks/documentation.py {' '.join(sys.argv[1:])}",
+    }
     print(json.dumps(made, indent=1))
     known = json.loads(given.out.read_text()) if given.out.is_file() else {}
     given.out.write_text(json.dumps(known | {given.part: made}, indent=1, sort_keys=True) + "\n")
