@@ -37,8 +37,7 @@ def layered_system(
     Bone vertices that are not `held` are free and massless: they slide. The maps multiply the
     stiffness of fat, of muscle and of all flesh, and density around every skin vertex; a
     tetrahedron takes the geometric mean of its corners. Bone vertices below `crowded` skin hang on
-    springs instead of being anchored, and its creases are damped most; where it comes, elements are
-    kept right side out.
+    springs instead of being anchored; where it comes, elements are kept right side out.
     """
     anchored = anchored_vertices(mesh, held)
     attached = np.zeros_like(anchored)
@@ -66,7 +65,7 @@ def layered_system(
         (strain,),
         attachments=attachment_springs(strain, attached),
         untangled=crowded is not None,
-        membrane=membrane_of(mesh.rest, mesh.triangles, strain, anchored, crowded),
+        membrane=membrane_of(mesh.rest, mesh.triangles, strain, anchored),
     )
 
 

@@ -37,8 +37,8 @@ def flesh_system(
     The maps multiply stiffness and density around every skin vertex (painted, or by part); 1 leaves
     them as they are. `volume` is the bulk modulus over the stiffness of the flesh around; 0 is the
     flesh of Komaritzan 2022, which does not preserve its volume. `crowded` names skin vertices
-    whose inner copies hang on springs instead of being anchored, and whose creases are damped most;
-    where it comes, elements are kept right side out.
+    whose inner copies hang on springs instead of being anchored; where it comes, elements are kept
+    right side out.
     """
     rest = np.asarray(model.vertices, np.float64)
     tetrahedra = np.asarray(model.tetrahedra, np.int64)
@@ -63,7 +63,7 @@ def flesh_system(
         None if volume == 0.0 else _kept(model, strain, rest, volume),
         attachment_springs(strain, attached),
         crowded is not None,
-        membrane_of(rest, model.triangles, strain, anchored, crowded),
+        membrane_of(rest, model.triangles, strain, anchored),
     )
 
 

@@ -8,10 +8,9 @@ the velocity c that bones carry them with, is damped by
     f = −Lᵀ C L (v − c),    (L x)_i = x_i − Σ_j x_j/n,    C = diag(b β K_i),
 
 implicit, with β the viscosity of the flesh (`StepRule`), K_i the stiffness around a vertex (the
-least diagonal of Qᵀ W Q of its own and its neighbours'; `FOLDING` times that where poses at the
-ends of the joints' range crowd the flesh, since it snaps in folds) and b = `CREASING`. Static
-shapes are what they were. A swing whose waves are much longer than the edges a of the skin moves
-neighbours alike: L takes (π a/λ)² of it.
+least diagonal of Qᵀ W Q of its own and its neighbours') and b = `CREASING`. Static shapes are what
+they were. A swing whose waves are much longer than the edges a of the skin moves neighbours alike:
+L takes (π a/λ)² of it.
 """
 
 from dataclasses import dataclass
@@ -26,8 +25,6 @@ SHORTEST = 1e-3
 """Metres: shorter edges are left out; the mesh has some that are nearly points."""
 CREASING = 10.0
 """b: viscosity against creasing over that of strain."""
-FOLDING = 3.0
-"""How many times as much creases are damped where the skin folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +36,7 @@ class Membrane:
     lengths: Float64[NumpyArray, "E"]
     """At rest, metres."""
     stiffness: Float64[NumpyArray, "V"]
-    """K: of the flesh around every free vertex of an edge, times `FOLDING` where it folds, N/m;
-    zero for all other vertices."""
+    """K: of the flesh around every free vertex of an edge, N/m; zero for all other vertices."""
 
     def differences(self) -> csr_array:
         """L, V × V: rows of vertices without stiffness are empty."""
@@ -65,10 +61,9 @@ def membrane_of(
     triangles: Int[NumpyArray, "F 3"],
     strain: StrainConstraint,
     anchored: Bool[NumpyArray, "n"],
-    crowded: Bool[NumpyArray, "V"] | None = None,
 ) -> Membrane:
     """The edges of skin `triangles` between vertices at `rest`, metres, over flesh of this
-    `strain`. The skin's V vertices come first; those that are `crowded` in extreme poses fold."""
+    `strain`."""
     from corporeal.geometry.surface import unique_edges  # a GPU machine has less
 
     edges = unique_edges(np.asarray(triangles, np.int64))
@@ -81,8 +76,6 @@ def membrane_of(
     stiffness = held.copy()
     for one, other in (edges.T, edges.T[::-1]):
         np.minimum.at(stiffness, one, held[other])
-    if crowded is not None:
-        stiffness[: len(crowded)][crowded] *= FOLDING
     return Membrane(edges, lengths[kept], np.where(skin & ~anchored, stiffness, 0.0))
 
 

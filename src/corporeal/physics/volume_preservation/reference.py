@@ -49,7 +49,7 @@ SOFT = 4.0
 pressed, in proportion to its stiffness."""
 _MOST_PRESSURE = 5.0
 """Largest pressure, over the stiffness of the flesh around; full flexion takes 2."""
-LARGEST_CHANGE = 0.6
+LARGEST_CHANGE = 0.3
 """Of a pressure in one correction, over the stiffness."""
 
 
