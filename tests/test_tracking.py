@@ -33,8 +33,8 @@ def test_tracker_follows_a_turn() -> None:
 
 
 def test_tracker_expects_an_arm_to_swing_on() -> None:
-    """Both arms swing by 9° a frame, hands by 10 cm: fingers are found in their places (when only
-    the body's way was expected to go on, hands lay 18 mm off)."""
+    """Both arms swing by 9° a frame, hands by 10 cm: fingers are found in their places (where no
+    motion was expected to go on, hands lay 18 mm off)."""
     model, state = person_model(), drawn_person()
     rest, joints = model.space.vertices(state.shape), model.space.joints(state.shape)
     tracker = Tracker(Identity(rest, joints, {}))
