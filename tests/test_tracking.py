@@ -33,8 +33,8 @@ def test_tracker_follows_a_turn() -> None:
 
 
 def test_tracker_expects_an_arm_to_swing_on() -> None:
-    """Both arms swing by 9° a frame, hands by 10 cm: fingers are found in their places (when only
-    the body's way was expected to go on, hands lay 18 mm off)."""
+    """Both arms swing by 9° a frame, hands by 10 cm: fingers are found in their places (where no
+    motion was expected to go on, hands lay 18 mm off)."""
     model, state = person_model(), drawn_person()
     rest, joints = model.space.vertices(state.shape), model.space.joints(state.shape)
     tracker = Tracker(Identity(rest, joints, {}))
@@ -45,6 +45,7 @@ def test_tracker_expects_an_arm_to_swing_on() -> None:
     shares = np.random.default_rng(0).dirichlet((1, 1, 1), 30_000)
     chosen = np.random.default_rng(1).integers(len(triangles), size=30_000)
     rotations = state.pose.rotations.copy()
+    errors = []
     for _ in range(6):
         for side, way in (("left", 1.0), ("right", -1.0)):
             joint = model.template.skeleton.index(f"{side}_shoulder")
@@ -53,8 +54,8 @@ def test_tracker_expects_an_arm_to_swing_on() -> None:
         pose = RotationPose(rotations.copy(), state.pose.translation)
         truth = model.posed(PersonState(state.shape, pose)).vertices
         frame = tracker.frame(np.einsum("nk,nkc->nc", shares, truth[triangles[chosen]]))
-    error = np.linalg.norm(frame.vertices - truth, axis=1)[hands].mean()
-    assert error < 3e-3
+        errors.append(np.linalg.norm(frame.vertices - truth, axis=1)[hands].mean())
+    assert errors[-1] < 3e-3
 
 
 def test_tracked_flesh_slides_along_the_skin() -> None:
