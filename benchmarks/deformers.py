@@ -7,10 +7,10 @@
 
 Runs `corporeal evaluate deformers` for all that have no report in HOME yet (`--again`: for all that
 are named), asks a process that does nothing else how much memory each takes, and writes all of it
-with means by what is new: `person`, motions of a kind that what ships was trained on, and `both`,
-those of `--new-motions`. A deformer that has a report of fewer takes, as physics may for its cost,
-has means of those alone. Times are of one thread, of the process: other work on the machine makes
-them longer by what it takes of the caches, not by waiting.
+with means of all takes and, as `beside_physics`, of those of `--physics-motions`, which physics
+moves too. A deformer that has a report of fewer takes, as physics may for its cost, has means of
+those alone. Times are of one thread, of the process: other work on the machine makes them longer by
+what it takes of the caches, not by waiting.
 """
 
 import argparse
@@ -34,8 +34,8 @@ NAMES = (
     "lbs", "dqs", "smpl", "smpl-sparse", "enveloping", "blendscape", "dmpl", "dyna", "neural",
     "projective", "layered",
 )  # fmt: skip
-NEW_MOTIONS = ("running-on-spot",)
-"""What no take that shipped models were trained on shows."""
+PHYSICS_MOTIONS = ("running-on-spot",)
+"""What physics moves too, for its cost."""
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("takes", type=Path, help="captured movements with twins")
     parser.add_argument("--home", type=Path, required=True, help="for reports of single deformers")
     parser.add_argument("--only", default=",".join(NAMES))
-    parser.add_argument("--new-motions", default=",".join(NEW_MOTIONS))
+    parser.add_argument("--physics-motions", default=",".join(PHYSICS_MOTIONS))
     parser.add_argument("--every", default="30", help="frames from one whose volume is measured")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--memory-of", default="", help=argparse.SUPPRESS)
@@ -54,17 +54,17 @@ def main() -> None:
         print(json.dumps(memory(given.memory_of, given.takes)))
         return
     found = measured(given.only.split(","), given)
-    new = given.new_motions.split(",")
+    beside = given.physics_motions.split(",")
     first = max(found.values(), key=lambda report: report["takes"])
     record = {
         "command": "python benchmarks/deformers.py dyna_test.zarr --home build/deformers",
         "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, shared with other work",
-        "new_motions": new,
+        "physics_motions": beside,
         **{key: first[key] for key in ("takes", "frames", "people", "motions", "truth")},
         "deformers": {
-            name: told(name, report, new, len(report["truth"]) == first["takes"])
+            name: told(name, report, beside, len(report["truth"]) == first["takes"])
             for name, report in found.items()
         },
     }
@@ -123,23 +123,20 @@ def current_rss() -> int:
     return pages * resource.getpagesize()
 
 
-def told(name: str, report: dict[str, Any], new: list[str], whole: bool) -> dict[str, Any]:
-    """One deformer's means, over all takes if it has moved the `whole` set, and by what is new,
-    with file and memory."""
+def told(name: str, report: dict[str, Any], beside: list[str], whole: bool) -> dict[str, Any]:
+    """One deformer's means, over all takes if it has moved the `whole` set, and over those of the
+    motions `beside` physics, with file and memory."""
     from corporeal.pipelines.evaluate_deformers import summed
 
     row = report["deformers"][name]
     by_take, truth = row.pop("by_take"), report["truth"]
     motion = {take: truth[take]["motion"] for take in by_take}
-    groups = {
-        "person": {t: r for t, r in by_take.items() if motion[t] not in new},
-        "both": {t: r for t, r in by_take.items() if motion[t] in new},
-    }
+    shared = {take: row for take, row in by_take.items() if motion[take] in beside}
     asset = ASSETS / f"{name.replace('-', '_')}.json"
     bytes_shipped = json.loads(asset.read_text())["bytes"] if asset.exists() else None
     return {
         **(row if whole else {}),
-        **{key: summed(rows) for key, rows in groups.items() if rows},
+        **({"beside_physics": summed(shared)} if shared else {}),
         "takes": len(by_take),
         "memory_mb": report["memory"]["mb"],
         "file_mb": None if bytes_shipped is None else round(bytes_shipped / 1e6, 3),

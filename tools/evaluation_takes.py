@@ -15,8 +15,7 @@ def same_takes() -> str:
     """All deformers that moved all takes, one a row."""
     columns = (
         ("skin, mm", "mm/all", 2), ("soft regions, mm", "mm/soft", 2),
-        ("swing left, new people, mm", "person/swing_mm/all", 2),
-        ("swing left, new motion too, mm", "both/swing_mm/all", 2),
+        ("swing left, mm", "swing_mm/all", 2), ("of it in soft regions, mm", "swing_mm/soft", 2),
         ("volume off, %", "volume_off_percent", 2), ("deepest in itself, mm", "deepest_mm", 1),
         ("vertices inside", "vertices_inside", 0), ("a frame, CPU ms", "frame_cpu_ms", 2),
         ("memory, MB", "memory_mb", 0), ("ships as, MB", "file_mb", 2),
@@ -30,15 +29,15 @@ def same_takes_by_region() -> str:
 
 
 def beside_physics() -> str:
-    """All deformers on the takes in a new motion, where some moved those alone for their cost."""
+    """All deformers on the takes of some motions, where physics moved those alone."""
     names = list(read("deformers.json")["deformers"])
     if names == _whole():
         return ""
     columns = (
-        ("skin, mm", "both/mm/all", 2), ("soft regions, mm", "both/mm/soft", 2),
-        ("a frame, CPU ms", "both/frame_cpu_ms", 2),
+        ("skin, mm", "beside_physics/mm/all", 2), ("soft regions, mm", "beside_physics/mm/soft", 2),
+        ("a frame, CPU ms", "beside_physics/frame_cpu_ms", 2),
     )  # fmt: skip
-    return f"""**Beside physics**, the takes of `{new_motions()}` alone, for its cost. `layered`
+    return f"""**Beside physics**, the takes of `{physics_motions()}` alone, for its cost. `layered`
 made the takes, with contacts, finer settling and the own drawn tissue, which it is not told
 here: its row is what physics at run time loses, not an equal among models.
 
@@ -82,19 +81,18 @@ def about_takes() -> str:
     )
 
 
-def new_motions() -> str:
-    """What no training take of the models that ship shows."""
-    return ", ".join(read("deformers.json")["new_motions"])
+def physics_motions() -> str:
+    """What physics moves too."""
+    return ", ".join(read("deformers.json")["physics_motions"])
 
 
-def closed_way(name: str, group: str) -> str:
+def closed_way(name: str, part: str) -> str:
     """Percent of the way from no dynamics to the best coefficients of the DMPL's shapes."""
     found = read("deformers.json")["deformers"]
     still, best = (
-        found[which][group][key]["all"]
-        for which, key in (("lbs", "swing_mm"), ("dmpl", "oracle_mm"))
+        found[which][key][part] for which, key in (("lbs", "swing_mm"), ("dmpl", "oracle_mm"))
     )
-    return f"{100 * (still - found[name][group]['swing_mm']['all']) / (still - best):.0f}"
+    return f"{100 * (still - found[name]['swing_mm'][part]) / (still - best):.0f}"
 
 
 def hips() -> str:
