@@ -95,19 +95,6 @@ def closed_way(name: str, part: str) -> str:
     return f"{100 * (still - found[name]['swing_mm'][part]) / (still - best):.0f}"
 
 
-def hips() -> str:
-    """What the network leaves of shaken hips where that is more than nothing leaves, with that."""
-    found = read("deformers.json")["deformers"]
-    way = "by_take/{}/swing_mm"
-    return ", ".join(
-        f"{tied(TAKES.format('neural', way.format(take)), 2)} for "
-        f"{tied(TAKES.format('lbs', way.format(take)), 2)}"
-        for take, row in found["neural"]["by_take"].items()
-        if take.endswith("shake-hips")
-        and row["swing_mm"] > found["lbs"]["by_take"][take]["swing_mm"]
-    )
-
-
 def truth_inside() -> str:
     """How deep the takes' own skin lies in skin."""
     rows = read("deformers.json")["truth"].values()
