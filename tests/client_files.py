@@ -6,7 +6,8 @@ Clients are optional: a test whose client is not installed is skipped with the r
 `CORPOREAL_NODE_MODULES`       folder with npm's `gltf-validator`, `fbx2gltf`, `three`
                                (default: `node_modules` beside the package)
 `CORPOREAL_BPY_PYTHON`         a Python interpreter that can import Blender's `bpy`
-`chromium`, `godot3-server`    found on the path (Debian's packages)
+`chromium`, `godot3-server`,   found on the path (Debian's packages)
+`godot3`, `xvfb-run`
 ============================== =====================================================
 """
 

@@ -26,19 +26,31 @@ func _init():
 	var world = WorldEnvironment.new()
 	world.environment = Environment.new()
 	world.environment.background_mode = Environment.BG_COLOR
-	world.environment.background_color = Color(0.95, 0.94, 0.92)
+	world.environment.background_color = Color(0, 0, 0) # Godot mirrors a bright one in all skin
 	world.environment.ambient_light_color = Color(1, 1, 1)
-	world.environment.ambient_light_energy = 0.25
+	world.environment.ambient_light_energy = 0.45
+	world.environment.ambient_light_sky_contribution = 0
 	get_root().add_child(world)
+	camera.add_child(backdrop())
+
+func backdrop():
+	var wall = MeshInstance.new()
+	wall.mesh = QuadMesh.new()
+	wall.mesh.size = Vector2(60, 60)
+	wall.material_override = SpatialMaterial.new()
+	wall.material_override.flags_unshaded = true
+	wall.material_override.albedo_color = Color(0.95, 0.94, 0.92)
+	wall.translation = Vector3(0, 0, -20)
+	return wall
 
 func _idle(_delta):
 	frames += 1
-	if frames < 5:
-		return false
-	var picture = get_root().get_texture().get_data()
-	picture.flip_y()
-	picture.save_png("res://picture.png")
-	return true
+	if frames == 5:
+		var picture = get_root().get_texture().get_data()
+		picture.flip_y()
+		picture.save_png("res://picture.png")
+		quit() # what _idle returns, a SceneTree does not heed
+	return false
 
 func find_player(node):
 	if node is AnimationPlayer:
