@@ -339,8 +339,9 @@ Further: networks alone are behind the DMPL where motion and person are new; ups
 contacts leave frames with skin a centimetre deep.
 
 ## What is missing
-Slim people and the others of the fourteen motions in the run on the same takes; `projective` and
-`layered` on them; volume of `layered` in the same bends; anything recorded from real people.
+Slim people and the others of the fourteen motions in the run on the same takes; physics on more of
+them than one motion; volume of `layered` in the same bends; dynamics on top of enveloping, which is
+the nearest base; anything recorded from real people.
 
 ## Where the figures come from
 {sources()}"""
