@@ -217,6 +217,6 @@ def test_every_system_error_about_a_name_is_a_sentence(
     def refuse(_: list[str]) -> Any:
         raise PermissionError(13, "Permission denied", "secret.npz")
 
-    monkeypatch.setattr(command, "_command", refuse)
+    monkeypatch.setattr(command, "command_of", refuse)
     assert call("cite") == OutputError.exit_code
     assert "secret.npz: Permission denied" in capsys.readouterr().err

@@ -18,7 +18,7 @@ import pytest
 from shared_command import run_once
 
 from corporeal.cli.doctor import Finding, check_packages
-from corporeal.cli.main import VERBS, _command, main
+from corporeal.cli.main import VERBS, command_of, main
 from corporeal.cli.references import ALWAYS, REFERENCES, topics
 from corporeal.formats.native import read_animation, read_body
 from corporeal.formats.obj import read_obj
@@ -76,7 +76,7 @@ def test_help_shows_examples_that_parse(name: str, capsys: Capture) -> None:
     for example in examples:
         assert example in page
         words = shlex.split(example.split(">>")[0])
-        assert hasattr(_command(words[1:]), "run")
+        assert hasattr(command_of(words[1:]), "run")
 
 
 def test_unknown_verbs_and_flags(capsys: Capture) -> None:
@@ -393,7 +393,7 @@ def test_stopping_leaves_nothing_half_done(inside: Path, number: int, code: int)
         "            temporary.write_bytes(b'half')\n"
         "            print('writing', flush=True)\n"
         "            time.sleep(60)\n"
-        "cli._command = lambda arguments: Slow()\n"
+        "cli.command_of = lambda arguments: Slow()\n"
         "sys.exit(cli.main(['slow']))\n"
     )
     process = subprocess.Popen(

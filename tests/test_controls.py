@@ -15,7 +15,7 @@ from corporeal.body.controls import Control, Controls, control
 from corporeal.body.deformer import Traits, controls_for
 from corporeal.cli.animate import Animate
 from corporeal.cli.control_flags import control_flags, given_controls
-from corporeal.cli.main import _command, main
+from corporeal.cli.main import command_of, main
 from corporeal.errors import InputError
 from corporeal.models.phenotype.model import PhenotypeModel
 from corporeal.physics.fast_projective_skinning.controls import COLLISIONS, ProjectiveControls
@@ -62,7 +62,7 @@ def test_a_value_goes_through_flag_file_and_session(deformer: str, row: Control)
     the studio prints sets again."""
     value = other_value(row)
     words = control_words(deformer_class(deformer).Controls, {row.name: value})
-    command = _command(["animate", "--motion", "a", "--out", "b", "--deformer", deformer, *words])
+    command = command_of(["animate", "--motion", "a", "--out", "b", "--deformer", deformer, *words])
     assert isinstance(command, Animate)
     (config,) = command._configs().values()
     assert config.controls == {row.name: value}
@@ -148,7 +148,7 @@ OLD_MANIFEST = {
 def test_an_earlier_manifest_is_repeated_and_changed(tmp_path: Path) -> None:
     path = tmp_path / "jump.glb.manifest.json"
     path.write_text(json.dumps(OLD_MANIFEST))
-    command = _command(["animate", "--config", str(path), "--sliding", "--volume", "20"])
+    command = command_of(["animate", "--config", str(path), "--sliding", "--volume", "20"])
     assert isinstance(command, Animate)
     (config,) = command._configs().values()
     assert config.motion == "one-leg-jump"
@@ -212,7 +212,7 @@ def test_spellings_of_flags() -> None:
     """Those that scripts have used so far."""
     line = "animate --motion a --out b --deformer projective --static --no-sliding --ground --loop"
     more = "--collisions global --volume 50 --bone-radii 0.9"
-    command = _command([*line.split(), *more.split()])
+    command = command_of([*line.split(), *more.split()])
     assert isinstance(command, Animate)
     (config,) = command._configs().values()
     assert config.controls == {
@@ -237,7 +237,7 @@ def test_spellings_of_flags() -> None:
         "--dynamics",
     ]
     with pytest.raises(InputError, match="switched on and off"):
-        _command(both)._configs()  # pyright: ignore[reportAttributeAccessIssue]
+        command_of(both)._configs()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_controls_are_given_or_default() -> None:

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corporeal.cli.main import _command
+from corporeal.cli.main import command_of
 from corporeal.formats.raw_scans import read_raw_scan
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL = ROOT / "docs/tutorials/scan-to-character.md"
-BLOCKS = re.findall(r"```text\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.S)
+BLOCKS = re.findall(r"```shell\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.S)
 LINES = [line for block in BLOCKS for line in block.strip().splitlines()]
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if line.startswith("corporeal ")])
 def test_commands_are_understood(line: str) -> None:
     """Every flag and verb is one that there is; nothing is run."""
-    assert hasattr(_command(shlex.split(line)[1:]), "run")
+    assert hasattr(command_of(shlex.split(line)[1:]), "run")
 
 
 def test_pictures_are_there() -> None:

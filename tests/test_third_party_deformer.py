@@ -88,7 +88,7 @@ def test_it_is_in_the_help(page_deformer: Path, capsys: pytest.CaptureFixture[st
 
 def test_the_lines_of_the_page_run(page_deformer: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Export: a character whose morph targets carry the swing, and a take without it."""
-    (lines,) = (c for language, c in blocks(PAGE) if language == "text" and "--out" in c)
+    (lines,) = (c for language, c in blocks(PAGE) if language == "shell" and "--out" in c)
     for line in lines.splitlines():
         words = shlex.split(line)
         assert words[0] == "corporeal"
