@@ -131,7 +131,7 @@ def main() -> None:
                 register_scan(made(Path(folder)))
                 reason = None
             except CorporealError as error:
-                reason = str(error)
+                reason = str(error).replace(f"{folder}/", "")
         row = {
             "shape": name,
             "commit": version,

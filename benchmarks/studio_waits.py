@@ -116,6 +116,20 @@ def tab(chromium, url: str, width: int = 1280, height: int = 800) -> Iterator:
         context.close()
 
 
+@contextmanager
+def lone_page() -> Iterator:
+    """The only page of a studio of its own."""
+    from studio_page import browser
+
+    with (
+        tempfile.TemporaryDirectory() as home,
+        browser() as chromium,
+        studio(home) as (url, _, _),
+        tab(chromium, url) as page,
+    ):
+        yield page
+
+
 def start(arguments: argparse.Namespace) -> dict:
     """Seconds from the command to the first picture, the end of the veil that lies over it until
     the skin is painted (at most 2.5 s), the looks and the flesh."""
@@ -156,15 +170,8 @@ def work(arguments: argparse.Namespace) -> dict:
 
 def frames(arguments: argparse.Namespace) -> dict:
     """Pictures drawn a second of one moving body, and milliseconds from a slider to a picture."""
-    from studio_page import browser
-
     rates: dict[str, dict[str, float]] = {}
-    with (
-        tempfile.TemporaryDirectory() as home,
-        browser() as chromium,
-        studio(home) as (url, _, _),
-        tab(chromium, url) as page,
-    ):
+    with lone_page() as page:
         page.wait_for_function("window.stage && stage.isPainted")
         for name, bar in BARS.items():
             view = f"[{{ deformer: '{name}', controls: {{}} }}]"
@@ -218,16 +225,9 @@ DRAWN = """([count, ratio]) => {
 def draw(arguments: argparse.Namespace) -> dict:
     """Processor milliseconds of the browser's drawing process for a moving picture of one body, at
     full resolution and at half of it; the load changes these little."""
-    from studio_page import browser
-
     found: dict[str, float] = {}
     count = 24
-    with (
-        tempfile.TemporaryDirectory() as home,
-        browser() as chromium,
-        studio(home) as (url, _, _),
-        tab(chromium, url) as page,
-    ):
+    with lone_page() as page:
         page.wait_for_function("window.stage && stage.isPainted && stage.looks.message")
         page.evaluate("studio.change(['playing'], false)")
         page.evaluate("studio.change(['views'], [{ deformer: 'lbs', controls: {} }])")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scanned_people import drawn_person
 
 from corporeal.body.mesh import Mesh
 from corporeal.body.pose import RotationPose
@@ -25,17 +26,11 @@ from corporeal.registration.unseen_limbs import unseen_ends, with_usual_ends
 
 @cache
 def _state() -> PersonState:
-    """A drawn person in an A-pose."""
-    random = np.random.default_rng(3)
-    model = person_model()
-    names = model.template.skeleton.names
-    vectors = np.zeros((len(names), 3))
-    vectors[1:22] = 0.04 * random.normal(size=(21, 3))
-    vectors[names.index("left_shoulder"), 2] -= 0.7
-    vectors[names.index("right_shoulder"), 2] += 0.7
-    shape = np.zeros(model.space.count)
-    shape[:20] = 0.6 * random.normal(size=20)
-    return PersonState(shape, RotationPose(matrix_from_axis_angle(vectors), np.zeros(3)))
+    """The drawn person in an A-pose, not turned, at the origin."""
+    person = drawn_person()
+    rotations = np.asarray(person.pose.rotations).copy()
+    rotations[0] = np.eye(3)
+    return PersonState(person.shape, RotationPose(rotations, np.zeros(3)))
 
 
 class _Scan(NamedTuple):

@@ -262,8 +262,8 @@ running anything; a test holds page and files together. A dash is a figure that 
 `python benchmarks/deformers.py dyna_test.zarr --home build/deformers` (for a set of one's own,
 `corporeal evaluate deformers`): {about_takes()}.
 Nothing that ships has learned from these people; takes of the same motions by others were learned
-from. All were recorded from the flesh of this release. What holds where motions are new as well is
-told by [leaving people and motions out](dynamics.md).
+from. All were recorded from flesh of commit 7e537f9, before pressures could change twice as fast.
+What holds where motions are new as well is told by [leaving people and motions out](dynamics.md).
 
 {same_takes()}
 - **Skin**: mean distance of all vertices to the take, body at rest and poses given. All of it is
